@@ -1,0 +1,183 @@
+//! The graph: routers, ports, links, endpoints, and the minimal deadlock-free hop towards a router.
+//!
+//! One file per topology. A topology is built once, is immutable, and is shared by every partition of a run.
+
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use std::sync::Arc;
+
+pub mod dragonfly;
+pub mod grid;
+pub mod hyperx;
+pub mod single;
+
+/// Where the outgoing side of a port leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// An endpoint; the same port injects that endpoint's packets.
+    Endpoint(u32),
+    /// The input side of a port of a router.
+    Router {
+        /// Router index.
+        router: u32,
+        /// Port of that router.
+        port: u16,
+    },
+    /// Nothing (a mesh's edge, a faulty link, the far side of a unidirectional link).
+    None,
+}
+
+/// One port of a router: a direct pair of an input and an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port {
+    /// Link class, an index into [`Topology::classes`]; class 0 is `endpoint`.
+    pub class: u8,
+    /// Where the output side leads.
+    pub peer: Peer,
+}
+
+/// A part of a route towards one target: a minimal route has one leg, a Valiant route two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// 0 for the first leg.
+    pub index: u8,
+    /// Legs of the whole route.
+    pub of: u8,
+    /// True if the earlier legs ended at any router of a group (or neighbourhood), false if at one given router.
+    pub to_group: bool,
+}
+
+/// What a hop may read of the packet that takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct HopState {
+    /// Class of the link by which the packet came (0: injected here).
+    pub came_by: u8,
+    /// VC in which it came.
+    pub came_in: u8,
+    /// Hops taken so far in this leg, by class.
+    pub leg_hops: Hops,
+}
+
+/// Hops by link class, eight classes of up to 255 hops packed in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hops(pub u64);
+
+impl Hops {
+    /// Hops of `class`.
+    #[inline]
+    pub fn of(self, class: u8) -> u8 {
+        (self.0 >> (8 * class)) as u8
+    }
+
+    /// One more hop of `class`.
+    #[inline]
+    pub fn add(&mut self, class: u8) {
+        self.0 += 1 << (8 * class);
+    }
+
+    /// Hops of all classes.
+    #[inline]
+    pub fn total(self) -> u32 {
+        self.0.to_le_bytes().iter().map(|&b| u32::from(b)).sum()
+    }
+}
+
+/// The output port of a hop and the range of virtual channels that it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Output port.
+    pub port: u16,
+    /// First permitted VC.
+    pub vc: u8,
+    /// Number of permitted VCs, at least 1.
+    pub vcs: u8,
+}
+
+/// The seam `topology`: a directed multigraph of routers with attached endpoints.
+pub trait Topology: Send + Sync + std::fmt::Debug {
+    /// Names of the link classes; the first is always `endpoint`. At most eight.
+    fn classes(&self) -> &[String];
+    /// Number of routers.
+    fn routers(&self) -> u32;
+    /// Number of endpoints.
+    fn endpoints(&self) -> u32;
+    /// Number of ports of `router`, endpoint ports included.
+    fn ports(&self, router: u32) -> u16;
+    /// Port `port` of `router`.
+    fn port(&self, router: u32, port: u16) -> Port;
+    /// The router and the port to which `endpoint` is attached.
+    fn attachment(&self, endpoint: u32) -> (u32, u16);
+
+    /// All hops that [`Self::minimal_hop`] may return for these arguments, appended to `out`: what a proof of deadlock
+    /// freedom enumerates.
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
+
+    /// The next hop of a minimal route from router `at` to router `to` (never called with `at == to`), with the virtual
+    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class. Ties between
+    /// minimal ports are broken with `rng`.
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop;
+
+    /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with the
+    /// reason in words. The entry of class 0 is 1.
+    fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
+
+    /// Links on a minimal path between two routers.
+    fn distance(&self, a: u32, b: u32) -> u32;
+    /// Longest of all minimal paths, in links between routers.
+    fn diameter(&self) -> u32;
+
+    /// Number of groups: the parts that adversarial traffic and group-Valiant routing speak of. One router is one
+    /// group unless the topology has a hierarchy.
+    fn groups(&self) -> u32 {
+        self.routers()
+    }
+    /// The group of `router`. Groups are contiguous ranges of routers of equal size.
+    fn group_of(&self, router: u32) -> u32 {
+        router
+    }
+    /// The routers of `group`.
+    fn group_routers(&self, group: u32) -> std::ops::Range<u32> {
+        group..group + 1
+    }
+    /// All hops that [`Self::group_hop`] may return for these arguments, appended to `out`.
+    fn group_hops(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
+        self.minimal_hops(at, self.group_routers(group).start, leg, state, vcs, out);
+    }
+    /// The next hop from router `at` on a shortest path to whichever router of `group` is nearest (never called from
+    /// inside the group).
+    fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
+        self.minimal_hop(at, self.group_routers(group).start, leg, state, vcs, rng)
+    }
+    /// Side lengths, for grids (router index = x + kx * (y + ky * (z + ...)), first dimension fastest).
+    fn grid(&self) -> Option<&[u32]> {
+        None
+    }
+    /// True if the grid wraps around.
+    fn wraps(&self) -> bool {
+        false
+    }
+}
+
+/// What a topology's file provides besides the graph.
+pub trait TopologyParams {
+    /// Checks the parameters and builds the graph. Error paths are relative to `topology`.
+    fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
+}
+
+crate::registry! {
+    /// `[topology]`: the network graph.
+    pub enum TopologyKind: "topology" as TopologyParams {
+        "dragonfly" => Dragonfly(dragonfly::Dragonfly),
+        "mesh" => Mesh(grid::Mesh),
+        "torus" => Torus(grid::Torus),
+        "hyperx" => HyperX(hyperx::HyperX),
+        "single" => Single(single::Single),
+    }
+}
+
+impl TopologyKind {
+    /// Builds the graph.
+    pub fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        self.params().build().map_err(|e| e.under("topology"))
+    }
+}
