@@ -1,0 +1,146 @@
+//! Running partitions on threads.
+//!
+//! Partitions interact by mail that takes at least the lookahead, so each runs that long on its own. The same holds on
+//! one thread: a partition that runs a whole epoch keeps its state in the private cache.
+
+use super::Tick;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What partitions send to one another.
+pub trait Post: Default + Send {
+    /// True if there is nothing in it.
+    fn is_empty(&self) -> bool;
+    /// Moves everything from `other` here; `other` keeps its memory.
+    fn append(&mut self, other: &mut Self);
+}
+
+/// What runs in epochs and exchanges mail.
+pub trait Runs: Send {
+    /// What is exchanged.
+    type Mail: Post;
+    /// Takes in mail, to be handled at ticks from the current one on; leaves it empty.
+    fn receive(&mut self, mail: &mut Self::Mail);
+    /// Runs all ticks before `end`, putting what is for partition `i` into `outbox[i]`.
+    fn run_until(&mut self, end: Tick, outbox: &mut Vec<Self::Mail>);
+}
+
+/// A barrier that spins briefly and then yields: epochs may be as short as microseconds.
+struct Barrier {
+    threads: usize,
+    arrived: AtomicUsize,
+    generation: AtomicUsize,
+    abandoned: AtomicBool,
+}
+
+impl Barrier {
+    fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            abandoned: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for all threads; false if one has panicked.
+    fn wait(&self) -> bool {
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.generation.fetch_add(1, Ordering::Release);
+        } else {
+            let mut spins = 0u32;
+            while self.generation.load(Ordering::Acquire) == generation {
+                if self.abandoned.load(Ordering::Relaxed) {
+                    return false;
+                }
+                spins += 1;
+                if spins < 2000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+        }
+        !self.abandoned.load(Ordering::Relaxed)
+    }
+}
+
+/// Lets the other threads go when this one unwinds.
+struct Abandon<'a>(&'a Barrier);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abandoned.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The mail that waits for each partition between two calls of [`advance`].
+#[derive(Debug)]
+pub struct Inboxes<M>(Vec<Mutex<M>>);
+
+impl<M: Post> Inboxes<M> {
+    /// Empty inboxes for `partitions` partitions.
+    pub fn new(partitions: usize) -> Self {
+        Self((0..partitions).map(|_| Mutex::new(M::default())).collect())
+    }
+
+    /// Calls `see` with the mail of every partition.
+    pub fn for_each(&self, mut see: impl FnMut(usize, &M)) {
+        self.0.iter().enumerate().for_each(|(index, mail)| see(index, &lock(mail)));
+    }
+}
+
+fn lock<M>(mutex: &Mutex<M>) -> MutexGuard<'_, M> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Advances all partitions from tick `now` to tick `end` in epochs of at most `lookahead` ticks, on `threads` threads.
+pub fn advance<P: Runs>(
+    partitions: &mut [P],
+    inboxes: &Inboxes<P::Mail>,
+    threads: usize,
+    lookahead: Tick,
+    now: Tick,
+    end: Tick,
+) {
+    let count = partitions.len();
+    let threads = threads.clamp(1, count);
+    let barrier = Barrier::new(threads);
+    let work = |first: usize, own: &mut [P]| {
+        let _abandon = Abandon(&barrier);
+        let mut outbox: Vec<P::Mail> = (0..count).map(|_| P::Mail::default()).collect();
+        let mut at = now;
+        while at < end {
+            at = at.saturating_add(lookahead).min(end);
+            for (index, partition) in own.iter_mut().enumerate() {
+                partition.receive(&mut lock(&inboxes.0[first + index]));
+                partition.run_until(at, &mut outbox);
+                for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
+                    if !mail.is_empty() {
+                        lock(inbox).append(mail);
+                    }
+                }
+            }
+            // Mail of this epoch is due in the next at the earliest: taking some of it early does no harm, but all of it
+            // must be there when the next begins.
+            if !barrier.wait() {
+                return;
+            }
+        }
+    };
+    if threads == 1 {
+        work(0, partitions);
+        return;
+    }
+    std::thread::scope(|scope| {
+        let mut rest = partitions;
+        let mut first = 0;
+        for thread in 0..threads {
+            let (own, others) = rest.split_at_mut(rest.len() / (threads - thread));
+            rest = others;
+            let (start, work) = (first, &work);
+            first += own.len();
+            scope.spawn(move || work(start, own));
+        }
+    });
+}

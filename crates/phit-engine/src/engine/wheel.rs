@@ -1,0 +1,173 @@
+//! The event wheel: a bucket per tick for the near future, a heap for the rest.
+//!
+//! Events of one tick come out in no particular order; whoever handles them must not depend on it, because the order
+//! differs with the number of partitions.
+
+use super::{NONE, Tick};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something that happens to `target` at its tick; the meaning belongs to the owner of the wheel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    /// What it happens to.
+    pub target: u32,
+    /// Anything else.
+    pub data: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    event: Event,
+    next: u32,
+}
+
+/// Buckets are intrusive lists over one pool of nodes, so memory follows the number of pending events and the nodes in
+/// use stay in the cache.
+#[derive(Debug)]
+pub struct Wheel {
+    heads: Vec<u32>,
+    occupied: Vec<u64>,
+    nodes: Vec<Node>,
+    free: u32,
+    mask: u32,
+    far: BinaryHeap<Reverse<(Tick, Event)>>,
+}
+
+impl Wheel {
+    /// A wheel whose buckets cover at least `horizon` ticks.
+    pub fn new(horizon: Tick) -> Self {
+        let size = horizon.max(64).next_power_of_two();
+        Self {
+            heads: vec![NONE; size as usize],
+            occupied: vec![0; size as usize / 64],
+            nodes: Vec::new(),
+            free: NONE,
+            mask: size - 1,
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// Ticks covered by the buckets.
+    pub fn horizon(&self) -> Tick {
+        self.mask + 1
+    }
+
+    /// Files `event` for tick `at`, which must be later than `now`.
+    #[inline]
+    pub fn insert(&mut self, now: Tick, at: Tick, event: Event) {
+        debug_assert!(at > now);
+        if at - now > self.mask {
+            self.far.push(Reverse((at, event)));
+            return;
+        }
+        self.insert_near(at, event);
+    }
+
+    #[inline]
+    fn insert_near(&mut self, at: Tick, event: Event) {
+        let bucket = (at & self.mask) as usize;
+        let node = Node { event, next: self.heads[bucket] };
+        let index = if self.free == NONE {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let index = self.free;
+            self.free = self.nodes[index as usize].next;
+            self.nodes[index as usize] = node;
+            index
+        };
+        self.heads[bucket] = index;
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+    }
+
+    /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before
+    /// [`Self::take`] whenever time has advanced.
+    #[inline]
+    pub fn bring_near(&mut self, now: Tick) {
+        while let Some(Reverse((at, event))) = self.far.peek().copied() {
+            if at - now > self.mask {
+                break;
+            }
+            self.far.pop();
+            self.insert_near(at, event);
+        }
+    }
+
+    /// Detaches all events of tick `now`; walk them with [`Self::pop`].
+    #[inline]
+    pub fn take(&mut self, now: Tick) -> u32 {
+        let bucket = (now & self.mask) as usize;
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        std::mem::replace(&mut self.heads[bucket], NONE)
+    }
+
+    /// The event at `cursor` of a detached list; advances the cursor and frees the node. `None` at the end.
+    #[inline]
+    pub fn pop(&mut self, cursor: &mut u32) -> Option<Event> {
+        if *cursor == NONE {
+            return None;
+        }
+        let node = self.nodes[*cursor as usize];
+        self.nodes[*cursor as usize].next = self.free;
+        self.free = *cursor;
+        *cursor = node.next;
+        Some(node.event)
+    }
+
+    /// The first tick in `from..limit` that has an event, or `limit`.
+    pub fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
+        let far = self.far.peek().map_or(limit, |Reverse((at, _))| (*at).clamp(from, limit));
+        let words = self.occupied.len();
+        let start = (from & self.mask) as usize;
+        // The word of `from` is visited twice: its high part first, its low part after a full turn.
+        for step in 0..=words {
+            let word = (start / 64 + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= !0 << (start % 64);
+            } else if step == words {
+                bits &= !(!0 << (start % 64));
+            }
+            if bits != 0 {
+                let bucket = (word * 64) as u32 + bits.trailing_zeros();
+                let ahead = bucket.wrapping_sub(from) & self.mask;
+                return far.min(from.saturating_add(ahead)).min(limit);
+            }
+        }
+        far
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.heads.capacity() * 4
+            + self.occupied.capacity() * 8
+            + self.nodes.capacity() * size_of::<Node>()
+            + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_out_at_their_tick_whatever_the_distance() {
+        let mut wheel = Wheel::new(64);
+        for at in [1u32, 2, 63, 64, 65, 200, 1000] {
+            wheel.insert(0, at, Event { target: at, data: 0 });
+        }
+        let mut seen = Vec::new();
+        let mut now = 0;
+        while now < 2000 {
+            wheel.bring_near(now);
+            let mut cursor = wheel.take(now);
+            while let Some(event) = wheel.pop(&mut cursor) {
+                assert_eq!(event.target, now);
+                seen.push(event.target);
+            }
+            now = wheel.next_tick(now + 1, 2000);
+        }
+        assert_eq!(seen, [1, 2, 63, 64, 65, 200, 1000]);
+    }
+}

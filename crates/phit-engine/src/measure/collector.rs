@@ -1,0 +1,260 @@
+//! The counters of one partition: integers, so that merging them in any order gives the same result.
+
+use super::histogram::Histogram;
+use crate::engine::Tick;
+use crate::router::packet::{MISROUTED_GLOBALLY, Packet};
+use std::ops::Range;
+
+/// Which packets are recorded, and how.
+#[derive(Debug, Clone)]
+pub struct Window {
+    /// Ticks per cycle.
+    pub ticks_per_cycle: Tick,
+    /// True: packets generated in the window, whenever they are delivered; false: packets delivered in it.
+    pub by_generation: bool,
+    /// Ticks per batch.
+    pub batch: Tick,
+    /// Record the distribution of latencies.
+    pub histogram: bool,
+    /// Width in ticks of a bin of the time series.
+    pub series_bin: Option<Tick>,
+    /// True: the series' bins are by generation; false: by delivery.
+    pub series_by_generation: bool,
+}
+
+/// Sums over packets. Latencies are in cycles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Packets.
+    pub packets: u64,
+    /// Phits.
+    pub phits: u64,
+    /// Latency, from generation to the arrival of the tail.
+    pub latency: u64,
+    /// Squared latency.
+    pub latency_squared: u128,
+    /// Part of the latency after the head left its injection queue.
+    pub network_latency: u64,
+    /// Hops by link class.
+    pub hops: [u64; 8],
+    /// Packets misrouted in any way.
+    pub misrouted: u64,
+    /// Packets misrouted globally.
+    pub misrouted_globally: u64,
+}
+
+impl Sums {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.phits += other.phits;
+        self.latency += other.latency;
+        self.latency_squared += other.latency_squared;
+        self.network_latency += other.network_latency;
+        for (mine, theirs) in self.hops.iter_mut().zip(other.hops) {
+            *mine += theirs;
+        }
+        self.misrouted += other.misrouted;
+        self.misrouted_globally += other.misrouted_globally;
+    }
+}
+
+/// A batch of the measured window, or a bin of the time series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Packets.
+    pub packets: u64,
+    /// Phits delivered in this span, whenever generated.
+    pub phits: u64,
+    /// Sum of latencies in cycles.
+    pub latency: u64,
+    /// Sum of network latencies in cycles.
+    pub network_latency: u64,
+    /// Packets misrouted in any way.
+    pub misrouted: u64,
+}
+
+impl Bin {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.phits += other.phits;
+        self.latency += other.latency;
+        self.network_latency += other.network_latency;
+        self.misrouted += other.misrouted;
+    }
+}
+
+/// What one partition has counted.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    window: Window,
+    span: Range<Tick>,
+    /// Flits granted in any router since the start of the run.
+    pub flit_hops: u64,
+    /// Heads granted in any router since the start of the run.
+    pub packet_hops: u64,
+    /// Since the start of the run: everything delivered.
+    pub total: Bin,
+    /// Phits generated in the window, as far as the sources have been drawn.
+    pub generated_phits: u64,
+    /// Packets generated in the window, as far as the sources have been drawn.
+    pub generated_packets: u64,
+    /// Packets of [`Self::generated_packets`] that have been delivered.
+    pub generated_delivered: u64,
+    /// Phits delivered in the window, whenever generated.
+    pub delivered_phits: u64,
+    /// The recorded packets.
+    pub sums: Sums,
+    /// The recorded packets by batch.
+    pub batches: Vec<Bin>,
+    /// Latencies of the recorded packets in cycles.
+    pub histogram: Option<Histogram>,
+    /// Time series over the whole run, from cycle 0.
+    pub series: Vec<Bin>,
+}
+
+impl Collector {
+    /// Nothing counted; the window is empty until [`Self::open`].
+    pub fn new(window: Window) -> Self {
+        let histogram = window.histogram.then(Histogram::new);
+        Self {
+            window,
+            span: Tick::MAX..Tick::MAX,
+            flit_hops: 0,
+            packet_hops: 0,
+            total: Bin::default(),
+            generated_phits: 0,
+            generated_packets: 0,
+            generated_delivered: 0,
+            delivered_phits: 0,
+            sums: Sums::default(),
+            batches: Vec::new(),
+            histogram,
+            series: Vec::new(),
+        }
+    }
+
+    /// Opens the window, or moves its end. Packets already generated but not yet sent are the caller's to count.
+    pub fn open(&mut self, span: Range<Tick>) {
+        self.span = span;
+    }
+
+    /// The window in ticks.
+    pub fn span(&self) -> Range<Tick> {
+        self.span.clone()
+    }
+
+    /// A packet is generated at tick `birth`.
+    #[inline]
+    pub fn generated(&mut self, birth: Tick, size: u16) {
+        if self.span.contains(&birth) {
+            self.generated_phits += u64::from(size);
+            self.generated_packets += 1;
+        }
+    }
+
+    /// The tail of `packet` reaches its endpoint at tick `now`.
+    #[inline]
+    pub fn delivered(&mut self, packet: &Packet, now: Tick) {
+        let cycle = self.window.ticks_per_cycle;
+        let latency = u64::from((now - packet.birth) / cycle);
+        let network = u64::from((now - packet.injected) / cycle);
+        let phits = u64::from(packet.size);
+        self.total.packets += 1;
+        self.total.phits += phits;
+        self.total.latency += latency;
+
+        if let Some(width) = self.window.series_bin {
+            let bin = if self.window.series_by_generation { packet.birth } else { now } / width;
+            let bin = bin_at(&mut self.series, bin as usize);
+            bin.packets += 1;
+            bin.latency += latency;
+            bin.network_latency += network;
+            bin.misrouted += u64::from(packet.misrouted != 0);
+            bin_at(&mut self.series, (now / width) as usize).phits += phits;
+        }
+
+        let in_window = self.span.contains(&now);
+        let born_in_window = self.span.contains(&packet.birth);
+        self.generated_delivered += u64::from(born_in_window);
+        if in_window {
+            self.delivered_phits += phits;
+            let batch = ((now - self.span.start) / self.window.batch) as usize;
+            bin_at(&mut self.batches, batch).phits += phits;
+        }
+        let when = if self.window.by_generation {
+            if !born_in_window {
+                return;
+            }
+            packet.birth
+        } else {
+            if !in_window {
+                return;
+            }
+            now
+        };
+        let batch = bin_at(&mut self.batches, ((when - self.span.start) / self.window.batch) as usize);
+        batch.packets += 1;
+        batch.latency += latency;
+        batch.network_latency += network;
+        batch.misrouted += u64::from(packet.misrouted != 0);
+
+        let sums = &mut self.sums;
+        sums.packets += 1;
+        sums.phits += phits;
+        sums.latency += latency;
+        sums.latency_squared += u128::from(latency) * u128::from(latency);
+        sums.network_latency += network;
+        let mut hops = packet.hops.0;
+        let mut class = 0;
+        while hops != 0 {
+            sums.hops[class] += hops & 0xff;
+            hops >>= 8;
+            class += 1;
+        }
+        sums.misrouted += u64::from(packet.misrouted != 0);
+        sums.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.record(latency);
+        }
+    }
+
+    /// Adds what another partition has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.flit_hops += other.flit_hops;
+        self.packet_hops += other.packet_hops;
+        self.total.add(&other.total);
+        self.generated_phits += other.generated_phits;
+        self.generated_packets += other.generated_packets;
+        self.generated_delivered += other.generated_delivered;
+        self.delivered_phits += other.delivered_phits;
+        self.sums.add(&other.sums);
+        merge_bins(&mut self.batches, &other.batches);
+        merge_bins(&mut self.series, &other.series);
+        if let (Some(mine), Some(theirs)) = (&mut self.histogram, &other.histogram) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.batches.capacity() + self.series.capacity()) * size_of::<Bin>()
+            + self.histogram.as_ref().map_or(0, Histogram::bytes)
+    }
+}
+
+#[inline]
+fn bin_at(bins: &mut Vec<Bin>, index: usize) -> &mut Bin {
+    if index >= bins.len() {
+        bins.resize(index + 1, Bin::default());
+    }
+    &mut bins[index]
+}
+
+fn merge_bins(mine: &mut Vec<Bin>, theirs: &[Bin]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), Bin::default());
+    }
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        mine.add(theirs);
+    }
+}

@@ -1,0 +1,33 @@
+//! No contention inside the router: an output-queued switch.
+
+use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Grants every request at once: no input or output is ever busy, packets queue at the outputs only. With an infinite output
+/// buffer this is the output-queued switch of Karol, Hluchyj and Morgan (1987).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ideal {}
+
+impl AllocatorParams for Ideal {
+    fn build(&self, _: &AllocatorContext) -> Box<dyn Allocator> {
+        Box::new(Rule)
+    }
+}
+
+struct Rule;
+
+impl Allocator for Rule {
+    fn allocate(&mut self, _: Round<'_>, requests: &[Request], grants: &mut Vec<Request>) {
+        grants.extend_from_slice(requests);
+    }
+
+    fn ideal(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}

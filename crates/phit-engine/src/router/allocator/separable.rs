@@ -1,0 +1,179 @@
+//! Separable input-first allocation: each input port proposes one request, each output accepts one.
+
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How an arbiter chooses among those who ask.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arbiter {
+    /// In turn: the first at or after a pointer, which then moves past the winner.
+    #[default]
+    RoundRobin,
+    /// The one served longest ago.
+    LeastRecentlyServed,
+    /// Any, with equal probability.
+    Random,
+    /// The packet generated first.
+    Age,
+}
+
+/// When an input arbiter counts a request as served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Update {
+    /// When the output has granted it (BookSim).
+    #[default]
+    Grant,
+    /// As soon as it is proposed, whether it wins or not (FOGSim).
+    Request,
+}
+
+/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port chooses among
+/// its queues, then an arbiter per output among the inputs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeparableInputFirst {
+    /// The arbiters' rule.
+    pub arbiter: Arbiter,
+    /// When the input arbiters move on.
+    pub update: Update,
+}
+
+impl AllocatorParams for SeparableInputFirst {
+    fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
+        let (ports, radix, queues) = (context.ports as usize, context.radix as usize, context.queues as usize);
+        Box::new(Rule {
+            params: self.clone(),
+            inputs: Turns::new(self.arbiter, ports, queues),
+            outputs: Turns::new(self.arbiter, ports, radix),
+            best: Best::new(context.radix),
+        })
+    }
+}
+
+/// The memory of a row of arbiters: a pointer each, or the order in which their clients were served.
+struct Turns {
+    arbiter: Arbiter,
+    clients: usize,
+    pointer: Vec<u16>,
+    served: Vec<u16>,
+    clock: Vec<u16>,
+}
+
+impl Turns {
+    fn new(arbiter: Arbiter, arbiters: usize, clients: usize) -> Self {
+        let (pointers, stamps) = match arbiter {
+            Arbiter::RoundRobin => (arbiters, 0),
+            Arbiter::LeastRecentlyServed => (0, arbiters),
+            Arbiter::Random | Arbiter::Age => (0, 0),
+        };
+        Self {
+            arbiter,
+            clients,
+            pointer: vec![0; pointers],
+            served: vec![0; stamps * clients],
+            clock: vec![0; stamps],
+        }
+    }
+
+    /// The priority of `client` at arbiter `at`: the smallest of those who ask wins.
+    #[inline]
+    fn key(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
+        match self.arbiter {
+            Arbiter::RoundRobin => {
+                let pointer = self.pointer[at as usize];
+                u64::from(if client >= pointer { client - pointer } else { client + self.clients as u16 - pointer })
+            }
+            Arbiter::LeastRecentlyServed => {
+                u64::from(self.served[at as usize * self.clients + client as usize]) << 16 | u64::from(client)
+            }
+            Arbiter::Random => round.rng.bits() >> 2,
+            Arbiter::Age => u64::from(birth) << 16 | u64::from(client),
+        }
+    }
+
+    #[inline]
+    fn serve(&mut self, at: u32, client: u16) {
+        match self.arbiter {
+            Arbiter::RoundRobin => {
+                self.pointer[at as usize] = if client as usize + 1 == self.clients { 0 } else { client + 1 };
+            }
+            Arbiter::LeastRecentlyServed => {
+                let clock = &mut self.clock[at as usize];
+                if *clock == u16::MAX {
+                    let row = &mut self.served[at as usize * self.clients..][..self.clients];
+                    *clock = renumber(row);
+                }
+                *clock += 1;
+                self.served[at as usize * self.clients + client as usize] = *clock;
+            }
+            Arbiter::Random | Arbiter::Age => {}
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        2 * (self.pointer.capacity() + self.served.capacity() + self.clock.capacity())
+    }
+}
+
+/// Replaces stamps by their ranks, keeping their order; returns the largest.
+fn renumber(stamps: &mut [u16]) -> u16 {
+    let mut sorted = stamps.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    for stamp in stamps {
+        *stamp = sorted.partition_point(|s| s < stamp) as u16;
+    }
+    sorted.len() as u16
+}
+
+struct Rule {
+    params: SeparableInputFirst,
+    inputs: Turns,
+    outputs: Turns,
+    best: Best,
+}
+
+impl Allocator for Rule {
+    fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<Request>) {
+        let mut start = 0;
+        while start < requests.len() {
+            let input = requests[start].input;
+            let at = round.first_port + u32::from(input);
+            let mut end = start + 1;
+            let mut chosen = start;
+            if end < requests.len() && requests[end].input == input {
+                let mut best = self.inputs.key(at, requests[start].lane, requests[start].birth, &mut round);
+                while end < requests.len() && requests[end].input == input {
+                    let key = self.inputs.key(at, requests[end].lane, requests[end].birth, &mut round);
+                    if key < best {
+                        (best, chosen) = (key, end);
+                    }
+                    end += 1;
+                }
+            }
+            start = end;
+            let request = &requests[chosen];
+            if self.params.update == Update::Request {
+                self.inputs.serve(at, request.lane);
+            }
+            let key = self.outputs.key(request.output, input, request.birth, &mut round);
+            self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, chosen as u32);
+        }
+        let (inputs, outputs) = (&mut self.inputs, &mut self.outputs);
+        self.best.drain(|_, index| {
+            let request = requests[index as usize];
+            if self.params.update == Update::Grant {
+                inputs.serve(round.first_port + u32::from(request.input), request.lane);
+            }
+            outputs.serve(request.output, request.input);
+            grants.push(request);
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        self.inputs.bytes() + self.outputs.bytes() + self.best.bytes()
+    }
+}

@@ -1,0 +1,285 @@
+//! From a scenario to partitions.
+
+use super::allocator::AllocatorContext;
+use super::bits::BitRows;
+use super::config::Config;
+use super::endpoint::Endpoint;
+use super::packet::Arena;
+use super::partition::Partition;
+use super::state::{Far, Input, Output, OutputVc, Queue};
+use super::vc_allocation::VcAllocator;
+use crate::engine::rng::{Rng, Stream};
+use crate::engine::wheel::Wheel;
+use crate::engine::{NONE, Tick};
+use crate::measure::collector::{Collector, Window};
+use crate::queueing::QueueingKind;
+use crate::router::allocator::AllocatorKind;
+use crate::routing::{RoutingContext, RoutingKind};
+use crate::topology::{Peer, Topology};
+use crate::traffic::Traffic;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Credits of an output that consumes whatever comes.
+const SINK: i32 = i32::MAX / 2;
+
+/// Everything that partitions are made from.
+pub struct Blueprint {
+    /// Settings in ticks.
+    pub config: Arc<Config>,
+    /// The graph.
+    pub topology: Arc<dyn Topology>,
+    /// Routing mechanism.
+    pub routing: RoutingKind,
+    /// Queue organisation.
+    pub queueing: QueueingKind,
+    /// Traffic.
+    pub traffic: Arc<Traffic>,
+    /// What is recorded.
+    pub window: Window,
+    /// Seed of all streams.
+    pub seed: u64,
+    /// Smallest flit in phits.
+    pub smallest_flit: u32,
+    /// Largest flit in phits.
+    pub largest_flit: u32,
+}
+
+/// Which partition holds which routers, and where their ports, queues and channels are in it.
+struct Layout {
+    ranges: Vec<Range<u32>>,
+    /// First port, input queue and output channel of each router in its partition.
+    first: Vec<(u32, u32, u32)>,
+}
+
+impl Layout {
+    fn new(ranges: Vec<Range<u32>>, topology: &dyn Topology, config: &Config) -> Self {
+        let mut first = vec![(0, 0, 0); topology.routers() as usize];
+        for range in &ranges {
+            let mut next = (0, 0, 0);
+            for router in range.clone() {
+                first[router as usize] = next;
+                for port in 0..topology.ports(router) {
+                    let queues = u32::from(config.links[topology.port(router, port).class as usize].vcs);
+                    next = (next.0 + 1, next.1 + queues, next.2 + queues);
+                }
+            }
+        }
+        Self { ranges, first }
+    }
+
+    fn partition_of(&self, router: u32) -> u32 {
+        self.ranges.partition_point(|r| r.end <= router) as u32
+    }
+
+    /// First queue (equally: first channel) of a port.
+    fn lanes(&self, router: u32, port: u16, topology: &dyn Topology, config: &Config) -> u32 {
+        let before: u32 = (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].vcs)).sum();
+        self.first[router as usize].1 + before
+    }
+}
+
+impl Blueprint {
+    /// Shortest time in ticks from a decision in one partition to its effect in another.
+    pub fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
+        let topology = &*self.topology;
+        let home = |router: u32| ranges.partition_point(|r| r.end <= router);
+        let mut crossing = vec![false; topology.classes().len()];
+        for router in 0..topology.routers() {
+            for port in 0..topology.ports(router) {
+                let port = topology.port(router, port);
+                if let Peer::Router { router: next, .. } = port.peer {
+                    crossing[port.class as usize] |= home(router) != home(next);
+                }
+            }
+        }
+        let config = &self.config;
+        let credit_release = if config.credit_at_output { config.latency } else { 1 };
+        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+            (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
+        });
+        per_class.min().unwrap_or(Tick::MAX)
+    }
+
+    /// Horizon that covers nearly all events.
+    fn horizon(&self) -> Tick {
+        let config = &self.config;
+        let link = config.links.iter().map(|l| l.latency.max(l.ejection_latency)).max().unwrap_or(1);
+        let queued = config.output_buffer.unwrap_or(0) + self.largest_flit;
+        (2 * config.latency + link + config.credit_delay + (queued + self.largest_flit) * config.ticks_per_cycle + 16)
+            .clamp(256, 8192)
+    }
+
+    /// The partitions, one for each range of routers.
+    pub fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
+        let layout = Layout::new(ranges, &*self.topology, &self.config);
+        let upstream = self.upstreams();
+        (0..layout.ranges.len()).map(|index| self.partition(index, &layout, &upstream)).collect()
+    }
+
+    /// For each port of each router, the port whose output leads to it.
+    fn upstreams(&self) -> Vec<Vec<Option<(u32, u16)>>> {
+        let topology = &*self.topology;
+        let mut upstream: Vec<Vec<Option<(u32, u16)>>> =
+            (0..topology.routers()).map(|r| vec![None; topology.ports(r) as usize]).collect();
+        for router in 0..topology.routers() {
+            for port in 0..topology.ports(router) {
+                if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
+                    upstream[next as usize][into as usize] = Some((router, port));
+                }
+            }
+        }
+        upstream
+    }
+
+    fn partition(&self, index: usize, layout: &Layout, upstream: &[Vec<Option<(u32, u16)>>]) -> Partition {
+        let (topology, config) = (&*self.topology, &*self.config);
+        let routers = layout.ranges[index].clone();
+        let count = routers.len();
+        let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
+        let widest = u32::from(config.links.iter().map(|l| l.vcs).max().unwrap_or(1));
+
+        let mut first_port = Vec::with_capacity(count + 1);
+        let (mut inputs, mut queues, mut outputs, mut channels) = (vec![], vec![], vec![], vec![]);
+        let mut attached = Vec::new();
+        for (local, router) in routers.clone().enumerate() {
+            first_port.push(inputs.len() as u32);
+            for number in 0..topology.ports(router) {
+                let port = topology.port(router, number);
+                let link = &config.links[port.class as usize];
+                let (index_in, lanes) = (inputs.len() as u32, link.vcs);
+                let (upstream_partition, upstream_vc) = match upstream[router as usize][number as usize] {
+                    Some((from, out)) => (layout.partition_of(from), layout.lanes(from, out, topology, config)),
+                    None => (index as u32, NONE),
+                };
+                if let Peer::Endpoint(endpoint) = port.peer {
+                    attached.push((endpoint, local as u32, index_in, queues.len() as u32));
+                }
+                inputs.push(Input {
+                    busy: 0,
+                    wake: 0,
+                    queues: queues.len() as u32,
+                    router: local as u32,
+                    upstream_partition,
+                    upstream_vc,
+                    credit_latency: link.latency + config.credit_delay,
+                    number,
+                    count: lanes,
+                    injects: matches!(port.peer, Peer::Endpoint(_)),
+                });
+                queues.extend((0..lanes).map(|_| Queue::new(index_in)));
+                let (far, credits) = match port.peer {
+                    Peer::Endpoint(_) => (Far::Endpoint, SINK),
+                    Peer::Router { router: next, port: into } => {
+                        let first = layout.lanes(next, into, topology, config);
+                        (Far::Queues { partition: layout.partition_of(next), first }, link.buffer as i32)
+                    }
+                    Peer::None => (Far::Nothing, 0),
+                };
+                outputs.push(Output {
+                    busy: 0,
+                    free: 0,
+                    wake: 0,
+                    held: 0,
+                    vc: channels.len() as u32,
+                    vcs: lanes,
+                    class: port.class,
+                    ring_first: 0,
+                    ring_count: 0,
+                    router: local as u32,
+                    far,
+                    phits: 0,
+                });
+                channels.extend((0..lanes).map(|_| OutputVc { credits, owner: NONE, output: index_in }));
+            }
+        }
+        first_port.push(inputs.len() as u32);
+
+        let injection_channels = channels.len() as u32;
+        attached.sort_unstable();
+        let first_endpoint = attached.first().map_or(0, |a| a.0);
+        let mut endpoints = Vec::with_capacity(attached.len());
+        for &(endpoint, router, port, first_queue) in &attached {
+            let channel = channels.len() as u32;
+            inputs[port as usize].upstream_vc = channel;
+            let local = endpoints.len() as u32;
+            let credits = config.links[0].buffer as i32;
+            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits, owner: NONE, output: local }));
+            endpoints.push(Endpoint {
+                source: self.traffic.source(endpoint, self.seed),
+                rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
+                next: None,
+                free: 0,
+                wake: 0,
+                channel,
+                queues: first_queue,
+                sent: 0,
+                lane: 0,
+                router,
+                phits: 0,
+            });
+        }
+
+        let ports = inputs.len() as u32;
+        let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
+        let queues_per_router = radix * widest.next_multiple_of(64);
+        let context = RoutingContext {
+            topology: self.topology.clone(),
+            routers: routers.clone(),
+            vcs: config.vcs.clone(),
+        };
+        let routing = self.routing.params().build(&context);
+        let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
+        let mut partition = Partition {
+            index: index as u32,
+            config: self.config.clone(),
+            topology: self.topology.clone(),
+            traffic: self.traffic.clone(),
+            wants: routing.wants(),
+            routing,
+            queueing: self.queueing.params().build(topology, &counts),
+            allocator: config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest }),
+            vc_allocator: config.vc_stage.then(|| {
+                let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
+                VcAllocator::new(
+                    ask_all,
+                    injection_channels,
+                    queues.len() as u32,
+                    queues_per_router,
+                    radix * widest,
+                )
+            }),
+            rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect(),
+            ready: BitRows::new(ports as usize, widest as usize),
+            asleep: BitRows::new(ports as usize, widest as usize),
+            waiters: BitRows::new(ports as usize, radix as usize),
+            ready_ports: BitRows::new(count, radix as usize),
+            active: Vec::with_capacity(count),
+            stepping: Vec::with_capacity(count),
+            listed: vec![false; count],
+            senders: Vec::new(),
+            rings: vec![(0, 0); (ports * ring) as usize],
+            ring,
+            routers,
+            first_port,
+            inputs,
+            queues,
+            outputs,
+            channels,
+            first_endpoint,
+            endpoints,
+            injection_channels,
+            packets: Arena::new(),
+            wheel: Wheel::new(self.horizon()),
+            now: 0,
+            outbox: Vec::new(),
+            collector: Collector::new(self.window.clone()),
+            requests: Vec::new(),
+            grants: Vec::new(),
+            heads: Vec::new(),
+            waiting: Vec::new(),
+        };
+        partition.start();
+        partition
+    }
+}

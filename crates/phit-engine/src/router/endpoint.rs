@@ -1,0 +1,162 @@
+//! Endpoints: the source queue and the injection link of each.
+//!
+//! The source queue is unlimited but virtual: an endpoint's packets are a sequence that its own random stream determines,
+//! so only the next one is ever held, and a saturated run needs no more memory than any other.
+
+use super::packet::Packet;
+use super::partition::{Partition, kind};
+use crate::engine::rng::Rng;
+use crate::engine::{NONE, Tick};
+use crate::routing::Injection;
+use crate::scenario::router::InjectionQueue;
+use crate::topology::Hops;
+use crate::traffic::{Generated, Source};
+
+/// An endpoint as a sender.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Where the sequence of packets stands.
+    pub source: Source,
+    /// Its decisions at injection.
+    pub rng: Rng,
+    /// Next packet to send; `None` if there is none for ever.
+    pub next: Option<Generated>,
+    /// First tick at which the injection link is free.
+    pub free: Tick,
+    /// Tick of the latest wake-up filed for it.
+    pub wake: Tick,
+    /// First of its channels, which hold the credits of its injection queues.
+    pub channel: u32,
+    /// First of its injection queues.
+    pub queues: u32,
+    /// Flits of the next packet that have been sent.
+    pub sent: u16,
+    /// Queue of the packet being sent, and the one after the last used.
+    pub lane: u16,
+    /// Its router in the partition.
+    pub router: u32,
+    /// Packets sent into the network's injection queues, in phits.
+    pub phits: u64,
+}
+
+impl Partition {
+    /// Draws the first packet of every endpoint.
+    pub(crate) fn start(&mut self) {
+        for e in 0..self.endpoints.len() as u32 {
+            self.draw(e);
+            self.send(e);
+        }
+    }
+
+    fn draw(&mut self, e: u32) {
+        let endpoint = &mut self.endpoints[e as usize];
+        endpoint.next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
+        if let Some(packet) = endpoint.next {
+            self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
+        }
+    }
+
+    /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
+    pub(crate) fn send(&mut self, e: u32) {
+        loop {
+            let endpoint = &self.endpoints[e as usize];
+            let Some(packet) = endpoint.next else { return };
+            let cycle = self.config.ticks_per_cycle;
+            // A packet generated in one cycle can be sent in the next.
+            let earliest = ((packet.cycle + 1) * cycle).max(self.config.align(endpoint.free));
+            if earliest > self.now {
+                if endpoint.wake != earliest {
+                    self.endpoints[e as usize].wake = earliest;
+                    self.file(earliest, kind::SEND, e, 0);
+                }
+                return;
+            }
+            let size = self.config.flit_phits(packet.size, endpoint.sent);
+            let Some(lane) = self.injection_lane(endpoint, packet, size) else { return };
+            self.send_flit(e, packet, lane, size);
+        }
+    }
+
+    /// The injection queue for the next flit, if it has room.
+    fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
+        let count = self.config.links[0].vcs;
+        let credits = |lane: u16| self.channels[(endpoint.channel + u32::from(lane)) as usize].credits;
+        let fits = |lane: &u16| credits(*lane) >= size as i32;
+        if endpoint.sent > 0 {
+            return Some(endpoint.lane).filter(fits);
+        }
+        match self.config.injection_queue {
+            InjectionQueue::Destination => {
+                let endpoints = u64::from(self.topology.endpoints());
+                Some((u64::from(packet.destination) * u64::from(count) / endpoints) as u16).filter(fits)
+            }
+            InjectionQueue::RoundRobin => {
+                (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits)
+            }
+            InjectionQueue::LeastOccupied => {
+                (0..count).filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+            }
+        }
+    }
+
+    fn send_flit(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+        let link = &self.config.links[0];
+        let flits = self.config.flits(packet.size);
+        let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
+        let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.serialisation(size, b));
+        let endpoint = &mut self.endpoints[e as usize];
+        let queue = endpoint.queues + u32::from(lane);
+        let channel = endpoint.channel + u32::from(lane);
+        let router = endpoint.router;
+        endpoint.free = self.now + occupied;
+        endpoint.lane = lane;
+        endpoint.phits += u64::from(size);
+        endpoint.sent += 1;
+        let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
+        self.channels[channel as usize].credits -= size as i32;
+        let index = if head { self.create(e, router, packet, flits) } else { NONE };
+        if tail {
+            self.endpoints[e as usize].sent = 0;
+            self.draw(e);
+        }
+        if latency == 0 {
+            self.arrive(queue, index);
+        } else {
+            self.file(self.now + latency, kind::ARRIVAL, queue, index);
+        }
+    }
+
+    /// Makes the packet and lets the routing mechanism see it.
+    fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
+        let mut packet = Packet {
+            next: NONE,
+            entry: self.now,
+            birth: generated.cycle * self.config.ticks_per_cycle,
+            injected: NONE,
+            source: self.first_endpoint + e,
+            destination: generated.destination,
+            destination_router: self.topology.attachment(generated.destination).0,
+            intermediate: NONE,
+            hops: Hops::default(),
+            leg_start: Hops::default(),
+            size: generated.size,
+            flits,
+            came_by: 0,
+            came_in: 0,
+            leg: 0,
+            legs: 1,
+            scratch: 0,
+            misrouted: 0,
+            flags: 0,
+            spare: 0,
+        };
+        let mut injection = Injection {
+            topology: &*self.topology,
+            router: router + self.routers.start,
+            now: self.now,
+            rng: &mut self.endpoints[e as usize].rng,
+        };
+        self.routing.inject(&mut injection, &mut packet);
+        self.packets.insert(packet)
+    }
+}

@@ -1,0 +1,18 @@
+//! The router kernel: input buffers with queues → route → allocate → crossbar → output buffers → links.
+//!
+//! A [`Partition`] holds a range of routers with their endpoints and everything that moves in them. Partitions interact
+//! by messages over links only, so each can run ahead by the shortest latency between them.
+
+pub mod allocator;
+pub mod bits;
+pub mod build;
+pub mod config;
+pub mod endpoint;
+pub mod packet;
+pub mod partition;
+pub mod state;
+mod step;
+mod transfer;
+mod vc_allocation;
+
+pub use partition::{Mail, Partition};

@@ -1,0 +1,140 @@
+//! Packets, and the arena that holds those of one partition.
+
+use crate::engine::{NONE, Tick};
+use crate::topology::{HopState, Hops, Leg};
+
+/// Set in [`Packet::intermediate`] when it names a group, not a router.
+pub const GROUP: u32 = 1 << 31;
+
+/// In [`Packet::misrouted`]: sent through an intermediate router or group.
+pub const MISROUTED_GLOBALLY: u8 = 1;
+/// In [`Packet::misrouted`]: took a nonminimal hop within a group.
+pub const MISROUTED_LOCALLY: u8 = 2;
+
+/// A packet on its way: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// Next packet of the queue in which the tail stands (engine).
+    pub next: u32,
+    /// Tick at which the head entered the queue it stands in (engine).
+    pub entry: Tick,
+    /// Tick of generation.
+    pub birth: Tick,
+    /// Tick at which the head left its injection queue; `NONE` before.
+    pub injected: Tick,
+    /// Source endpoint.
+    pub source: u32,
+    /// Destination endpoint.
+    pub destination: u32,
+    /// Router of the destination.
+    pub destination_router: u32,
+    /// Router (or group, with [`GROUP`]) to be visited first; `NONE` if none is left.
+    pub intermediate: u32,
+    /// Hops taken over links, by class.
+    pub hops: Hops,
+    /// `hops` when the current leg began.
+    pub leg_start: Hops,
+    /// Size in phits.
+    pub size: u16,
+    /// Size in flits.
+    pub flits: u16,
+    /// Class of the link of the last hop (0: injected).
+    pub came_by: u8,
+    /// Virtual channel of the last hop.
+    pub came_in: u8,
+    /// Current leg.
+    pub leg: u8,
+    /// Legs of the route.
+    pub legs: u8,
+    /// Free for the routing mechanism.
+    pub scratch: u32,
+    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`].
+    pub misrouted: u8,
+    /// Free for the routing mechanism.
+    pub flags: u8,
+    /// Free.
+    pub spare: u16,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+impl Packet {
+    /// The current leg as the topology's hop rule wants it.
+    #[inline]
+    pub fn current_leg(&self, to_group: bool) -> Leg {
+        Leg { index: self.leg, of: self.legs, to_group }
+    }
+
+    /// What the topology's hop rule may read.
+    #[inline]
+    pub fn hop_state(&self) -> HopState {
+        HopState {
+            came_by: self.came_by,
+            came_in: self.came_in,
+            leg_hops: Hops(self.hops.0.wrapping_sub(self.leg_start.0)),
+        }
+    }
+}
+
+/// Packets by 32-bit index, with a list of free places.
+#[derive(Debug, Default)]
+pub struct Arena {
+    packets: Vec<Packet>,
+    free: u32,
+    live: u32,
+}
+
+impl Arena {
+    /// An empty arena.
+    pub fn new() -> Self {
+        Self { packets: Vec::new(), free: NONE, live: 0 }
+    }
+
+    /// Stores a packet and returns its index.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.packets.push(packet);
+            return self.packets.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = self.packets[index as usize].next;
+        self.packets[index as usize] = packet;
+        index
+    }
+
+    /// Gives a place back.
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.live -= 1;
+        self.packets[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// Packets held.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.packets.capacity() * size_of::<Packet>()
+    }
+}
+
+impl std::ops::Index<u32> for Arena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, index: u32) -> &Packet {
+        &self.packets[index as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Arena {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut Packet {
+        &mut self.packets[index as usize]
+    }
+}

@@ -1,0 +1,129 @@
+//! The records of a partition's routers: input ports and queues, output ports and virtual channels.
+
+use crate::engine::{NONE, Tick};
+
+/// An input queue: packets in order, the first of which may have arrived or been sent in part.
+#[derive(Debug, Clone, Copy)]
+pub struct Queue {
+    /// First packet.
+    pub first: u32,
+    /// Last packet.
+    pub last: u32,
+    /// Earliest tick at which the front flit may be allocated.
+    pub eligible: Tick,
+    /// Tick at which the last flit arrived.
+    pub entry: Tick,
+    /// Input port.
+    pub port: u32,
+    /// Output port chosen for the first packet; `NONE` before routing.
+    pub output: u32,
+    /// Flits of the last packet that have arrived.
+    pub arrived: u16,
+    /// Flits of the first packet that have been granted.
+    pub sent: u16,
+    /// First permitted output VC; the VC itself once held.
+    pub vc: u16,
+    /// Number of permitted output VCs; 0 once one is held.
+    pub vcs: u16,
+}
+
+const _: () = assert!(size_of::<Queue>() == 32);
+
+impl Queue {
+    /// An empty queue of input port `port`.
+    pub fn new(port: u32) -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            eligible: 0,
+            entry: 0,
+            port,
+            output: NONE,
+            arrived: 0,
+            sent: 0,
+            vc: 0,
+            vcs: 1,
+        }
+    }
+}
+
+/// An input port.
+#[derive(Debug, Clone, Copy)]
+pub struct Input {
+    /// First tick at which the port's path to the crossbar is free.
+    pub busy: Tick,
+    /// Tick of the latest wake-up filed for it.
+    pub wake: Tick,
+    /// Its first queue.
+    pub queues: u32,
+    /// Its router.
+    pub router: u32,
+    /// Partition that holds the sender at the far end of the link.
+    pub upstream_partition: u32,
+    /// The sender's first virtual channel there.
+    pub upstream_vc: u32,
+    /// Ticks that a credit takes to be usable there.
+    pub credit_latency: Tick,
+    /// Port number in the router.
+    pub number: u16,
+    /// Number of queues.
+    pub count: u16,
+    /// True if an endpoint injects here.
+    pub injects: bool,
+}
+
+/// What stands at the far end of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Far {
+    /// An endpoint that consumes whatever comes.
+    Endpoint,
+    /// The input queues that start at this index of the partition.
+    Queues {
+        /// Partition.
+        partition: u32,
+        /// First queue.
+        first: u32,
+    },
+    /// Nothing.
+    Nothing,
+}
+
+/// An output port.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// First tick at which its side of the crossbar is free.
+    pub busy: Tick,
+    /// First tick at which its link is free.
+    pub free: Tick,
+    /// Tick of the latest wake-up filed for those who wait for it.
+    pub wake: Tick,
+    /// Phits reserved in the output buffer.
+    pub held: u32,
+    /// Its first virtual channel.
+    pub vc: u32,
+    /// Number of virtual channels.
+    pub vcs: u16,
+    /// Link class.
+    pub class: u8,
+    /// Place of the oldest flit in the output buffer's ring.
+    pub ring_first: u16,
+    /// Flits in the output buffer's ring.
+    pub ring_count: u16,
+    /// Its router.
+    pub router: u32,
+    /// Far end.
+    pub far: Far,
+    /// Phits put on the link since the start of the run.
+    pub phits: u64,
+}
+
+/// A virtual channel of an output, as its sender sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputVc {
+    /// Free phits in the far buffer.
+    pub credits: i32,
+    /// The queue that holds the channel until its packet's tail is granted; `NONE` if free.
+    pub owner: u32,
+    /// Its output port; for an injection channel, its endpoint.
+    pub output: u32,
+}

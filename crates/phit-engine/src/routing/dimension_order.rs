@@ -1,0 +1,35 @@
+//! Dimension-order routing on grids.
+
+use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Dimension order, lowest dimension first, on a mesh, torus or HyperX; datelines on a torus (Dally and Seitz, 1987).
+///
+/// It is the grids' minimal hop rule under its usual name, and refuses other topologies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DimensionOrder {}
+
+impl RoutingParams for DimensionOrder {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        match topology.grid() {
+            Some(_) => Ok(()),
+            None => Err(ScenarioError::new(
+                "kind",
+                "\"dimension_order\"",
+                "needs a topology with dimensions: mesh, torus or hyperx; use minimal here",
+            )),
+        }
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        Minimal {}.vcs_needed(topology)
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Minimal {}.build(context)
+    }
+}

@@ -1,0 +1,103 @@
+//! Valiant's randomised routing: minimally to a random intermediate, then minimally to the destination.
+
+use super::{Injection, Routing, RoutingContext, RoutingParams, View};
+use crate::error::ScenarioError;
+use crate::router::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
+use crate::topology::{Hop, Leg, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the first half of a Valiant route leads to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// One random router.
+    #[default]
+    Router,
+    /// Any router of one random group: in a Dragonfly the local hop to a particular router of it is saved.
+    Group,
+}
+
+/// Which packets go minimally all the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Within {
+    /// None.
+    #[default]
+    Nowhere,
+    /// Those whose destination is on the source's router.
+    Router,
+    /// Those whose destination is in the source's group.
+    Group,
+}
+
+/// Every packet goes minimally to a random router (or group) outside its source group and from there minimally to its
+/// destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Valiant {
+    /// A random router or a random group.
+    pub via: Via,
+    /// Which packets are routed minimally instead.
+    pub minimal_within: Within,
+}
+
+impl RoutingParams for Valiant {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if topology.groups() < 2 {
+            return Err(ScenarioError::new("kind", "\"valiant\"", "needs a topology of at least two groups or routers"));
+        }
+        Ok(())
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        topology.vcs_needed(Leg { index: 0, of: 2, to_group: self.via == Via::Group })
+    }
+
+    fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Rule(self.clone()))
+    }
+}
+
+struct Rule(Valiant);
+
+impl Routing for Rule {
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        let topology = at.topology;
+        let here = topology.group_of(at.router);
+        let minimal = match self.0.minimal_within {
+            Within::Nowhere => false,
+            Within::Router => packet.destination_router == at.router,
+            Within::Group => topology.group_of(packet.destination_router) == here,
+        };
+        packet.legs = 2;
+        if minimal {
+            packet.leg = 1;
+            return;
+        }
+        packet.misrouted |= MISROUTED_GLOBALLY;
+        packet.intermediate = match self.0.via {
+            Via::Router => {
+                let own = topology.group_routers(here);
+                let drawn = at.rng.below(topology.routers() - own.len() as u32);
+                if drawn < own.start { drawn } else { drawn + own.len() as u32 }
+            }
+            Via::Group => {
+                let drawn = at.rng.below(topology.groups() - 1);
+                GROUP | if drawn < here { drawn } else { drawn + 1 }
+            }
+        };
+    }
+
+    #[inline]
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let leg = packet.current_leg(self.0.via == Via::Group);
+        let (at, state) = (view.router, packet.hop_state());
+        let (topology, vcs) = (view.topology, view.vcs);
+        Some(match packet.intermediate {
+            u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, view.rng),
+            group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, view.rng),
+            router => topology.minimal_hop(at, router, leg, state, vcs, view.rng),
+        })
+    }
+}

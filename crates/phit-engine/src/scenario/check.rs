@@ -1,0 +1,154 @@
+//! What must fit together before anything runs.
+
+use super::Scenario;
+use super::router::{LinkParams, Phits, Switching, VcAllocation};
+use crate::error::ScenarioError;
+use crate::router::allocator::AllocatorKind;
+use crate::topology::Topology;
+
+/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
+const MAX_CYCLES: u64 = 1 << 31;
+
+/// Refuses a scenario that the kernel could not simulate as described.
+pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    router(scenario, topology)?;
+    scenario.routing.params().check(topology).map_err(|e| e.under("routing"))?;
+    channels(scenario, topology)?;
+    let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
+    scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
+    buffers(scenario, topology)?;
+    duration(scenario)
+}
+
+/// The settings of a class and the path under which they stand.
+fn link(scenario: &Scenario, class: &str) -> (String, LinkParams) {
+    let links = &scenario.router.links;
+    let key = if links.contains_key(class) || !links.contains_key("default") { class } else { "default" };
+    (format!("router.links.{key}"), links.get(key).cloned().unwrap_or_default())
+}
+
+fn at_least(path: String, value: u32, least: u32, unit: &str) -> Result<(), ScenarioError> {
+    match value >= least {
+        true => Ok(()),
+        false => Err(ScenarioError::new(path, value, format!("expected at least {least} {unit}"))),
+    }
+}
+
+fn at_most(path: String, value: u32, most: u32, unit: &str) -> Result<(), ScenarioError> {
+    match value <= most {
+        true => Ok(()),
+        false => Err(ScenarioError::new(path, value, format!("expected at most {most} {unit}"))),
+    }
+}
+
+fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    const LONGEST: u32 = 1_000_000;
+    let router = &scenario.router;
+    let path = |key: &str| format!("router.{key}");
+    at_least(path("latency"), router.latency, 1, "router cycle")?;
+    at_most(path("latency"), router.latency, LONGEST, "router cycles")?;
+    at_most(path("allocation_delay"), router.allocation_delay, LONGEST, "router cycles")?;
+    at_most(path("credit_delay"), router.credit_delay, LONGEST, "cycles")?;
+    at_least(path("speedup"), router.speedup, 1, "(the crossbar is no slower than the links)")?;
+    at_most(path("speedup"), router.speedup, 64, "")?;
+    at_least(path("flit_size"), router.flit_size, 1, "phit")?;
+    if let AllocatorKind::Islip(islip) = &router.allocator {
+        at_least(path("allocator.iterations"), islip.iterations.into(), 1, "iteration per tick")?;
+    }
+    let known: Vec<&str> = topology.classes().iter().map(String::as_str).chain(["default"]).collect();
+    for (class, params) in &router.links {
+        if !known.contains(&class.as_str()) {
+            let mut error =
+                ScenarioError::unknown(format!("router.links.{class}"), class, "link class of this topology", known);
+            error.value = None;
+            return Err(error);
+        }
+        let path = |key: &str| format!("router.links.{class}.{key}");
+        at_least(path("bandwidth"), params.bandwidth, 1, "phit per cycle")?;
+        at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
+        at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
+        at_most(path("latency"), params.latency, LONGEST, "cycles")?;
+        if class != "endpoint" && params.ejection_latency.is_some() {
+            return Err(ScenarioError::new(path("ejection_latency"), "given", "only the class endpoint has this key"));
+        }
+        if class != "endpoint" && params.injection_bandwidth.is_some() {
+            return Err(ScenarioError::new(path("injection_bandwidth"), "given", "only the class endpoint has this key"));
+        }
+        if router.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
+            return Err(ScenarioError::new(
+                path("vcs"),
+                params.vcs,
+                "expected at most 64 virtual channels with router.vc_allocation = \"stage\"",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Enough virtual channels for the routing mechanism's deadlock avoidance.
+fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let (needed, reason) = scenario.routing.params().vcs_needed(topology);
+    for (class, needed) in topology.classes().iter().zip(needed).skip(1) {
+        let (path, params) = link(scenario, class);
+        if params.vcs < u16::from(needed) {
+            return Err(ScenarioError::new(
+                format!("{path}.vcs"),
+                params.vcs,
+                format!(
+                    "routing {:?} needs at least {needed} virtual channels on {class} links to be free of deadlock ({reason})",
+                    scenario.routing.kind()
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Room for the largest unit that moves.
+fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let router = &scenario.router;
+    let (_, largest) = scenario.traffic.packet_size.range();
+    let (unit, what) = match router.switching {
+        Switching::Wormhole => (u32::from(largest).min(router.flit_size), "flit"),
+        Switching::VirtualCutThrough | Switching::StoreAndForward => (u32::from(largest), "packet"),
+    };
+    let fits = |path: String, size: Phits| match size {
+        Phits::Finite(phits) if phits < unit => Err(ScenarioError::new(
+            path,
+            phits,
+            format!(
+                "expected at least {unit} phits: a {what} is the unit of flow control under {} switching and must fit",
+                switching_name(router.switching)
+            ),
+        )),
+        _ => Ok(()),
+    };
+    for class in topology.classes() {
+        let (path, params) = link(scenario, class);
+        fits(format!("{path}.buffer"), params.buffer)?;
+    }
+    fits("router.output_buffer".into(), router.output_buffer)
+}
+
+fn switching_name(switching: Switching) -> &'static str {
+    match switching {
+        Switching::VirtualCutThrough => "virtual cut-through",
+        Switching::StoreAndForward => "store-and-forward",
+        Switching::Wormhole => "wormhole",
+    }
+}
+
+fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let measure = &scenario.measure;
+    let longest = measure.until.as_ref().map_or(measure.cycles, |u| u.max_cycles.max(measure.cycles));
+    let cycles = u64::from(measure.longest_warmup()) + u64::from(longest) + u64::from(measure.max_drain);
+    let ticks = cycles * u64::from(scenario.router.speedup);
+    match ticks < MAX_CYCLES {
+        true => Ok(()),
+        false => Err(ScenarioError::new(
+            "measure.cycles",
+            measure.cycles,
+            format!("warm-up, measured cycles and drain come to {cycles}; expected fewer than {MAX_CYCLES} router cycles"),
+        )),
+    }
+}

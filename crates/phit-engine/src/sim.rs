@@ -1,0 +1,289 @@
+//! One run: check, build, warm up, measure, drain.
+
+use crate::engine::Tick;
+use crate::engine::parallel::{Inboxes, advance};
+use crate::error::ScenarioError;
+use crate::measure::collector::{Collector, Window};
+use crate::measure::{Count, SeriesBy, Warmup, warmup};
+use crate::result::{Outcome, Snapshot};
+use crate::router::build::Blueprint;
+use crate::router::config::Config;
+use crate::router::{Mail, Partition};
+use crate::scenario::{Scenario, check};
+use crate::topology::Topology;
+use crate::traffic::Traffic;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Choices about how a run is executed, which never change its results.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Threads; 0 counts as 1.
+    pub threads: usize,
+    /// Number of partitions; chosen automatically if `None`.
+    pub partitions: Option<usize>,
+}
+
+/// Told how far a run is; returns false to stop it.
+pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;
+
+/// A run was stopped from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the run was stopped")]
+pub struct Stopped;
+
+/// A network in motion.
+pub struct Simulation {
+    scenario: Scenario,
+    blueprint: Blueprint,
+    partitions: Vec<Partition>,
+    inboxes: Inboxes<Mail>,
+    lookahead: Tick,
+    threads: usize,
+    now: Tick,
+}
+
+/// Checks a scenario completely and returns what partitions are made from.
+pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::check(scenario, &*topology)?;
+    let config = Config::new(&scenario.router, topology.classes());
+    let max_load = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), scenario.seed)?;
+    let cycle = config.ticks_per_cycle;
+    let measure = &scenario.measure;
+    let (smallest, largest) = scenario.traffic.packet_size.range();
+    let window = Window {
+        ticks_per_cycle: cycle,
+        by_generation: measure.count == Count::Generated,
+        batch: (measure.cycles / measure.batches).max(1) * cycle,
+        histogram: measure.histogram,
+        series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
+        series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
+    };
+    Ok(Blueprint {
+        smallest_flit: u32::from(smallest).min(if config.flit_size > 65535 { u32::MAX } else { 1 }),
+        largest_flit: u32::from(largest).min(config.flit_size),
+        config: Arc::new(config),
+        topology,
+        routing: scenario.routing.clone(),
+        queueing: scenario.queueing.clone(),
+        traffic: Arc::new(traffic),
+        window,
+        seed: scenario.seed,
+    })
+}
+
+/// Contiguous ranges of whole groups, as equal as can be.
+fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {
+    let groups = topology.groups();
+    let parts = (parts as u32).clamp(1, groups);
+    (0..parts)
+        .map(|part| {
+            let bound = |part: u32| match (u64::from(groups) * u64::from(part) / u64::from(parts)) as u32 {
+                group if group == groups => topology.routers(),
+                group => topology.group_routers(group).start,
+            };
+            bound(part)..bound(part + 1)
+        })
+        .collect()
+}
+
+/// Epochs shorter than this do not pay for switching from one partition to the next on one thread.
+const WORTHWHILE_EPOCH: Tick = 32;
+/// Endpoints whose state fits a private cache while they run an epoch.
+const ENDPOINTS_PER_BLOCK: u32 = 256;
+
+impl Simulation {
+    /// Checks `scenario` and builds its network, empty, at cycle 0.
+    pub fn new(scenario: &Scenario, options: Options) -> Result<Self, ScenarioError> {
+        let blueprint = prepare(scenario)?;
+        let threads = options.threads.max(1);
+        let topology = &*blueprint.topology;
+        let blocked = |parts: usize| {
+            let ranges = ranges(topology, parts);
+            let lookahead = blueprint.lookahead(&ranges);
+            (ranges, lookahead)
+        };
+        let (ranges, lookahead) = match options.partitions {
+            Some(parts) => blocked(parts),
+            None => {
+                let blocks = (topology.endpoints() / ENDPOINTS_PER_BLOCK).max(1) as usize;
+                let (fine, lookahead) = blocked(blocks.max(threads));
+                if lookahead >= WORTHWHILE_EPOCH { (fine, lookahead) } else { blocked(threads) }
+            }
+        };
+        let partitions = blueprint.build(ranges);
+        Ok(Self {
+            scenario: scenario.clone(),
+            inboxes: Inboxes::new(partitions.len()),
+            blueprint,
+            partitions,
+            lookahead,
+            threads,
+            now: 0,
+        })
+    }
+
+    /// Current tick.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// The partitions, for checks of their state between two calls of [`Self::advance_to`].
+    pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
+        (&self.partitions, &self.inboxes)
+    }
+
+    /// What the partitions were made from.
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
+    }
+
+    /// Runs all ticks before `end`.
+    pub fn advance_to(&mut self, end: Tick) {
+        advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end);
+        self.now = end;
+    }
+
+    /// Bytes of all tables.
+    pub fn bytes(&self) -> usize {
+        let mut bytes = self.partitions.iter().map(Partition::bytes).sum();
+        self.inboxes.for_each(|_, mail| bytes += mail.bytes());
+        bytes
+    }
+
+    fn merged(&self) -> Collector {
+        let mut all = Collector::new(self.blueprint.window.clone());
+        self.partitions.iter().for_each(|p| all.merge(p.collector()));
+        all
+    }
+
+    /// Runs the whole scenario.
+    pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, Stopped> {
+        let measure = self.scenario.measure.clone();
+        let cycle = self.blueprint.config.ticks_per_cycle;
+        let planned_warmup = match measure.warmup {
+            Warmup::Cycles(cycles) => cycles,
+            Warmup::Auto => measure.cycles,
+        };
+        let mut planned = planned_warmup + measure.cycles;
+
+        match measure.warmup {
+            Warmup::Cycles(cycles) => self.advance_reporting(cycles * cycle, planned, progress)?,
+            Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup(), &mut planned, progress)?,
+        }
+        let start = self.now;
+        let before = Snapshot::of(&self.partitions);
+
+        let mut end = start + measure.cycles * cycle;
+        let mut converged = true;
+        loop {
+            self.partitions.iter_mut().for_each(|p| p.open_window(start..end));
+            self.advance_reporting(end, planned, progress)?;
+            let Some(until) = &measure.until else { break };
+            let (mean, half_width) = self.merged().latency_interval(until.confidence);
+            converged = half_width <= until.half_width * mean;
+            let measured = (end - start) / cycle;
+            if converged || measured >= until.max_cycles {
+                break;
+            }
+            let more = (measure.cycles / 2).max(measure.cycles / measure.batches).min(until.max_cycles - measured).max(1);
+            end += more * cycle;
+            planned += more;
+        }
+        let after = Snapshot::of(&self.partitions);
+        let labelled: u64 = self.partitions.iter_mut().map(Partition::close_window).sum();
+
+        let mut drained = 0;
+        if measure.count == Count::Generated {
+            let delivered = |s: &Self| s.partitions.iter().map(|p| p.collector().generated_delivered).sum::<u64>();
+            while delivered(&self) < labelled && drained < measure.max_drain {
+                let step = DRAIN_STEP.min(measure.max_drain - drained);
+                drained += step;
+                self.advance_reporting(self.now + step * cycle, planned + drained, progress)?;
+            }
+            converged &= delivered(&self) >= labelled;
+        }
+        Ok(Outcome {
+            collector: self.merged(),
+            warmup_cycles: start / cycle,
+            cycles: (end - start) / cycle,
+            drain_cycles: drained,
+            converged,
+            before,
+            after,
+            bytes: self.bytes(),
+            partitions: self.partitions.len(),
+            threads: self.threads,
+            topology: self.blueprint.topology.clone(),
+            config: self.blueprint.config.clone(),
+            scenario: self.scenario,
+        })
+    }
+
+    fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), Stopped> {
+        let cycle = self.blueprint.config.ticks_per_cycle;
+        let step = (planned / 100).max(1).saturating_mul(cycle).max(self.lookahead.min(1000));
+        while self.now < end {
+            self.advance_to(self.now.saturating_add(step).min(end));
+            if !progress(self.now / cycle, planned.max(self.now / cycle)) {
+                return Err(Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until the latency and the accepted load have settled.
+    fn warm_up(
+        &mut self,
+        cycles: u32,
+        limit: u32,
+        planned: &mut u32,
+        progress: Progress<'_>,
+    ) -> Result<(), Stopped> {
+        let cycle = self.blueprint.config.ticks_per_cycle;
+        let chunk = (cycles / 20).max(50);
+        let mut chunks = Vec::new();
+        let mut last = self.merged().total;
+        while self.now / cycle < limit {
+            self.advance_reporting(self.now + chunk * cycle, *planned, progress)?;
+            let total = self.merged().total;
+            chunks.push(warmup::Chunk {
+                packets: total.packets - last.packets,
+                latency: total.latency - last.latency,
+                phits: total.phits - last.phits,
+            });
+            last = total;
+            if warmup::warmed_up(&chunks).is_some() {
+                break;
+            }
+            *planned = (*planned).max(self.now / cycle + chunk + cycles);
+        }
+        Ok(())
+    }
+}
+
+/// Cycles between two looks at whether all labelled packets have been delivered.
+const DRAIN_STEP: u32 = 200;
+
+/// Checks, builds and runs a scenario.
+pub fn run(scenario: &Scenario, options: Options, progress: Progress<'_>) -> Result<Outcome, RunError> {
+    Ok(Simulation::new(scenario, options)?.run(progress)?)
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario cannot be simulated.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
