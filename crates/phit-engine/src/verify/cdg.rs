@@ -291,3 +291,6 @@ impl<'a> Walk<'a> {
         cycle
     }
 }
+
+#[cfg(test)]
+mod tests;
