@@ -31,7 +31,7 @@ fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
 }
 
 prop_compose! {
-    fn any_dragonfly()(p in 1u32..3, a in 1u32..5, h in 1u32..4, arrangement in prop::sample::select(&ARRANGEMENTS[..]))
+    fn any_dragonfly()(p in 1u32..3, a in 1u32..5, h in 1u32..6, arrangement in prop::sample::select(&ARRANGEMENTS[..]))
         (groups in prop::option::of(1..=a * h + 1), p in Just(p), a in Just(a), h in Just(h), arrangement in Just(arrangement))
         -> TopologyKind
     {
@@ -139,7 +139,7 @@ fn follow(t: &dyn Topology, from: u32, to: u32, group: Option<u32>, legs: Legs, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn wiring_is_symmetric(kind in any_topology()) {
@@ -241,7 +241,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_vcs_asked_for_keep_routes_free_of_deadlock(kind in any_topology(), spare in 0u8..2) {

@@ -18,12 +18,13 @@ pub(super) struct Coordinates {
 }
 
 impl Coordinates {
-    /// Checks the key `dims` and that routers with `endpoints` endpoints and `ports` ports in all can be indexed.
-    pub fn new(dims: &[u32], endpoints: u32, ports: u64) -> Result<Self, ScenarioError> {
+    /// Checks the keys `dims` and `endpoints_per_router`.
+    pub fn new(dims: &[u32], endpoints: u32) -> Result<Self, ScenarioError> {
         check_dims(dims)?;
         limits::positive("endpoints_per_router", endpoints)?;
+        limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
         let points = dims.iter().fold(1u64, |points, &side| points.saturating_mul(u64::from(side)));
-        let routers = limits::routers("dims", format!("{dims:?}"), points, u64::from(endpoints), ports)?;
+        let routers = limits::routers("dims", format!("{dims:?}"), points, u64::from(endpoints))?;
         let divisors = dims.iter().map(|&side| Divisor::new(side)).collect();
         Ok(Self { sides: dims.to_vec(), routers, divisors })
     }
@@ -72,7 +73,7 @@ impl Coordinates {
 }
 
 /// Refuses a box without dimensions, with too many, or with a side shorter than two.
-pub(super) fn check_dims(dims: &[u32]) -> Result<(), ScenarioError> {
+fn check_dims(dims: &[u32]) -> Result<(), ScenarioError> {
     if dims.is_empty() || dims.len() > MOST_DIMENSIONS {
         let expected = format!("expected 1 to {MOST_DIMENSIONS} side lengths");
         return Err(ScenarioError::new("dims", format!("{dims:?}"), expected));
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_first_dimension_is_fastest() {
-        let c = Coordinates::new(&[3, 4, 5], 1, 7).unwrap();
+        let c = Coordinates::new(&[3, 4, 5], 1).unwrap();
         let router = 2 + 3 * (1 + 4 * 4);
         assert_eq!([0, 1, 2].map(|d| c.position(router, d)), [2, 1, 4]);
         assert_eq!(c.moved(router, 1, 3), 2 + 3 * (3 + 4 * 4));
@@ -110,13 +111,13 @@ mod tests {
 
     #[test]
     fn impossible_boxes_are_refused() {
-        let refused = |dims: &[u32]| Coordinates::new(dims, 1, 5).unwrap_err().to_string();
+        let refused = |dims: &[u32]| Coordinates::new(dims, 1).unwrap_err().to_string();
         assert_eq!(refused(&[]), "dims = []: expected 1 to 6 side lengths");
         assert_eq!(refused(&[4, 1]), "dims[1] = 1: expected a side of 2 routers or more");
         assert!(refused(&[2; 7]).starts_with("dims = [2, 2, 2, 2, 2, 2, 2]"));
         assert!(refused(&[u32::MAX; 6]).contains("at most"));
         assert_eq!(
-            Coordinates::new(&[4], 0, 5).unwrap_err().to_string(),
+            Coordinates::new(&[4], 0).unwrap_err().to_string(),
             "endpoints_per_router = 0: expected a whole number, 1 or more"
         );
     }

@@ -42,6 +42,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn divides_exactly(n: u32, by in 1u32..1 << 31, small in 1u32..200) {
             for by in [by, small] {

@@ -71,12 +71,14 @@ impl TopologyParams for Dragonfly {
             );
             return Err(ScenarioError::new("groups", groups, expected));
         }
+        // Whichever is largest is the likely slip.
         let (key, value) = [("p", self.p), ("a", self.a), ("h", self.h)]
             .into_iter()
             .fold(("p", 0), |most, next| if next.1 > most.1 { next } else { most });
         let ports = u64::from(self.p) + u64::from(self.a - 1) + u64::from(self.h);
         let routers = groups.saturating_mul(u64::from(self.a));
-        let routers = limits::routers(key, value, routers, u64::from(self.p), ports)?;
+        limits::ports(key, value, ports)?;
+        let routers = limits::routers(key, value, routers, u64::from(self.p))?;
         Ok(Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
     }
 }

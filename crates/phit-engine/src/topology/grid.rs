@@ -1,7 +1,7 @@
 //! Mesh and torus (k-ary n-mesh and k-ary n-cube, with a side of its own in every dimension).
 
 use super::coordinates::{Coordinates, classes, one};
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -76,8 +76,8 @@ struct Directions {
 
 impl GridGraph {
     fn new(dims: &[u32], endpoints: u32, wraps: bool) -> Result<Self, ScenarioError> {
-        let ports = u64::from(endpoints) + 2 * dims.len() as u64;
-        let at = Coordinates::new(dims, endpoints, ports)?;
+        let at = Coordinates::new(dims, endpoints)?;
+        limits::ports("endpoints_per_router", endpoints, u64::from(endpoints) + 2 * dims.len() as u64)?;
         Ok(Self { classes: classes(dims), endpoints, wraps, at })
     }
 
@@ -280,5 +280,8 @@ mod tests {
         assert_eq!(error.to_string(), "dims[1] = 1: expected a side of 2 routers or more");
         let error = Mesh { dims: vec![60000, 60000], endpoints_per_router: 1 }.build().unwrap_err();
         assert!(error.to_string().ends_with("expected at most 2147483647 endpoints in all"), "{error}");
+        let error = Mesh { dims: vec![2], endpoints_per_router: 65535 }.build().unwrap_err();
+        let expected = "endpoints_per_router = 65535: a router would have 65537 ports; expected at most 65535";
+        assert_eq!(error.to_string(), expected);
     }
 }

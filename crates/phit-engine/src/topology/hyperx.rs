@@ -1,7 +1,7 @@
 //! The HyperX (generalised hypercube, Hamming graph): a box of routers, fully connected along every line.
 
-use super::coordinates::{Coordinates, check_dims, classes, one};
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
+use super::coordinates::{Coordinates, classes, one};
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct HyperX {
 
 impl TopologyParams for HyperX {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        check_dims(&self.dims)?;
+        let at = Coordinates::new(&self.dims, self.endpoints_per_router)?;
         let parallel = self.parallel.clone().unwrap_or_else(|| vec![1; self.dims.len()]);
         if parallel.len() != self.dims.len() {
             let expected = format!("expected {} numbers, one for each of `dims`", self.dims.len());
@@ -49,7 +49,10 @@ impl TopologyParams for HyperX {
             first.push(first[first.len() - 1].saturating_add(ports));
         }
         let ports = first[self.dims.len()];
-        let at = Coordinates::new(&self.dims, self.endpoints_per_router, ports)?;
+        match &self.parallel {
+            Some(parallel) => limits::ports("parallel", format!("{parallel:?}"), ports)?,
+            None => limits::ports("dims", format!("{:?}", self.dims), ports)?,
+        };
         Ok(Arc::new(HyperXGraph {
             classes: classes(&self.dims),
             endpoints: self.endpoints_per_router,
@@ -151,6 +154,8 @@ impl Topology for HyperXGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::rng::Stream;
+    use crate::topology::Hops;
 
     #[test]
     fn ports_are_numbered_by_dimension_then_parallel_link() {
@@ -168,6 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn parallel_links_are_taken_evenly() {
+        let t = HyperX { dims: vec![3], endpoints_per_router: 1, parallel: Some(vec![3]) }.build().unwrap();
+        let leg = Leg { index: 0, of: 1, to_group: false };
+        let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
+        let mut rng = Rng::new(1, Stream::Router, 0);
+        let mut count = [0u32; 7];
+        for _ in 0..9_000 {
+            count[usize::from(t.minimal_hop(0, 2, leg, state, &[1, 1], &mut rng).port)] += 1;
+        }
+        for (port, count) in count.into_iter().enumerate() {
+            // The second port of each parallel link; five standard deviations.
+            assert!(count.abs_diff(if [2, 4, 6].contains(&port) { 3_000 } else { 0 }) < 225, "{port}: {count}");
+        }
+    }
+
+    #[test]
     fn impossible_parallel_links_are_refused() {
         let refused = |parallel: Vec<u32>| {
             let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel) };
@@ -175,6 +196,11 @@ mod tests {
         };
         assert_eq!(refused(vec![1]), "parallel = [1]: expected 2 numbers, one for each of `dims`");
         assert_eq!(refused(vec![1, 0]), "parallel[1] = 0: expected a whole number, 1 or more");
-        assert!(refused(vec![1, 40000]).contains("ports; expected at most 65535"));
+        assert_eq!(
+            refused(vec![1, 40000]),
+            "parallel = [1, 40000]: a router would have 80004 ports; expected at most 65535"
+        );
+        let wide = HyperX { dims: vec![70000], endpoints_per_router: 1, parallel: None }.build().unwrap_err();
+        assert_eq!(wide.to_string(), "dims = [70000]: a router would have 70000 ports; expected at most 65535");
     }
 }

@@ -24,8 +24,7 @@ pub struct Single {
 impl TopologyParams for Single {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         limits::positive("endpoints", self.endpoints)?;
-        let endpoints = u64::from(self.endpoints);
-        limits::routers("endpoints", self.endpoints, 1, endpoints, endpoints)?;
+        limits::ports("endpoints", self.endpoints, u64::from(self.endpoints))?;
         Ok(Arc::new(SingleGraph { classes: ["endpoint".to_owned()], endpoints: self.endpoints }))
     }
 }

@@ -92,6 +92,18 @@ fn every_two_groups_are_joined_by_the_same_number_of_links() {
 }
 
 #[test]
+fn the_diameter_is_the_longest_distance() {
+    for (a, h) in (1..4).flat_map(|a| (1..7).map(move |h| (a, h))) {
+        for (groups, arrangement) in (1..=a * h + 1).flat_map(|groups| ALL.map(|arrangement| (groups, arrangement))) {
+            let t = build(&Dragonfly { groups: Some(groups), arrangement, ..params(1, a, h) });
+            let all = (0..t.routers()).flat_map(|from| (0..t.routers()).map(move |to| (from, to)));
+            let longest = all.map(|(from, to)| t.distance(from, to)).max();
+            assert_eq!(Some(t.diameter()), longest, "{arrangement:?} a={a} h={h} groups={groups}");
+        }
+    }
+}
+
+#[test]
 fn vcs_increase_along_valiant_routes() {
     let t = build(&params(2, 4, 2));
     let hop = |leg, leg_hops, local: bool| {
