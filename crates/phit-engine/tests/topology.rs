@@ -232,6 +232,18 @@ proptest! {
     }
 
     #[test]
+    fn legs_share_the_vcs_without_gap_or_overlap(vcs in 1u8.., of in 1u8..9) {
+        let shares: Vec<(u8, u8)> = (0..of).map(|index| Leg { index, of, to_group: false }.share(vcs)).collect();
+        prop_assert!(shares.iter().all(|&(first, count)| count >= 1 && first + (count - 1) < vcs));
+        if of <= vcs {
+            let all: Vec<u8> = shares.iter().flat_map(|&(first, count)| (0..count).map(move |i| first + i)).collect();
+            prop_assert_eq!(all, (0..vcs).collect::<Vec<_>>());
+            let sizes = || shares.iter().map(|share| share.1);
+            prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
     fn scenarios_round_trip(kind in any_topology()) {
         let value = kind.to_value();
         prop_assert_eq!(TopologyKind::from_value("topology", &value).unwrap(), kind.clone());

@@ -132,8 +132,9 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
 
     /// The next hop of a minimal route from router `at` to router `to` (never called with `at == to`), with the virtual
-    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class. Ties between
-    /// minimal ports are broken with `rng`.
+    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class, each at least
+    /// what [`Self::vcs_needed`] asks for: with fewer, the hop may name a VC that does not exist. Ties between minimal
+    /// ports are broken with `rng`.
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop;
 
     /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with the
