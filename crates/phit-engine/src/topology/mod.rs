@@ -6,9 +6,12 @@ use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use std::sync::Arc;
 
+mod coordinates;
+mod divisor;
 pub mod dragonfly;
 pub mod grid;
 pub mod hyperx;
+mod limits;
 pub mod single;
 
 /// Where the outgoing side of a port leads.
@@ -47,6 +50,22 @@ pub struct Leg {
     pub to_group: bool,
 }
 
+impl Leg {
+    /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
+    /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
+    /// the last one (a valid range, but no longer free of deadlock).
+    #[inline]
+    pub fn share(self, vcs: u8) -> (u8, u8) {
+        if self.of <= 1 {
+            return (0, vcs.max(1));
+        }
+        let (vcs, of, index) = (u32::from(vcs.max(1)), u32::from(self.of), u32::from(self.index));
+        let first = (vcs * index / of).min(vcs - 1);
+        let end = (vcs * (index + 1) / of).clamp(first + 1, vcs);
+        (first as u8, (end - first) as u8)
+    }
+}
+
 /// What a hop may read of the packet that takes it.
 #[derive(Debug, Clone, Copy)]
 pub struct HopState {
@@ -59,7 +78,7 @@ pub struct HopState {
 }
 
 /// Hops by link class, eight classes of up to 255 hops packed in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hops(pub u64);
 
 impl Hops {
@@ -113,8 +132,9 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
 
     /// The next hop of a minimal route from router `at` to router `to` (never called with `at == to`), with the virtual
-    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class. Ties between
-    /// minimal ports are broken with `rng`.
+    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class, each at least
+    /// what [`Self::vcs_needed`] asks for: with fewer, the hop may name a VC that does not exist. Ties between minimal
+    /// ports are broken with `rng`.
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop;
 
     /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with the

@@ -1,0 +1,124 @@
+//! Routers at the points of a box: index = x + kx * (y + ky * (z + ...)), first dimension fastest.
+
+use super::divisor::Divisor;
+use super::limits;
+use crate::error::ScenarioError;
+
+/// Most dimensions: with the class of the endpoints, seven of the eight link classes that a packet counts hops of.
+const MOST_DIMENSIONS: usize = 6;
+
+/// A box of routers.
+#[derive(Debug, Clone)]
+pub(super) struct Coordinates {
+    /// Side lengths.
+    pub sides: Vec<u32>,
+    /// Number of routers.
+    pub routers: u32,
+    divisors: Vec<Divisor>,
+}
+
+impl Coordinates {
+    /// Checks the keys `dims` and `endpoints_per_router`.
+    pub fn new(dims: &[u32], endpoints: u32) -> Result<Self, ScenarioError> {
+        check_dims(dims)?;
+        limits::positive("endpoints_per_router", endpoints)?;
+        limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
+        let points = dims.iter().fold(1u64, |points, &side| points.saturating_mul(u64::from(side)));
+        let routers = limits::routers("dims", format!("{dims:?}"), points, u64::from(endpoints))?;
+        let divisors = dims.iter().map(|&side| Divisor::new(side)).collect();
+        Ok(Self { sides: dims.to_vec(), routers, divisors })
+    }
+
+    /// The lowest dimension in which two routers differ, and the position of each in it. For one and the same router,
+    /// the last dimension.
+    #[inline]
+    pub fn first_difference(&self, mut at: u32, mut to: u32) -> (usize, u32, u32) {
+        let mut found = (0, 0, 0);
+        for (d, divisor) in self.divisors.iter().enumerate() {
+            let (at_rest, x) = divisor.div_rem(at);
+            let (to_rest, y) = divisor.div_rem(to);
+            found = (d, x, y);
+            if x != y {
+                break;
+            }
+            (at, to) = (at_rest, to_rest);
+        }
+        found
+    }
+
+    /// Positions of two routers in every dimension.
+    pub fn pairs(&self, mut a: u32, mut b: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.divisors.iter().map(move |divisor| {
+            let (a_rest, x) = divisor.div_rem(a);
+            let (b_rest, y) = divisor.div_rem(b);
+            (a, b) = (a_rest, b_rest);
+            (x, y)
+        })
+    }
+
+    /// Position of `router` in dimension `d`.
+    pub fn position(&self, router: u32, d: usize) -> u32 {
+        router / self.stride(d) % self.sides[d]
+    }
+
+    /// The router at `position` of dimension `d` and otherwise where `router` is.
+    pub fn moved(&self, router: u32, d: usize, position: u32) -> u32 {
+        let stride = self.stride(d);
+        router - self.position(router, d) * stride + position * stride
+    }
+
+    fn stride(&self, d: usize) -> u32 {
+        self.sides[..d].iter().product()
+    }
+}
+
+/// Refuses a box without dimensions, with too many, or with a side shorter than two.
+fn check_dims(dims: &[u32]) -> Result<(), ScenarioError> {
+    if dims.is_empty() || dims.len() > MOST_DIMENSIONS {
+        let expected = format!("expected 1 to {MOST_DIMENSIONS} side lengths");
+        return Err(ScenarioError::new("dims", format!("{dims:?}"), expected));
+    }
+    match dims.iter().position(|&side| side < 2) {
+        Some(d) => Err(ScenarioError::new(format!("dims[{d}]"), dims[d], "expected a side of 2 routers or more")),
+        None => Ok(()),
+    }
+}
+
+/// Endpoints at each router if a scenario does not say.
+pub(super) fn one() -> u32 {
+    1
+}
+
+/// Names of the link classes of a box of routers: `endpoint`, `dim0`, `dim1`, ...
+pub(super) fn classes(dims: &[u32]) -> Vec<String> {
+    std::iter::once("endpoint".to_owned()).chain((0..dims.len()).map(|d| format!("dim{d}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_dimension_is_fastest() {
+        let c = Coordinates::new(&[3, 4, 5], 1).unwrap();
+        let router = 2 + 3 * (1 + 4 * 4);
+        assert_eq!([0, 1, 2].map(|d| c.position(router, d)), [2, 1, 4]);
+        assert_eq!(c.moved(router, 1, 3), 2 + 3 * (3 + 4 * 4));
+        assert_eq!(c.first_difference(router, c.moved(router, 2, 0)), (2, 4, 0));
+        assert_eq!(c.first_difference(router, router).0, 2);
+        assert_eq!(c.pairs(router, 0).collect::<Vec<_>>(), [(2, 0), (1, 0), (4, 0)]);
+    }
+
+    #[test]
+    fn impossible_boxes_are_refused() {
+        let refused = |dims: &[u32]| Coordinates::new(dims, 1).unwrap_err().to_string();
+        assert_eq!(refused(&[]), "dims = []: expected 1 to 6 side lengths");
+        assert_eq!(refused(&[4, 1]), "dims[1] = 1: expected a side of 2 routers or more");
+        assert!(refused(&[2; 7]).starts_with("dims = [2, 2, 2, 2, 2, 2, 2]"));
+        assert!(refused(&[u32::MAX; 6]).contains("at most"));
+        assert_eq!(
+            Coordinates::new(&[4], 0).unwrap_err().to_string(),
+            "endpoints_per_router = 0: expected a whole number, 1 or more"
+        );
+    }
+}

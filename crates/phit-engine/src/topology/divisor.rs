@@ -1,0 +1,73 @@
+//! Division by a number known when the network is built, on the path of every hop.
+
+/// A divisor that divides by multiplying: exact for every 32-bit dividend, and several times faster than a division.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Divisor {
+    by: u32,
+    /// 2^63 / by, rounded up. The error, below `by`, times a 32-bit dividend stays below 2^63, so that the quotient
+    /// is exact (Granlund and Montgomery, "Division by invariant integers using multiplication").
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// A divisor from 1 to 2^31 - 1.
+    pub fn new(by: u32) -> Self {
+        debug_assert!(by > 0 && by < 1 << 31);
+        Self { by, reciprocal: (1u64 << 63).div_ceil(u64::from(by.max(1))) }
+    }
+
+    /// The divisor itself.
+    #[inline]
+    pub fn get(self) -> u32 {
+        self.by
+    }
+
+    /// `n / self`.
+    #[inline]
+    pub fn quotient(self, n: u32) -> u32 {
+        ((u128::from(n) * u128::from(self.reciprocal)) >> 63) as u32
+    }
+
+    /// (`n / self`, `n % self`).
+    #[inline]
+    pub fn div_rem(self, n: u32) -> (u32, u32) {
+        let quotient = self.quotient(n);
+        (quotient, n - quotient * self.by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Divisor;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn divides_exactly(n: u32, by in 1u32..1 << 31, small in 1u32..200) {
+            for by in [by, small] {
+                prop_assert_eq!(Divisor::new(by).div_rem(n), (n / by, n % by));
+            }
+        }
+    }
+
+    #[test]
+    fn divides_exactly_at_the_extremes() {
+        for by in [1, 2, 3, 7, (1 << 31) - 1] {
+            for n in [
+                0,
+                1,
+                by - 1,
+                by,
+                by + 1,
+                u32::MAX - 1,
+                u32::MAX,
+                u32::MAX / by * by,
+                (u32::MAX / by * by).wrapping_sub(1),
+            ] {
+                assert_eq!(Divisor::new(by).div_rem(n), (n / by, n % by), "{n} / {by}");
+            }
+        }
+    }
+}

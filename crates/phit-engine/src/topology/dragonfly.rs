@@ -1,0 +1,438 @@
+//! The Dragonfly: groups of fully connected routers, every two groups joined by global links (Kim et al.,
+//! "Technology-driven, highly-scalable Dragonfly topology", ISCA 2008).
+
+use super::divisor::Divisor;
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A Dragonfly: `groups` groups of `a` routers, all linked to one another, with `p` endpoints and `h` global links at
+/// each router.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 8
+/// a = 16
+/// h = 8
+/// arrangement = "palmtree"
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dragonfly {
+    /// Endpoints at each router.
+    pub p: u32,
+    /// Routers in each group.
+    pub a: u32,
+    /// Global links at each router.
+    pub h: u32,
+    /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. With fewer groups every two groups are joined by
+    /// floor(a*h / (groups - 1)) parallel global links, and the a*h mod (groups - 1) last global ports of each group stay
+    /// unconnected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// Which router of a group is linked to which other group.
+    #[serde(default)]
+    pub arrangement: Arrangement,
+}
+
+/// Arrangement of the global links (Camarero, Vallejo and Beivide, "Topological characterization of Hamming and
+/// Dragonfly networks and its implications on routing", ACM TACO 2014).
+///
+/// A group g numbers its global ports: port j of router A is slot s = A*h + j. G is the number of groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrangement {
+    /// Slot s leads to group (g - s - 1) mod G.
+    #[default]
+    Palmtree,
+    /// Slot s leads to group s if s < g, else to group s + 1 (also called absolute).
+    Consecutive,
+    /// Slot s leads to group (g + s + 1) mod G.
+    Relative,
+}
+
+impl TopologyParams for Dragonfly {
+    fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        for (key, value) in [("p", self.p), ("a", self.a), ("h", self.h)] {
+            limits::positive(key, value)?;
+        }
+        let slots = u64::from(self.a) * u64::from(self.h);
+        let groups = self.groups.map_or(slots + 1, u64::from);
+        if groups == 0 || groups > slots + 1 {
+            let expected = format!(
+                "no arrangement of a = {}, h = {} wires this many groups; expected 1 to a*h + 1 = {}",
+                self.a,
+                self.h,
+                slots + 1
+            );
+            return Err(ScenarioError::new("groups", groups, expected));
+        }
+        // Whichever is largest is the likely slip.
+        let (key, value) = [("p", self.p), ("a", self.a), ("h", self.h)]
+            .into_iter()
+            .fold(("p", 0), |most, next| if next.1 > most.1 { next } else { most });
+        let ports = u64::from(self.p) + u64::from(self.a - 1) + u64::from(self.h);
+        let routers = groups.saturating_mul(u64::from(self.a));
+        limits::ports(key, value, ports)?;
+        let routers = limits::routers(key, value, routers, u64::from(self.p))?;
+        Ok(Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
+    }
+}
+
+/// Class of the links inside a group.
+const LOCAL: u8 = 1;
+/// Class of the links between groups.
+const GLOBAL: u8 = 2;
+
+/// The built network of [`Dragonfly`].
+///
+/// Router A of group g is router g*a + A; endpoint k of router r is endpoint r*p + k. Ports of a router: p endpoints;
+/// a - 1 local ports (port i of router A leads to router i if i < A, else i + 1); h global ports.
+///
+/// A minimal route is hierarchical: local hop, global hop, local hop, with those left out that are not needed. Between
+/// two routers there is exactly one when there is one link between every two groups. With parallel links the routes over
+/// each of them are compared, and those that have fewest hops are equally likely. A path through a third group can in rare
+/// cases be as short or shorter in links (two global hops against three hops): it is not a minimal route, and neither
+/// [`Topology::distance`] nor [`Topology::diameter`] counts it.
+///
+/// Nothing is tabulated: the other end of a link follows from the arrangement by arithmetic.
+#[derive(Debug)]
+pub struct DragonflyGraph {
+    classes: [String; 3],
+    p: u32,
+    a: Divisor,
+    h: Divisor,
+    groups: u32,
+    routers: u32,
+    arrangement: Arrangement,
+    /// Other groups: the slots of one round of links to each of them (at least 1).
+    others: u32,
+    /// Parallel links between every two groups: rounds of slots.
+    links: u32,
+    diameter: u32,
+}
+
+/// What a group's router does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Go to this router of the same group.
+    Local(u32),
+    /// Take this global port.
+    Global(u32),
+}
+
+/// The global links from one group to another.
+#[derive(Debug, Clone, Copy)]
+struct Bundle {
+    /// Slot of the first link at the near end.
+    near: u32,
+    /// Slot of the first link at the far end.
+    far: u32,
+}
+
+impl DragonflyGraph {
+    fn new(params: &Dragonfly, groups: u32, routers: u32) -> Self {
+        let others = (groups - 1).max(1);
+        let mut graph = Self {
+            classes: ["endpoint", "local", "global"].map(str::to_owned),
+            p: params.p,
+            a: Divisor::new(params.a),
+            h: Divisor::new(params.h),
+            groups,
+            routers,
+            arrangement: params.arrangement,
+            others,
+            links: if groups > 1 { params.a * params.h / others } else { 0 },
+            diameter: 0,
+        };
+        graph.diameter = graph.longest_route();
+        graph
+    }
+
+    /// Slot, in the first round, of the link from group `from` to group `to`.
+    #[inline]
+    fn slot(&self, from: u32, to: u32) -> u32 {
+        match self.arrangement {
+            Arrangement::Palmtree => self.ahead(to, from) - 1,
+            Arrangement::Relative => self.ahead(from, to) - 1,
+            Arrangement::Consecutive => to - u32::from(to > from),
+        }
+    }
+
+    /// The group to which a slot of the first round leads.
+    fn slot_group(&self, from: u32, slot: u32) -> u32 {
+        match self.arrangement {
+            Arrangement::Palmtree => (from + self.groups - slot - 1) % self.groups,
+            Arrangement::Relative => (from + slot + 1) % self.groups,
+            Arrangement::Consecutive => slot + u32::from(slot >= from),
+        }
+    }
+
+    /// (to - from) mod G.
+    #[inline]
+    fn ahead(&self, from: u32, to: u32) -> u32 {
+        if to >= from { to - from } else { to + self.groups - from }
+    }
+
+    #[inline]
+    fn bundle(&self, from: u32, to: u32) -> Bundle {
+        Bundle { near: self.slot(from, to), far: self.slot(to, from) }
+    }
+
+    /// Router of the group and global port at the near end of a link of a bundle.
+    #[inline]
+    fn near(&self, bundle: Bundle, link: u32) -> (u32, u32) {
+        self.h.div_rem(bundle.near + link * self.others)
+    }
+
+    /// Router of the group at the far end of a link of a bundle.
+    #[inline]
+    fn far(&self, bundle: Bundle, link: u32) -> u32 {
+        self.h.quotient(bundle.far + link * self.others)
+    }
+
+    /// Hops from router `from` of a group over a link to router `to` of the other group, or to any router of it.
+    #[inline]
+    fn hops(&self, bundle: Bundle, link: u32, from: u32, to: Option<u32>) -> u32 {
+        let before = u32::from(self.near(bundle, link).0 != from);
+        let after = u32::from(to.is_some_and(|to| self.far(bundle, link) != to));
+        before + 1 + after
+    }
+
+    /// Fewest hops over any link of a bundle, and the number of links over which it takes that many.
+    #[inline]
+    fn fewest(&self, bundle: Bundle, from: u32, to: Option<u32>) -> (u32, u32) {
+        let mut best = (u32::MAX, 0);
+        for link in 0..self.links {
+            let hops = self.hops(bundle, link, from, to);
+            if hops < best.0 {
+                best = (hops, 1);
+            } else if hops == best.0 {
+                best.1 += 1;
+            }
+        }
+        best
+    }
+
+    /// The step of router `from` towards a link of a bundle.
+    #[inline]
+    fn step_to(&self, bundle: Bundle, link: u32, from: u32) -> Step {
+        let (router, port) = self.near(bundle, link);
+        if router == from { Step::Global(port) } else { Step::Local(router) }
+    }
+
+    /// The step of router `from` of one group towards router `to`, or any router, of another.
+    #[inline]
+    fn cross(&self, bundle: Bundle, from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
+        if self.links <= 1 {
+            return self.step_to(bundle, 0, from);
+        }
+        let (hops, count) = self.fewest(bundle, from, to);
+        let mut left = if count > 1 { rng.below(count) } else { 0 };
+        for link in 0..self.links {
+            if self.hops(bundle, link, from, to) == hops {
+                if left == 0 {
+                    return self.step_to(bundle, link, from);
+                }
+                left -= 1;
+            }
+        }
+        self.step_to(bundle, 0, from)
+    }
+
+    /// All hops that [`Self::cross`] may lead to, each once.
+    fn all_across(&self, bundle: Bundle, from: u32, to: Option<u32>, mut push: impl FnMut(Step)) {
+        let (hops, _) = self.fewest(bundle, from, to);
+        let mut seen = Vec::new();
+        for link in (0..self.links).filter(|&link| self.hops(bundle, link, from, to) == hops) {
+            let step = self.step_to(bundle, link, from);
+            if !seen.contains(&step) {
+                seen.push(step);
+                push(step);
+            }
+        }
+    }
+
+    /// VCs by which the local hops of a leg lie above those of the leg before it: as many as a leg uses, which is one
+    /// if it ends on entering a group (or never leaves the only one), two if it ends at a given router.
+    #[inline]
+    fn locals_of_leg(&self, leg: Leg) -> u8 {
+        if leg.to_group || self.groups == 1 { 1 } else { 2 }
+    }
+
+    /// Port and VC of a step of router `from` of a group. VCs increase along the route: with l and g for a local and a
+    /// global hop, l0 g0 l1 for one leg; l0 g0 l1 - l2 g1 l3 for two that meet at a router; l0 g0 - l1 g1 l2 for two that
+    /// meet at a group.
+    #[inline]
+    fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState) -> Hop {
+        match step {
+            Step::Local(to) => Hop {
+                port: (self.p + to - u32::from(to > from)) as u16,
+                vc: leg.index * self.locals_of_leg(leg) + state.leg_hops.of(GLOBAL),
+                vcs: 1,
+            },
+            Step::Global(port) => Hop { port: (self.p + self.a.get() - 1 + port) as u16, vc: leg.index, vcs: 1 },
+        }
+    }
+
+    /// The diameter: hops of the longest of all minimal routes.
+    fn longest_route(&self) -> u32 {
+        let a = self.a.get();
+        let inside = u32::from(a > 1);
+        if self.groups == 1 {
+            return inside;
+        }
+        // Fewer links than routers: some router of each group has no link to the other group.
+        if self.links < a {
+            return 1 + 2 * inside;
+        }
+        let mut longest = 1;
+        for (from, to) in (0..self.groups).flat_map(|from| (0..self.groups).map(move |to| (from, to))) {
+            if from == to {
+                continue;
+            }
+            let bundle = self.bundle(from, to);
+            let mut ends: Vec<(u32, u32)> =
+                (0..self.links).map(|link| (self.near(bundle, link).0, self.far(bundle, link))).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let distinct = |mut routers: Vec<u32>| {
+                routers.sort_unstable();
+                routers.dedup();
+                routers.len() as u32
+            };
+            let near = distinct(ends.iter().map(|end| end.0).collect());
+            let far = distinct(ends.iter().map(|end| end.1).collect());
+            // Some router here has no link there, and some router there none here: local, global, local.
+            if near < a && far < a {
+                return 3;
+            }
+            if (ends.len() as u64) < u64::from(a) * u64::from(a) {
+                longest = 2;
+            }
+        }
+        longest
+    }
+}
+
+impl Topology for DragonflyGraph {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+    fn endpoints(&self) -> u32 {
+        self.routers * self.p
+    }
+    fn ports(&self, _router: u32) -> u16 {
+        (self.p + self.a.get() - 1 + self.h.get()) as u16
+    }
+
+    fn port(&self, router: u32, port: u16) -> Port {
+        let (group, from) = self.a.div_rem(router);
+        let (port, a) = (u32::from(port), self.a.get());
+        if port < self.p {
+            return Port { class: 0, peer: Peer::Endpoint(router * self.p + port) };
+        }
+        let local = port - self.p;
+        if local < a - 1 {
+            let to = local + u32::from(local >= from);
+            let back = (self.p + from - u32::from(from > to)) as u16;
+            return Port { class: LOCAL, peer: Peer::Router { router: group * a + to, port: back } };
+        }
+        let slot = from * self.h.get() + local - (a - 1);
+        let (round, slot) = (slot / self.others, slot % self.others);
+        if round >= self.links {
+            return Port { class: GLOBAL, peer: Peer::None };
+        }
+        let other = self.slot_group(group, slot);
+        let (to, back) = self.near(self.bundle(other, group), round);
+        let peer = Peer::Router { router: other * a + to, port: (self.p + a - 1 + back) as u16 };
+        Port { class: GLOBAL, peer }
+    }
+
+    fn attachment(&self, endpoint: u32) -> (u32, u16) {
+        (endpoint / self.p, (endpoint % self.p) as u16)
+    }
+
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], out: &mut Vec<Hop>) {
+        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
+        if here == there {
+            out.push(self.hop(Step::Local(to), from, leg, state));
+        } else {
+            let bundle = self.bundle(here, there);
+            self.all_across(bundle, from, Some(to), |step| out.push(self.hop(step, from, leg, state)));
+        }
+    }
+
+    /// A few multiplications when two groups are joined by one link; with parallel links, work proportional to their
+    /// number.
+    #[inline]
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
+        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
+        let step =
+            if here == there { Step::Local(to) } else { self.cross(self.bundle(here, there), from, Some(to), rng) };
+        self.hop(step, from, leg, state)
+    }
+
+    fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
+        let legs = leg.of.max(1);
+        let (per_leg, last) = (self.locals_of_leg(leg), if self.groups == 1 { 1 } else { 2 });
+        let local = match self.a.get() {
+            1 => 1,
+            _ => (legs - 1).saturating_mul(per_leg).saturating_add(last),
+        };
+        let global = if self.groups == 1 { 1 } else { legs };
+        let route: Vec<String> = (0..legs)
+            .map(|i| {
+                let (l, g) = (u32::from(i) * u32::from(per_leg), i);
+                match (self.groups, leg.to_group && i + 1 < legs) {
+                    (1, _) => format!("l{l}"),
+                    (_, true) => format!("l{l} g{g}"),
+                    (_, false) => format!("l{l} g{g} l{}", l + 1),
+                }
+            })
+            .collect();
+        (vec![1, local, global], format!("VCs must increase along a route, which is {}", route.join(" ")))
+    }
+
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        let ((here, from), (there, to)) = (self.a.div_rem(a), self.a.div_rem(b));
+        match here == there {
+            true => u32::from(from != to),
+            false => self.fewest(self.bundle(here, there), from, Some(to)).0,
+        }
+    }
+    fn diameter(&self) -> u32 {
+        self.diameter
+    }
+
+    fn groups(&self) -> u32 {
+        self.groups
+    }
+    #[inline]
+    fn group_of(&self, router: u32) -> u32 {
+        self.a.quotient(router)
+    }
+    fn group_routers(&self, group: u32) -> std::ops::Range<u32> {
+        let a = self.a.get();
+        group * a..(group + 1) * a
+    }
+    fn group_hops(&self, at: u32, group: u32, leg: Leg, state: HopState, _vcs: &[u8], out: &mut Vec<Hop>) {
+        let (here, from) = self.a.div_rem(at);
+        self.all_across(self.bundle(here, group), from, None, |step| out.push(self.hop(step, from, leg, state)));
+    }
+    #[inline]
+    fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
+        let (here, from) = self.a.div_rem(at);
+        self.hop(self.cross(self.bundle(here, group), from, None, rng), from, leg, state)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! The largest network that the engine's indices can name.
+
+use crate::error::ScenarioError;
+use std::fmt::Display;
+
+/// Most endpoints of a network, and most routers.
+const MOST: u64 = u32::MAX as u64 / 2;
+
+/// Checks that routers with `ports` ports can be indexed. `key` and `value` are to blame if not.
+pub(super) fn ports(key: &str, value: impl Display, ports: u64) -> Result<u16, ScenarioError> {
+    u16::try_from(ports).map_err(|_| {
+        let expected = format!("a router would have {ports} ports; expected at most {}", u16::MAX);
+        ScenarioError::new(key, value, expected)
+    })
+}
+
+/// Checks that `routers` routers with `endpoints` endpoints each can be indexed, and returns the number of routers. `key`
+/// and `value` are to blame if not.
+pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u64) -> Result<u32, ScenarioError> {
+    match routers.checked_mul(endpoints.max(1)) {
+        Some(count) if count <= MOST => Ok(routers as u32),
+        _ => {
+            let expected =
+                format!("{routers} routers with {endpoints} endpoints each; expected at most {MOST} endpoints in all");
+            Err(ScenarioError::new(key, value, expected))
+        }
+    }
+}
+
+/// Refuses a count of zero.
+pub(super) fn positive(key: &str, count: u32) -> Result<(), ScenarioError> {
+    match count {
+        0 => Err(ScenarioError::new(key, count, "expected a whole number, 1 or more")),
+        _ => Ok(()),
+    }
+}

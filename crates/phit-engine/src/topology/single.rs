@@ -1,0 +1,99 @@
+//! One router: a switch by itself, the network of every closed-form result about queueing in a switch.
+
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One router with endpoints at all of its ports.
+///
+/// ```toml
+/// [topology]
+/// kind = "single"
+/// endpoints = 16
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Single {
+    /// Number of endpoints: 1 to 65535.
+    pub endpoints: u32,
+}
+
+impl TopologyParams for Single {
+    fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        limits::positive("endpoints", self.endpoints)?;
+        limits::ports("endpoints", self.endpoints, u64::from(self.endpoints))?;
+        Ok(Arc::new(SingleGraph { classes: ["endpoint".to_owned()], endpoints: self.endpoints }))
+    }
+}
+
+/// The built network of [`Single`]: endpoint e at port e of router 0. There are no links between routers, so that no
+/// hop is ever asked for.
+#[derive(Debug)]
+pub struct SingleGraph {
+    classes: [String; 1],
+    endpoints: u32,
+}
+
+impl Topology for SingleGraph {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+    fn routers(&self) -> u32 {
+        1
+    }
+    fn endpoints(&self) -> u32 {
+        self.endpoints
+    }
+    fn ports(&self, _router: u32) -> u16 {
+        self.endpoints as u16
+    }
+    fn port(&self, _router: u32, port: u16) -> Port {
+        Port { class: 0, peer: Peer::Endpoint(u32::from(port)) }
+    }
+    fn attachment(&self, endpoint: u32) -> (u32, u16) {
+        (0, endpoint as u16)
+    }
+    fn minimal_hops(&self, _at: u32, _to: u32, _leg: Leg, _state: HopState, _vcs: &[u8], _out: &mut Vec<Hop>) {}
+    fn minimal_hop(&self, _at: u32, _to: u32, _leg: Leg, _state: HopState, _vcs: &[u8], _rng: &mut Rng) -> Hop {
+        Hop { port: 0, vc: 0, vcs: 1 }
+    }
+    fn vcs_needed(&self, _leg: Leg) -> (Vec<u8>, String) {
+        (vec![1], "one router has no links between routers".into())
+    }
+    fn distance(&self, _a: u32, _b: u32) -> u32 {
+        0
+    }
+    fn diameter(&self) -> u32 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ports_are_endpoints() {
+        let t = Single { endpoints: 5 }.build().unwrap();
+        assert_eq!((t.routers(), t.endpoints(), t.ports(0), t.diameter(), t.groups()), (1, 5, 5, 0, 1));
+        for e in 0..5 {
+            let (r, p) = t.attachment(e);
+            assert_eq!(t.port(r, p).peer, Peer::Endpoint(e));
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        assert_eq!(
+            Single { endpoints: 0 }.build().unwrap_err().to_string(),
+            "endpoints = 0: expected a whole number, 1 or more"
+        );
+        assert_eq!(
+            Single { endpoints: 70000 }.build().unwrap_err().to_string(),
+            "endpoints = 70000: a router would have 70000 ports; expected at most 65535"
+        );
+    }
+}

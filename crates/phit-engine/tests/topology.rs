@@ -1,0 +1,443 @@
+//! What every topology promises: symmetric wiring, minimal routes of the promised length, and freedom from deadlock with
+//! the virtual channels that it asks for.
+
+use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
+use phit_engine::topology::grid::{Mesh, Torus};
+use phit_engine::topology::hyperx::HyperX;
+use phit_engine::topology::single::Single;
+use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind};
+use phit_engine::verify::{Flaw, Legs, check};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Consecutive, Arrangement::Relative];
+const INJECTED: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
+
+fn dragonfly(p: u32, a: u32, h: u32, groups: Option<u32>, arrangement: Arrangement) -> TopologyKind {
+    TopologyKind::Dragonfly(Dragonfly { p, a, h, groups, arrangement })
+}
+
+fn torus(dims: &[u32]) -> TopologyKind {
+    TopologyKind::Torus(Torus { dims: dims.to_vec(), endpoints_per_router: 1 })
+}
+
+fn mesh(dims: &[u32]) -> TopologyKind {
+    TopologyKind::Mesh(Mesh { dims: dims.to_vec(), endpoints_per_router: 1 })
+}
+
+fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
+    TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel })
+}
+
+prop_compose! {
+    fn any_dragonfly()(p in 1u32..3, a in 1u32..5, h in 1u32..6, arrangement in prop::sample::select(&ARRANGEMENTS[..]))
+        (groups in prop::option::of(1..=a * h + 1), p in Just(p), a in Just(a), h in Just(h), arrangement in Just(arrangement))
+        -> TopologyKind
+    {
+        dragonfly(p, a, h, groups, arrangement)
+    }
+}
+
+fn any_grid(wraps: bool) -> impl Strategy<Value = TopologyKind> {
+    let dims = prop_oneof![
+        prop::collection::vec(2u32..12, 1),
+        prop::collection::vec(2u32..7, 2),
+        prop::collection::vec(2u32..4, 3),
+    ];
+    (dims, 1u32..3).prop_map(move |(dims, endpoints_per_router)| match wraps {
+        true => TopologyKind::Torus(Torus { dims, endpoints_per_router }),
+        false => TopologyKind::Mesh(Mesh { dims, endpoints_per_router }),
+    })
+}
+
+prop_compose! {
+    fn any_hyperx()(sides in prop::collection::vec((2u32..5, 1u32..4), 1..4), endpoints_per_router in 1u32..3,
+        all_single in any::<bool>()) -> TopologyKind
+    {
+        let (dims, parallel) = sides.into_iter().unzip();
+        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel: (!all_single).then_some(parallel) })
+    }
+}
+
+fn any_topology() -> impl Strategy<Value = TopologyKind> {
+    prop_oneof![
+        4 => any_dragonfly(),
+        2 => any_grid(false),
+        2 => any_grid(true),
+        2 => any_hyperx(),
+        1 => (1u32..9).prop_map(|endpoints| TopologyKind::Single(Single { endpoints })),
+    ]
+}
+
+fn needed(t: &dyn Topology, legs: Legs) -> Vec<u8> {
+    t.vcs_needed(legs.leg(0)).0
+}
+
+fn next(t: &dyn Topology, at: u32, hop: Hop) -> (u32, u8) {
+    let port = t.port(at, hop.port);
+    match port.peer {
+        Peer::Router { router, .. } => (router, port.class),
+        other => panic!("hop of router {at} leads to {other:?}"),
+    }
+}
+
+/// Distances from `from` in the graph itself.
+fn breadth_first(t: &dyn Topology, from: u32) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; t.routers() as usize];
+    distance[from as usize] = 0;
+    let mut layer = vec![from];
+    for d in 1.. {
+        let mut outer = Vec::new();
+        for (router, port) in layer.iter().flat_map(|&r| (0..t.ports(r)).map(move |p| (r, p))) {
+            if let Peer::Router { router: to, .. } = t.port(router, port).peer {
+                if distance[to as usize] == u32::MAX {
+                    distance[to as usize] = d;
+                    outer.push(to);
+                }
+            }
+        }
+        if outer.is_empty() {
+            break;
+        }
+        layer = outer;
+    }
+    distance
+}
+
+/// Follows [`Topology::minimal_hop`], or [`Topology::group_hop`] if `group` is given, and returns the number of hops.
+fn follow(t: &dyn Topology, from: u32, to: u32, group: Option<u32>, legs: Legs, index: u8, rng: &mut Rng) -> u32 {
+    let (leg, vcs) = (legs.leg(index), needed(t, legs));
+    let (mut at, mut state, mut length) = (from, INJECTED, 0);
+    loop {
+        let arrived = group.map_or(at == to, |group| t.group_of(at) == group);
+        if arrived {
+            return length;
+        }
+        let mut all = Vec::new();
+        let hop = match group {
+            None => {
+                t.minimal_hops(at, to, leg, state, &vcs, &mut all);
+                t.minimal_hop(at, to, leg, state, &vcs, rng)
+            }
+            Some(group) => {
+                t.group_hops(at, group, leg, state, &vcs, &mut all);
+                t.group_hop(at, group, leg, state, &vcs, rng)
+            }
+        };
+        assert!(all.contains(&hop), "{hop:?} is not among {all:?}");
+        assert!((1..all.len()).all(|i| !all[i..].contains(&all[i - 1])), "twice in {all:?}");
+        let (router, class) = next(t, at, hop);
+        assert!(hop.vcs >= 1 && hop.vc + hop.vcs <= vcs[usize::from(class)], "{hop:?} of class {class}, VCs {vcs:?}");
+        at = router;
+        state.came_by = class;
+        state.came_in = hop.vc + rng.below(u32::from(hop.vcs)) as u8;
+        state.leg_hops.add(class);
+        length += 1;
+        assert!(length <= t.diameter(), "from {from} to {to}: too long");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn wiring_is_symmetric(kind in any_topology()) {
+        let t = kind.build().unwrap();
+        let mut endpoints = 0;
+        for (router, port) in (0..t.routers()).flat_map(|r| (0..t.ports(r)).map(|p| (r, p)).collect::<Vec<_>>()) {
+            let Port { class, peer } = t.port(router, port);
+            prop_assert!(usize::from(class) < t.classes().len());
+            match peer {
+                Peer::Endpoint(e) => {
+                    prop_assert_eq!((class, t.attachment(e)), (0, (router, port)));
+                    endpoints += 1;
+                }
+                Peer::Router { router: other, port: back } => {
+                    prop_assert!(class > 0 && other != router && other < t.routers() && back < t.ports(other));
+                    prop_assert_eq!(t.port(other, back), Port { class, peer: Peer::Router { router, port } });
+                }
+                Peer::None => prop_assert!(class > 0),
+            }
+        }
+        prop_assert_eq!(endpoints, t.endpoints());
+        prop_assert_eq!(t.classes()[0].as_str(), "endpoint");
+    }
+
+    #[test]
+    fn groups_are_equal_ranges(kind in any_topology()) {
+        let t = kind.build().unwrap();
+        let all: Vec<u32> = (0..t.groups()).flat_map(|g| t.group_routers(g)).collect();
+        prop_assert_eq!(all, (0..t.routers()).collect::<Vec<_>>());
+        for g in 0..t.groups() {
+            prop_assert_eq!(t.group_routers(g).len(), t.group_routers(0).len());
+            prop_assert!(t.group_routers(g).all(|r| t.group_of(r) == g));
+        }
+    }
+
+    #[test]
+    fn distance_is_that_of_the_graph(kind in any_topology()) {
+        let t = kind.build().unwrap();
+        let mut longest = 0;
+        for from in 0..t.routers() {
+            for (to, bfs) in (0..).zip(breadth_first(&*t, from)) {
+                let distance = t.distance(from, to);
+                longest = longest.max(distance);
+                // A Dragonfly's minimal route is hierarchical: a path through a third group may be shorter.
+                match kind {
+                    TopologyKind::Dragonfly(_) => prop_assert!(distance >= bfs && distance <= 3),
+                    _ => prop_assert_eq!(distance, bfs, "from {} to {}", from, to),
+                }
+            }
+        }
+        prop_assert_eq!(t.diameter(), longest);
+    }
+
+    #[test]
+    fn every_minimal_hop_is_one_step_nearer(kind in any_topology()) {
+        let t = kind.build().unwrap();
+        let vcs = needed(&*t, Legs::Minimal);
+        for (from, to) in (0..t.routers()).flat_map(|f| (0..t.routers()).map(move |to| (f, to))) {
+            if from == to { continue; }
+            let mut hops = Vec::new();
+            t.minimal_hops(from, to, Legs::Minimal.leg(0), INJECTED, &vcs, &mut hops);
+            prop_assert!(!hops.is_empty());
+            for hop in hops {
+                prop_assert_eq!(t.distance(next(&*t, from, hop).0, to) + 1, t.distance(from, to));
+            }
+        }
+    }
+
+    #[test]
+    fn routes_have_the_length_of_the_distance(kind in any_topology(), seed: u64) {
+        let t = kind.build().unwrap();
+        let mut rng = Rng::new(seed, Stream::Router, 0);
+        for (from, to) in (0..t.routers()).flat_map(|f| (0..t.routers()).map(move |to| (f, to))) {
+            for legs in Legs::ALL {
+                for index in 0..legs.leg(0).of {
+                    prop_assert_eq!(follow(&*t, from, to, None, legs, index, &mut rng), t.distance(from, to));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn routes_to_a_group_end_at_its_nearest_router(kind in any_topology(), seed: u64) {
+        let t = kind.build().unwrap();
+        let mut rng = Rng::new(seed, Stream::Router, 0);
+        for (from, group) in (0..t.routers()).flat_map(|f| (0..t.groups()).map(move |g| (f, g)).collect::<Vec<_>>()) {
+            let nearest = t.group_routers(group).map(|r| t.distance(from, r)).min();
+            prop_assert_eq!(Some(follow(&*t, from, 0, Some(group), Legs::ToGroup, 0, &mut rng)), nearest);
+        }
+    }
+
+    #[test]
+    fn legs_share_the_vcs_without_gap_or_overlap(vcs in 1u8.., of in 1u8..9) {
+        let shares: Vec<(u8, u8)> = (0..of).map(|index| Leg { index, of, to_group: false }.share(vcs)).collect();
+        prop_assert!(shares.iter().all(|&(first, count)| count >= 1 && first + (count - 1) < vcs));
+        if of <= vcs {
+            let all: Vec<u8> = shares.iter().flat_map(|&(first, count)| (0..count).map(move |i| first + i)).collect();
+            prop_assert_eq!(all, (0..vcs).collect::<Vec<_>>());
+            let sizes = || shares.iter().map(|share| share.1);
+            prop_assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
+    fn scenarios_round_trip(kind in any_topology()) {
+        let value = kind.to_value();
+        prop_assert_eq!(TopologyKind::from_value("topology", &value).unwrap(), kind.clone());
+        // TOML has no null: a default that stands for "computed" must be left out.
+        prop_assert!(toml::to_string(&value).is_ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_vcs_asked_for_keep_routes_free_of_deadlock(kind in any_topology(), spare in 0u8..2) {
+        let t = kind.build().unwrap();
+        for legs in Legs::ALL {
+            let mut vcs = needed(&*t, legs);
+            vcs.iter_mut().skip(1).for_each(|count| *count += spare);
+            prop_assert!(check(&*t, legs, &vcs).is_ok(), "{:?}: {:?}", legs, check(&*t, legs, &vcs));
+        }
+    }
+}
+
+#[test]
+fn dragonflies_are_free_of_deadlock() {
+    for arrangement in ARRANGEMENTS {
+        for groups in [None, Some(5), Some(4), Some(2), Some(1)] {
+            let t = dragonfly(1, 4, 2, groups, arrangement).build().unwrap();
+            for legs in Legs::ALL {
+                let proof = check(&*t, legs, &needed(&*t, legs));
+                assert!(proof.is_ok(), "{arrangement:?}, groups {groups:?}, {legs:?}: {proof:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn grids_and_hyperx_are_free_of_deadlock() {
+    let parallel = Some(vec![1, 3]);
+    let kinds = [
+        mesh(&[4, 4]),
+        mesh(&[3, 2, 3]),
+        torus(&[8]),
+        torus(&[4, 5]),
+        torus(&[2, 2]),
+        torus(&[3, 4, 2]),
+        hyperx(&[4, 3], parallel),
+        hyperx(&[3, 3, 2], None),
+    ];
+    for (kind, legs) in kinds.iter().flat_map(|kind| Legs::ALL.map(|legs| (kind, legs))) {
+        let t = kind.build().unwrap();
+        let proof = check(&*t, legs, &needed(&*t, legs));
+        assert!(proof.is_ok(), "{kind:?}, {legs:?}: {proof:?}");
+    }
+}
+
+/// A topology whose hops take other VCs than it says.
+#[derive(Debug)]
+struct Revised {
+    inner: Arc<dyn Topology>,
+    /// VCs that the inner topology is told of.
+    vcs: Vec<u8>,
+    /// From link class, hop and number of VCs of the class to the revised hop.
+    revise: fn(u8, Hop, u8) -> Hop,
+}
+
+impl Revised {
+    fn all(&self, at: u32, out: &mut [Hop]) {
+        for hop in out {
+            let class = self.inner.port(at, hop.port).class;
+            *hop = (self.revise)(class, *hop, self.vcs[usize::from(class)]);
+        }
+    }
+}
+
+impl Topology for Revised {
+    fn classes(&self) -> &[String] {
+        self.inner.classes()
+    }
+    fn routers(&self) -> u32 {
+        self.inner.routers()
+    }
+    fn endpoints(&self) -> u32 {
+        self.inner.endpoints()
+    }
+    fn ports(&self, router: u32) -> u16 {
+        self.inner.ports(router)
+    }
+    fn port(&self, router: u32, port: u16) -> Port {
+        self.inner.port(router, port)
+    }
+    fn attachment(&self, endpoint: u32) -> (u32, u16) {
+        self.inner.attachment(endpoint)
+    }
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, _: &[u8], out: &mut Vec<Hop>) {
+        self.inner.minimal_hops(at, to, leg, state, &self.vcs, out);
+        self.all(at, out);
+    }
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _: &[u8], rng: &mut Rng) -> Hop {
+        let mut hop = [self.inner.minimal_hop(at, to, leg, state, &self.vcs, rng)];
+        self.all(at, &mut hop);
+        hop[0]
+    }
+    fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
+        self.inner.vcs_needed(leg)
+    }
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        self.inner.distance(a, b)
+    }
+    fn diameter(&self) -> u32 {
+        self.inner.diameter()
+    }
+    fn groups(&self) -> u32 {
+        self.inner.groups()
+    }
+    fn group_of(&self, router: u32) -> u32 {
+        self.inner.group_of(router)
+    }
+    fn group_routers(&self, group: u32) -> std::ops::Range<u32> {
+        self.inner.group_routers(group)
+    }
+    fn group_hops(&self, at: u32, group: u32, leg: Leg, state: HopState, _: &[u8], out: &mut Vec<Hop>) {
+        self.inner.group_hops(at, group, leg, state, &self.vcs, out);
+        self.all(at, out);
+    }
+}
+
+fn revised(kind: TopologyKind, legs: Legs, revise: fn(u8, Hop, u8) -> Hop) -> Result<(), Flaw> {
+    let inner = kind.build().unwrap();
+    let vcs = needed(&*inner, legs);
+    check(&Revised { inner, vcs: vcs.clone(), revise }, legs, &vcs).map(|_| ())
+}
+
+/// The channels of a cycle form a walk: each leads to the router of the next.
+fn assert_cycle(kind: TopologyKind, proof: Result<(), Flaw>) {
+    let t = kind.build().unwrap();
+    let Err(Flaw::Cycle(channels)) = proof else { panic!("{kind:?}: {proof:?}") };
+    assert!(channels.len() > 1);
+    for (i, channel) in channels.iter().enumerate() {
+        let Peer::Router { router, .. } = t.port(channel.router, channel.port).peer else { panic!("{channel}") };
+        assert_eq!(router, channels[(i + 1) % channels.len()].router, "{channels:?}");
+    }
+}
+
+#[test]
+fn a_torus_with_merged_halves_deadlocks() {
+    let merged = |_, hop: Hop, vcs| Hop { vc: 0, vcs, ..hop };
+    // In a ring of three no packet takes two hops, so that none waits while it holds a link of the same ring.
+    assert_eq!(revised(torus(&[3]), Legs::Minimal, merged), Ok(()));
+    for dims in [&[4][..], &[5], &[3, 4]] {
+        assert_cycle(torus(dims), revised(torus(dims), Legs::Minimal, merged));
+    }
+    assert_eq!(revised(mesh(&[5, 5]), Legs::Minimal, merged), Ok(()));
+    for kind in [mesh(&[3, 3]), hyperx(&[3, 3], None)] {
+        assert_cycle(kind.clone(), revised(kind, Legs::ToRouter, merged));
+    }
+}
+
+#[test]
+fn a_dragonfly_with_fewer_vcs_than_it_asks_for_deadlocks() {
+    let one_local = |class, hop: Hop, _| Hop { vc: if class == 1 { 0 } else { hop.vc }, ..hop };
+    let one_global = |class, hop: Hop, _| Hop { vc: if class == 2 { 0 } else { hop.vc }, ..hop };
+    let three_local = |class, hop: Hop, _| Hop { vc: if class == 1 { hop.vc.min(2) } else { hop.vc }, ..hop };
+    let two_local = |class, hop: Hop, _| Hop { vc: if class == 1 { hop.vc.min(1) } else { hop.vc }, ..hop };
+    for arrangement in ARRANGEMENTS {
+        let kind = dragonfly(1, 4, 2, None, arrangement);
+        for legs in Legs::ALL {
+            assert_cycle(kind.clone(), revised(kind.clone(), legs, one_local));
+        }
+        assert_cycle(kind.clone(), revised(kind.clone(), Legs::ToGroup, two_local));
+        assert_cycle(kind.clone(), revised(kind.clone(), Legs::ToRouter, three_local));
+        assert_cycle(kind.clone(), revised(kind.clone(), Legs::ToGroup, one_global));
+        assert_cycle(kind.clone(), revised(kind.clone(), Legs::ToRouter, one_global));
+        assert!(matches!(
+            check(&*kind.build().unwrap(), Legs::ToRouter, &needed(&*kind.build().unwrap(), Legs::Minimal)),
+            Err(Flaw::NoSuchChannel { .. })
+        ));
+    }
+}
+
+#[test]
+fn errors_name_key_value_and_expectation() {
+    let refused = |toml: &str| {
+        let value = serde_json::to_value(toml::from_str::<toml::Table>(toml).unwrap()).unwrap();
+        TopologyKind::from_value("topology", &value).and_then(|kind| kind.build()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused("kind = \"dragonfly\"\np = 2\na = 4\nh = 2\ngroups = 12"),
+        "topology.groups = 12: no arrangement of a = 4, h = 2 wires this many groups; expected 1 to a*h + 1 = 9"
+    );
+    assert_eq!(
+        refused("kind = \"torus\"\ndims = [8, 0]"),
+        "topology.dims[1] = 0: expected a side of 2 routers or more"
+    );
+    assert!(refused("kind = \"dragonfly\"\np = 2\na = 4\nh = 2\narrangment = \"palmtree\"").contains("arrangement"));
+    assert!(refused("kind = \"dragonfly\"\np = 2\na = 4\nh = 2\narrangement = \"palm\"").contains("palmtree"));
+    assert!(refused("kind = \"mesh\"").starts_with("topology.dims"));
+}
