@@ -1,23 +1,228 @@
 //! Who sends what to whom and when: spatial patterns, injection processes, packet sizes.
+//!
+//! The sequence of packets of an endpoint follows from the scenario and its seed alone: it is drawn lazily from the
+//! endpoint's own random stream, so it does not depend on when it is asked for.
 
-use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
-use crate::topology::Topology;
-use std::sync::Arc;
+use crate::error::{ScenarioError, join, parse};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// A packet that an endpoint generates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Generated {
-    /// Cycle of generation; never decreases from one packet of an endpoint to the next.
-    pub cycle: u32,
-    /// Destination endpoint.
-    pub destination: u32,
-    /// Size in phits.
-    pub size: u16,
+pub mod packet_size;
+pub mod patterns;
+pub mod processes;
+mod source;
+pub mod weighted;
+
+pub use packet_size::{PacketSizeKind, PacketSizeParams};
+pub use patterns::{Pattern, PatternKind, PatternParams};
+pub use processes::{ProcessKind, ProcessParams};
+pub use source::{Generated, Source, Traffic};
+
+/// `[traffic]`: the offered traffic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficParams {
+    /// Where the packets of each endpoint go.
+    #[serde(default)]
+    #[schemars(schema_with = "pattern_schema")]
+    pub pattern: PatternKind,
+    /// Offered load in phits/(endpoint·cycle), the mean over time and endpoints; zero or more, and at most what an
+    /// endpoint's injection port carries.
+    #[schemars(range(min = 0))]
+    pub load: f64,
+    /// When each endpoint generates a packet.
+    #[serde(default)]
+    #[schemars(schema_with = "process_schema")]
+    pub process: ProcessKind,
+    /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
+    #[serde(default, deserialize_with = "packet_size::deserialize")]
+    #[schemars(schema_with = "packet_size::schema")]
+    pub packet_size: PacketSizeKind,
+    /// Changes of pattern or load during the run, in the order of their cycles.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
-/// The seam `traffic`, spatial part: the destination of a packet.
-pub trait Pattern: Send + Sync + std::fmt::Debug {
-    /// Destination of a packet that `source` generates now; `None` if this endpoint never sends under the pattern.
-    fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
+/// A change of the traffic during the run: of the pattern, of the load, or of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Change {
+    /// First cycle of the change: packets generated in this cycle and later follow it.
+    pub cycle: u32,
+    /// The new pattern; if left out, the pattern stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "pattern_schema")]
+    pub pattern: Option<PatternKind>,
+    /// The new load in phits/(endpoint·cycle); if left out, the load stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub load: Option<f64>,
+}
+
+impl TrafficParams {
+    /// Reads the table found at `path`; `load` must be there. Checks everything that does not depend on the topology.
+    pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
+        let key = |name: &str| join(path, name);
+        // Tables within the table are read first, on their own, so that their errors name the innermost key.
+        if let Some(pattern) = value.get("pattern") {
+            PatternKind::read(&key("pattern"), pattern)?;
+        }
+        if let Some(process) = value.get("process") {
+            ProcessKind::from_value(&key("process"), process)?;
+        }
+        if let Some(size) = value.get("packet_size") {
+            PacketSizeKind::read(&key("packet_size"), size)?;
+        }
+        for (i, change) in value.get("changes").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if let Some(pattern) = change.get("pattern").filter(|p| !p.is_null()) {
+                PatternKind::read(&key(&format!("changes[{i}].pattern")), pattern)?;
+            }
+        }
+        let params: Self = parse(path, value)?;
+        params.check().map_err(|e| e.under(path))?;
+        Ok(params)
+    }
+
+    /// Checks the ranges of all keys; error paths are relative to the table.
+    fn check(&self) -> Result<(), ScenarioError> {
+        check_load("load", self.load)?;
+        self.process.params().check().map_err(|e| e.under("process"))?;
+        self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
+        for (i, change) in self.changes.iter().enumerate() {
+            let path = format!("changes[{i}]");
+            if change.pattern.is_none() && change.load.is_none() {
+                return Err(ScenarioError::missing(path, "a change needs a `pattern` or a `load`"));
+            }
+            if let Some(load) = change.load {
+                check_load(&join(&path, "load"), load)?;
+            }
+            if let Some(earlier) = self.changes[..i].last().filter(|earlier| earlier.cycle >= change.cycle) {
+                let expected =
+                    format!("changes must be in the order of their cycles; the one before is at {}", earlier.cycle);
+                return Err(ScenarioError::new(join(&path, "cycle"), change.cycle, expected));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_load(path: &str, load: f64) -> Result<(), ScenarioError> {
+    if load.is_finite() && load >= 0.0 {
+        return Ok(());
+    }
+    Err(ScenarioError::new(path, load, "expected a load in phits/(endpoint·cycle), zero or more"))
+}
+
+/// A table with `kind`, or the bare name of a kind that needs no other key.
+fn name_or<T: JsonSchema>(names: &[&str], generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "enum": names }, generator.subschema_for::<T>()] })
+}
+
+fn pattern_schema(generator: &mut SchemaGenerator) -> Schema {
+    name_or::<PatternKind>(PatternKind::KINDS, generator)
+}
+
+fn process_schema(generator: &mut SchemaGenerator) -> Schema {
+    name_or::<ProcessKind>(ProcessKind::KINDS, generator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<TrafficParams, ScenarioError> {
+        TrafficParams::from_value("traffic", &value)
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_read_back() {
+        let params = read(json!({ "load": 0.3 })).unwrap();
+        let complete = serde_json::to_value(&params).unwrap();
+        assert_eq!(
+            complete,
+            json!({
+                "pattern": { "kind": "uniform", "include_self": false },
+                "load": 0.3,
+                "process": { "kind": "bernoulli" },
+                "packet_size": { "kind": "fixed", "phits": 1 },
+            })
+        );
+        assert_eq!(read(complete).unwrap(), params);
+    }
+
+    #[test]
+    fn every_form_is_read_back_as_it_was_written() {
+        let params = read(json!({
+            "load": 0.2,
+            "pattern": { "kind": "mix", "parts": [
+                { "weight": 1, "pattern": "uniform" },
+                { "weight": 2, "pattern": { "kind": "hotspot", "targets": [1], "share": 0.5, "background": "shuffle" } },
+            ] },
+            "process": { "kind": "on_off", "burst": 50 },
+            "packet_size": { "kind": "choice", "sizes": [1, 5], "weights": [0.5, 0.5] },
+            "changes": [{ "cycle": 10, "load": 0.4 }, { "cycle": 20, "pattern": "adversarial" }],
+        }))
+        .unwrap();
+        assert_eq!(read(serde_json::to_value(&params).unwrap()).unwrap(), params);
+        assert_eq!(read(json!({ "load": 0.2, "packet_size": 8 })).unwrap().packet_size.kind(), "fixed");
+    }
+
+    #[test]
+    fn errors_name_the_innermost_key() {
+        let cases = [
+            (json!({}), "traffic.load: this key is required"),
+            (json!({ "load": -0.1 }), "traffic.load = -0.1: expected a load"),
+            (json!({ "load": "x" }), "traffic.load = \"x\": expected a number"),
+            (json!({ "load": 0.1, "lod": 1 }), "did you mean \"load\"?"),
+            (json!({ "load": 0.1, "pattern": "unifrom" }), "traffic.pattern.kind = \"unifrom\""),
+            (json!({ "load": 0.1, "pattern": { "kind": "shift", "ofset": 2 } }), "traffic.pattern.ofset = 2"),
+            (json!({ "load": 0.1, "process": { "kind": "on_off" } }), "traffic.process.burst: this key is required"),
+            (json!({ "load": 0.1, "process": { "kind": "on_off", "burst": 0 } }), "traffic.process.burst = 0"),
+            (json!({ "load": 0.1, "packet_size": 0 }), "traffic.packet_size.phits = 0"),
+            (json!({ "load": 0.1, "packet_size": 2.5 }), "traffic.packet_size = 2.5: expected a whole number"),
+            (json!({ "load": 0.1, "packet_size": "big" }), "traffic.packet_size.kind = \"big\""),
+            (json!({ "load": 0.1, "changes": [{ "cycle": 5 }] }), "traffic.changes[0]: a change needs"),
+            (
+                json!({ "load": 0.1, "changes": [{ "cycle": 5, "load": 0 }, { "cycle": 5, "load": 1 }] }),
+                "traffic.changes[1].cycle = 5: changes must be in the order",
+            ),
+            (
+                json!({ "load": 0.1, "changes": [{ "cycle": 5, "pattern": "tornadoo" }] }),
+                "traffic.changes[0].pattern.kind = \"tornadoo\"",
+            ),
+            (
+                json!({ "load": 0.1, "pattern": { "kind": "mix", "parts": [{ "weight": 1, "pattern": "mesh" }] } }),
+                "traffic.pattern.parts[0].pattern.kind = \"mesh\"",
+            ),
+        ];
+        for (value, expected) in cases {
+            let error = read(value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
+        }
+    }
+
+    #[test]
+    fn the_schema_has_no_dangling_references() {
+        let schema = schemars::schema_for!(TrafficParams).to_value();
+        fn references(value: &Value, out: &mut Vec<String>) {
+            match value {
+                Value::Object(table) => {
+                    out.extend(table.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    table.values().for_each(|v| references(v, out));
+                }
+                Value::Array(items) => items.iter().for_each(|v| references(v, out)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        references(&schema, &mut found);
+        assert!(!found.is_empty());
+        for reference in found {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(schema.pointer(pointer).is_some(), "{reference}");
+        }
+    }
 }

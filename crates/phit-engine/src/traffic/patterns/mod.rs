@@ -1,0 +1,120 @@
+//! Spatial patterns: who sends to whom. One file per pattern.
+
+use crate::engine::rng::{Rng, Stream};
+use crate::error::{ScenarioError, join};
+use crate::topology::Topology;
+use serde_json::Value;
+use std::sync::Arc;
+
+pub mod adversarial;
+pub mod bits;
+pub mod groups;
+pub mod hotspot;
+pub mod mix;
+pub mod neighbor;
+pub mod permutation;
+pub mod shift;
+pub mod tornado;
+#[cfg(test)]
+pub mod toy;
+pub mod uniform;
+
+/// The seam `traffic`, spatial part: the destination of a packet.
+pub trait Pattern: Send + Sync + std::fmt::Debug {
+    /// Destination endpoint of a packet that endpoint `source` generates now; `None` if this endpoint never sends under
+    /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
+    fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
+}
+
+/// What a pattern's file provides besides the rule.
+pub trait PatternParams {
+    /// Fits the pattern to a topology, or says why it does not fit. Error paths are relative to the pattern's table.
+    /// `seed` is for patterns that are drawn at random once, before the run.
+    fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError>;
+}
+
+crate::registry! {
+    /// `traffic.pattern`: where the packets of each endpoint go.
+    pub enum PatternKind: "traffic pattern" as PatternParams {
+        "uniform" => Uniform(uniform::Uniform),
+        "adversarial" => Adversarial(adversarial::Adversarial),
+        "shift" => Shift(shift::Shift),
+        "bit_complement" => BitComplement(bits::BitComplement),
+        "bit_reverse" => BitReverse(bits::BitReverse),
+        "transpose" => Transpose(bits::Transpose),
+        "shuffle" => Shuffle(bits::Shuffle),
+        "tornado" => Tornado(tornado::Tornado),
+        "neighbor" => Neighbor(neighbor::Neighbor),
+        "permutation" => Permutation(permutation::Permutation),
+        "hotspot" => Hotspot(hotspot::Hotspot),
+        "mix" => Mix(mix::Mix),
+    }
+}
+
+impl Default for PatternKind {
+    fn default() -> Self {
+        Self::Uniform(Default::default())
+    }
+}
+
+impl PatternKind {
+    /// Reads the pattern found at `path`. Like [`Self::from_value`], but an error inside a pattern that is part of
+    /// another one is reported at its own path.
+    pub fn read(path: &str, value: &Value) -> Result<Self, ScenarioError> {
+        if let Some(background) = value.get("background") {
+            Self::read(&join(path, "background"), background)?;
+        }
+        for (i, part) in value.get("parts").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            if let Some(pattern) = part.get("pattern") {
+                Self::read(&join(path, &format!("parts[{i}].pattern")), pattern)?;
+            }
+        }
+        Self::from_value(path, value)
+    }
+
+    /// Fits the pattern to a topology. Error paths are relative to the pattern's table.
+    pub fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
+        self.params().build(topology, seed)
+    }
+}
+
+/// The seed of the `index`-th pattern inside another one, so that two random permutations in one mix differ.
+pub(crate) fn part_seed(seed: u64, index: usize) -> u64 {
+    Rng::new(seed, Stream::Pattern, 1 + index as u64).bits()
+}
+
+/// The refusal of a pattern that does not fit the topology.
+fn unfit(kind: &str, reason: impl Into<String>) -> ScenarioError {
+    ScenarioError::new("", format!("{kind:?}"), reason)
+}
+
+/// Refuses a network in which nobody has anyone to send to.
+fn at_least_two(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    match topology.endpoints() {
+        n if n >= 2 => Ok(()),
+        n => Err(unfit(kind, format!("this pattern fits any topology of at least 2 endpoints; this one has {n}"))),
+    }
+}
+
+/// A permutation held as a table of destinations, four bytes per endpoint.
+#[derive(Debug)]
+struct Table(Vec<u32>);
+
+impl Pattern for Table {
+    #[inline]
+    fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
+        self.0.get(source as usize).copied()
+    }
+}
+
+/// The schema of a pattern inside another pattern: any pattern again, whose keys are not repeated here.
+fn nested_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let kinds = PatternKind::KINDS;
+    schemars::json_schema!({
+        "description": "any traffic pattern: its name, or a table with `kind`",
+        "anyOf": [
+            { "enum": kinds },
+            { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] }
+        ]
+    })
+}

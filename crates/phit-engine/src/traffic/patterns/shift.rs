@@ -1,0 +1,75 @@
+//! Shift permutation.
+
+use super::{Pattern, PatternParams, at_least_two};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two endpoints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shift {
+    /// Distance from source to destination in endpoint numbers; negative counts backwards.
+    pub offset: i64,
+}
+
+impl Default for Shift {
+    fn default() -> Self {
+        Self { offset: 1 }
+    }
+}
+
+impl PatternParams for Shift {
+    fn build(&self, topology: &dyn Topology, _: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
+        at_least_two("shift", topology)?;
+        let endpoints = topology.endpoints();
+        match self.offset.rem_euclid(i64::from(endpoints)) as u32 {
+            0 => Err(ScenarioError::new(
+                "offset",
+                self.offset,
+                format!(
+                    "expected an offset that leads to another endpoint: not a multiple of the {endpoints} endpoints"
+                ),
+            )),
+            offset => Ok(Arc::new(Shifted { offset, endpoints })),
+        }
+    }
+}
+
+/// Adds `offset` (0..endpoints) modulo the number of endpoints.
+#[derive(Debug)]
+pub(super) struct Shifted {
+    pub(super) offset: u32,
+    pub(super) endpoints: u32,
+}
+
+impl Pattern for Shifted {
+    #[inline]
+    fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
+        let left = self.endpoints - self.offset;
+        Some(if source >= left { source - left } else { source + self.offset })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rng::Stream;
+    use crate::traffic::patterns::toy::Toy;
+
+    #[test]
+    fn adds_the_offset_modulo_n() {
+        let mut rng = Rng::new(1, Stream::Source, 0);
+        for offset in [-25, -3, -1, 1, 7, 19, 23] {
+            let pattern = Shift { offset }.build(&Toy::new(5, 4, 1), 1).unwrap();
+            for i in 0..20 {
+                let expected = (i64::from(i) + offset).rem_euclid(20) as u32;
+                assert_eq!(pattern.destination(i, &mut rng), Some(expected));
+            }
+        }
+        assert!(Shift { offset: -40 }.build(&Toy::new(5, 4, 1), 1).is_err());
+    }
+}

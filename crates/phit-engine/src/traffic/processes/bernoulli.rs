@@ -1,0 +1,43 @@
+//! Bernoulli process.
+
+use super::{Geometric, NEVER, Process, ProcessParams, ProcessState};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bernoulli: in every cycle, independently of all others, an endpoint generates a packet with probability load / (mean
+/// packet size).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bernoulli {}
+
+impl ProcessParams for Bernoulli {
+    fn check(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+
+    fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
+        Ok(Box::new(Independent { gap: Geometric::new(load / mean_size) }))
+    }
+}
+
+/// Draws the geometric number of cycles without a packet instead of one number per cycle.
+#[derive(Debug)]
+struct Independent {
+    gap: Geometric,
+}
+
+impl Process for Independent {
+    fn start(&self, start: u64, _: &mut Rng) -> ProcessState {
+        // Cycles are independent, so there is nothing to remember.
+        ProcessState { cycle: start, mark: NEVER }
+    }
+
+    #[inline]
+    fn next(&self, state: &mut ProcessState, rng: &mut Rng) -> u64 {
+        let cycle = state.cycle.saturating_add(self.gap.draw(rng));
+        state.cycle = cycle.saturating_add(1);
+        cycle
+    }
+}

@@ -1,0 +1,267 @@
+//! The packets of each endpoint, drawn lazily.
+
+use super::TrafficParams;
+use super::packet_size::Sizes;
+use super::patterns::{Pattern, part_seed};
+use super::processes::{HORIZON, Process, ProcessState};
+use crate::engine::rng::{Rng, Stream};
+use crate::error::{ScenarioError, join};
+use crate::topology::Topology;
+use std::sync::Arc;
+
+/// A packet that an endpoint generates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generated {
+    /// Cycle of generation; never decreases from one packet of an endpoint to the next.
+    pub cycle: u32,
+    /// Destination endpoint.
+    pub destination: u32,
+    /// Size in phits.
+    pub size: u16,
+}
+
+/// The offered traffic of a run, shared by all endpoints.
+#[derive(Debug)]
+pub struct Traffic {
+    /// At least one, by start.
+    loads: Vec<LoadPhase>,
+    /// At least one, by start.
+    patterns: Vec<PatternPhase>,
+    sizes: Arc<dyn Sizes>,
+}
+
+/// The process from cycle `start` on.
+#[derive(Debug)]
+struct LoadPhase {
+    start: u64,
+    /// Phits/(endpoint·cycle).
+    load: f64,
+    process: Box<dyn Process>,
+}
+
+/// The pattern from cycle `start` on.
+#[derive(Debug)]
+struct PatternPhase {
+    start: u64,
+    pattern: Arc<dyn Pattern>,
+}
+
+/// Where one endpoint is in its sequence of packets, 40 bytes.
+#[derive(Debug, Clone)]
+pub struct Source {
+    rng: Rng,
+    state: ProcessState,
+    /// Index of the current load.
+    load: u32,
+    /// Index of the pattern of the latest packet.
+    pattern: u32,
+}
+
+impl Traffic {
+    /// Fits the traffic to a topology. `max_load` is what an endpoint's injection port carries in phits/cycle, infinite
+    /// if nothing limits it; `seed` is the scenario's. Error paths start with `traffic`.
+    pub fn build(
+        params: &TrafficParams,
+        topology: &dyn Topology,
+        max_load: f64,
+        seed: u64,
+    ) -> Result<Self, ScenarioError> {
+        Self::fit(params, topology, max_load, seed).map_err(|e| e.under("traffic"))
+    }
+
+    fn fit(params: &TrafficParams, topology: &dyn Topology, max_load: f64, seed: u64) -> Result<Self, ScenarioError> {
+        params.check()?;
+        let sizes = params.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
+        let load_phase = |path: &str, start: u32, load: f64| {
+            let refuse = |reason: String| ScenarioError::new(path, load, reason);
+            if load > max_load {
+                return Err(refuse(format!(
+                    "expected at most {max_load} phits/(endpoint·cycle), what an endpoint's injection port carries"
+                )));
+            }
+            if load > sizes.mean() {
+                return Err(refuse(format!(
+                    "expected at most {} phits/(endpoint·cycle): one packet per cycle of the mean packet size",
+                    sizes.mean()
+                )));
+            }
+            let process = params.process.params().build(load, sizes.mean()).map_err(refuse)?;
+            Ok(LoadPhase { start: u64::from(start), load, process })
+        };
+        let mut loads = vec![load_phase("load", 0, params.load)?];
+        let first = params.pattern.build(topology, seed).map_err(|e| e.under("pattern"))?;
+        let mut patterns = vec![PatternPhase { start: 0, pattern: first }];
+        for (i, change) in params.changes.iter().enumerate() {
+            let path = format!("changes[{i}]");
+            if let Some(load) = change.load {
+                loads.push(load_phase(&join(&path, "load"), change.cycle, load)?);
+            }
+            if let Some(pattern) = &change.pattern {
+                let built = pattern.build(topology, part_seed(seed, i));
+                let pattern = built.map_err(|e| e.under(&join(&path, "pattern")))?;
+                patterns.push(PatternPhase { start: u64::from(change.cycle), pattern });
+            }
+        }
+        Ok(Self { loads, patterns, sizes })
+    }
+
+    /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
+    pub fn source(&self, endpoint: u32, seed: u64) -> Source {
+        let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
+        let state = self.loads[0].process.start(0, &mut rng);
+        Source { rng, state, load: 0, pattern: 0 }
+    }
+
+    /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
+    #[inline]
+    pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        loop {
+            let cycle = self.next_cycle(source)?;
+            while let Some(later) = self.patterns.get(source.pattern as usize + 1) {
+                if u64::from(cycle) < later.start {
+                    break;
+                }
+                source.pattern += 1;
+            }
+            let pattern = &self.patterns[source.pattern as usize].pattern;
+            if let Some(destination) = pattern.destination(endpoint, &mut source.rng) {
+                return Some(Generated { cycle, destination, size: self.sizes.draw(&mut source.rng) });
+            }
+            // This endpoint never sends under this pattern: on to the next one, if any.
+            if source.pattern as usize + 1 == self.patterns.len() {
+                source.state.cycle = HORIZON;
+                source.load = self.loads.len() as u32;
+            }
+        }
+    }
+
+    /// The cycle of the next packet.
+    #[inline]
+    fn next_cycle(&self, source: &mut Source) -> Option<u32> {
+        loop {
+            let phase = self.loads.get(source.load as usize)?;
+            let cycle = phase.process.next(&mut source.state, &mut source.rng);
+            let Some(later) = self.loads.get(source.load as usize + 1) else {
+                if cycle >= HORIZON {
+                    source.load += 1;
+                }
+                return u32::try_from(cycle).ok();
+            };
+            if cycle < later.start {
+                return u32::try_from(cycle).ok();
+            }
+            // What the old load would have generated from here on does not happen.
+            source.load += 1;
+            source.state = later.process.start(later.start, &mut source.rng);
+        }
+    }
+
+    /// Offered load in `cycle` in phits/(endpoint·cycle), the mean over all endpoints that ever send.
+    pub fn expected_load(&self, cycle: u32) -> f64 {
+        let phase = self.loads.iter().rev().find(|phase| phase.start <= u64::from(cycle));
+        phase.map_or(0.0, |phase| phase.load)
+    }
+
+    /// Mean packet size in phits.
+    pub fn mean_packet_size(&self) -> f64 {
+        self.sizes.mean()
+    }
+
+    /// Smallest and largest packet size in phits.
+    pub fn packet_sizes(&self) -> (u16, u16) {
+        self.sizes.range()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::patterns::toy::Toy;
+    use serde_json::{Value, json};
+
+    fn build(value: Value, max_load: f64) -> Result<Traffic, ScenarioError> {
+        let params = TrafficParams::from_value("traffic", &value)?;
+        Traffic::build(&params, &Toy::new(6, 2, 2), max_load, 1)
+    }
+
+    #[test]
+    fn a_source_is_small() {
+        assert!(size_of::<Source>() <= 48, "{}", size_of::<Source>());
+    }
+
+    #[test]
+    fn loads_that_cannot_be_generated_are_refused() {
+        let error = |value, max_load| build(value, max_load).unwrap_err().to_string();
+        assert_eq!(
+            error(json!({ "load": 1.5, "packet_size": 8 }), 1.0),
+            "traffic.load = 1.5: expected at most 1 phits/(endpoint·cycle), what an endpoint's injection port carries"
+        );
+        let changes = json!({ "load": 0.5, "packet_size": 8, "changes": [{ "cycle": 9, "load": 1.5 }] });
+        assert!(error(changes, 1.0).starts_with("traffic.changes[0].load = 1.5: expected at most 1 "));
+        assert!(error(json!({ "load": 1.5 }), f64::INFINITY).contains("one packet per cycle"));
+        assert!(build(json!({ "load": 1.0 }), 1.0).is_ok());
+        let on_off = json!({ "load": 0.6, "process": { "kind": "on_off", "burst": 9, "peak": 0.5 } });
+        assert!(error(on_off, 1.0).starts_with("traffic.load = 0.6: expected at most the load within a burst"));
+    }
+
+    #[test]
+    fn a_pattern_that_does_not_fit_is_refused_at_its_path() {
+        let error = build(json!({ "load": 0.5, "pattern": "bit_reverse" }), 1.0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "traffic.pattern = \"bit_reverse\": this pattern fits topologies whose number of endpoints is a power of two; \
+             this one has 12"
+        );
+        let value =
+            json!({ "load": 0.5, "changes": [{ "cycle": 1, "pattern": { "kind": "adversarial", "offset": 3 } }] });
+        assert_eq!(build(value, 1.0).unwrap_err().path, "traffic.changes[0].pattern.offset");
+    }
+
+    #[test]
+    fn the_expected_load_follows_the_changes() {
+        let changes =
+            json!([{ "cycle": 10, "load": 0.4 }, { "cycle": 20, "pattern": "shift" }, { "cycle": 30, "load": 0 }]);
+        let traffic = build(json!({ "load": 0.1, "changes": changes }), 1.0).unwrap();
+        let expected = [(0, 0.1), (9, 0.1), (10, 0.4), (29, 0.4), (30, 0.0), (u32::MAX, 0.0)];
+        for (cycle, load) in expected {
+            assert_eq!(traffic.expected_load(cycle), load);
+        }
+    }
+
+    /// Only endpoint 0 sends.
+    #[derive(Debug)]
+    struct OnlyZero;
+
+    impl Pattern for OnlyZero {
+        fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
+            (source == 0).then_some(7)
+        }
+    }
+
+    #[test]
+    fn an_endpoint_that_does_not_send_under_a_pattern_waits_for_the_next() {
+        let changes = json!([{ "cycle": 50, "pattern": "shift" }, { "cycle": 90, "pattern": "uniform" }]);
+        let mut traffic = build(json!({ "load": 1, "changes": changes }), 1.0).unwrap();
+        traffic.patterns[0].pattern = Arc::new(OnlyZero);
+        traffic.patterns[2].pattern = Arc::new(OnlyZero);
+        let sequence = |endpoint| {
+            let mut source = traffic.source(endpoint, 1);
+            std::iter::from_fn(|| traffic.next(endpoint, &mut source)).take(200).collect::<Vec<_>>()
+        };
+        assert_eq!(sequence(0).len(), 200);
+        assert!(sequence(3).iter().map(|p| (p.cycle, p.destination)).eq((50..90).map(|c| (c, 4))));
+        let mut source = traffic.source(3, 1);
+        assert_eq!((0..41).filter_map(|_| traffic.next(3, &mut source)).count(), 40);
+        assert_eq!(traffic.next(3, &mut source), None, "None stays None");
+    }
+
+    #[test]
+    fn time_ends_with_32_bits() {
+        let changes = json!([{ "cycle": u32::MAX - 4, "load": 1 }]);
+        let traffic = build(json!({ "load": 0, "changes": changes }), 1.0).unwrap();
+        let mut source = traffic.source(0, 1);
+        let cycles: Vec<u32> = std::iter::from_fn(|| traffic.next(0, &mut source)).map(|p| p.cycle).collect();
+        assert!(cycles.into_iter().eq(u32::MAX - 4..=u32::MAX));
+        assert_eq!(traffic.next(0, &mut source), None);
+    }
+}
