@@ -4,7 +4,8 @@ use crate::engine::Tick;
 use crate::engine::parallel::{Inboxes, advance};
 use crate::error::ScenarioError;
 use crate::measure::collector::{Collector, Window};
-use crate::measure::{Count, SeriesBy, Warmup, warmup};
+use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
+use crate::measure::{Count, SeriesBy, Until, Warmup, warmup};
 use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
@@ -52,7 +53,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), scenario.seed)?;
     let cycle = config.ticks_per_cycle;
     let measure = &scenario.measure;
-    let (smallest, largest) = scenario.traffic.packet_size.range();
+    let (smallest, largest) = traffic.packet_sizes();
     let window = Window {
         ticks_per_cycle: cycle,
         by_generation: measure.count == Count::Generated,
@@ -176,7 +177,7 @@ impl Simulation {
 
         match measure.warmup {
             Warmup::Cycles(cycles) => self.advance_reporting(cycles * cycle, planned, progress)?,
-            Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup(), &mut planned, progress)?,
+            Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup, &mut planned, progress)?,
         }
         let start = self.now;
         let before = Snapshot::of(&self.partitions);
@@ -187,8 +188,7 @@ impl Simulation {
             self.partitions.iter_mut().for_each(|p| p.open_window(start..end));
             self.advance_reporting(end, planned, progress)?;
             let Some(until) = &measure.until else { break };
-            let (mean, half_width) = self.merged().latency_interval(until.confidence);
-            converged = half_width <= until.half_width * mean;
+            converged = precise(&self.merged(), until);
             let measured = (end - start) / cycle;
             if converged || measured >= until.max_cycles {
                 break;
@@ -197,8 +197,8 @@ impl Simulation {
             end += more * cycle;
             planned += more;
         }
-        let after = Snapshot::of(&self.partitions);
         let labelled: u64 = self.partitions.iter_mut().map(Partition::close_window).sum();
+        let after = Snapshot::of(&self.partitions);
 
         let mut drained = 0;
         if measure.count == Count::Generated {
@@ -256,7 +256,7 @@ impl Simulation {
             let total = self.merged().total;
             chunks.push(warmup::Chunk {
                 packets: total.packets - last.packets,
-                latency: total.latency - last.latency,
+                latency_sum: total.latency - last.latency,
                 phits: total.phits - last.phits,
             });
             last = total;
@@ -267,6 +267,16 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// True if the intervals of mean latency and accepted load are as narrow as asked for.
+fn precise(collector: &Collector, until: &Until) -> bool {
+    let latency: Vec<Batch> =
+        collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
+    let load: Vec<f64> = collector.batches.iter().map(|b| b.phits as f64).collect();
+    [mean_per_packet(&latency, until.confidence), mean_of_batches(&load, until.confidence)]
+        .iter()
+        .all(|interval| interval.as_ref().is_some_and(|i| i.relative() <= until.half_width))
 }
 
 /// Cycles between two looks at whether all labelled packets have been delivered.

@@ -274,6 +274,7 @@ impl Blueprint {
             now: 0,
             outbox: Vec::new(),
             collector: Collector::new(self.window.clone()),
+            offered_phits: 0,
             requests: Vec::new(),
             grants: Vec::new(),
             heads: Vec::new(),

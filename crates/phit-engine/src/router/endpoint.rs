@@ -11,6 +11,7 @@ use crate::routing::Injection;
 use crate::scenario::router::InjectionQueue;
 use crate::topology::Hops;
 use crate::traffic::{Generated, Source};
+use std::ops::Range;
 
 /// An endpoint as a sender.
 #[derive(Debug, Clone)]
@@ -46,6 +47,42 @@ impl Partition {
             self.draw(e);
             self.send(e);
         }
+    }
+
+    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent.
+    pub(crate) fn open_window(&mut self, span: Range<Tick>) {
+        let before = self.collector.span();
+        self.collector.open(span.clone());
+        for endpoint in &self.endpoints {
+            if let Some(packet) = endpoint.next {
+                let birth = packet.cycle * self.config.ticks_per_cycle;
+                if !before.contains(&birth) {
+                    self.collector.generated(birth, packet.size);
+                }
+            }
+        }
+    }
+
+    /// At the end of the window: counts the packets generated in it that the sources have not been asked for yet. Returns
+    /// the number of all packets generated in the window.
+    pub(crate) fn close_window(&mut self) -> u64 {
+        let end = self.collector.span().end;
+        let cycle = self.config.ticks_per_cycle;
+        // The packet that stands first in the source queue has been counted.
+        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let mut source = endpoint.source.clone();
+            let mut next = endpoint.next;
+            while next.is_some_and(|packet| packet.cycle * cycle < end) {
+                next = self.traffic.next(self.first_endpoint + index as u32, &mut source);
+                if let Some(packet) = next.filter(|p| self.collector.span().contains(&(p.cycle * cycle))) {
+                    packets += 1;
+                    phits += u64::from(packet.size);
+                }
+            }
+        }
+        self.offered_phits = phits;
+        packets
     }
 
     fn draw(&mut self, e: u32) {

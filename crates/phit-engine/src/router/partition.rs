@@ -128,6 +128,8 @@ pub struct Partition {
     /// What is for other partitions; lent by the thread that runs this one.
     pub(crate) outbox: Vec<Mail>,
     pub(crate) collector: Collector,
+    /// Phits generated in the window, sent or not; known when it has closed.
+    pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
     pub(crate) grants: Vec<Request>,
@@ -187,6 +189,11 @@ impl Partition {
                 false => self.now + 1,
             };
         }
+    }
+
+    /// What has been counted so far.
+    pub fn collector(&self) -> &Collector {
+        &self.collector
     }
 
     /// Packets in the network and in injection queues.

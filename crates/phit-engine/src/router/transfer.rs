@@ -97,10 +97,10 @@ impl Partition {
         let event = Event { target: kind::CREDIT << kind::SHIFT | credited, data: size };
         self.post(upstream, credit_at, event);
 
-        let q = &mut self.queues[grant.queue as usize];
         if tail {
             self.pop(grant.queue, packet, busy, far);
         } else {
+            let q = &mut self.queues[grant.queue as usize];
             q.sent += 1;
             q.vc = grant.vc;
             q.vcs = 0;

@@ -107,7 +107,8 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
 /// Room for the largest unit that moves.
 fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let router = &scenario.router;
-    let (_, largest) = scenario.traffic.packet_size.range();
+    let sizes = scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?;
+    let (_, largest) = sizes.range();
     let (unit, what) = match router.switching {
         Switching::Wormhole => (u32::from(largest).min(router.flit_size), "flit"),
         Switching::VirtualCutThrough | Switching::StoreAndForward => (u32::from(largest), "packet"),
@@ -140,8 +141,7 @@ fn switching_name(switching: Switching) -> &'static str {
 
 fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
-    let longest = measure.until.as_ref().map_or(measure.cycles, |u| u.max_cycles.max(measure.cycles));
-    let cycles = u64::from(measure.longest_warmup()) + u64::from(longest) + u64::from(measure.max_drain);
+    let cycles = measure.most_cycles();
     let ticks = cycles * u64::from(scenario.router.speedup);
     match ticks < MAX_CYCLES {
         true => Ok(()),

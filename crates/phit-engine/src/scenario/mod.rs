@@ -9,6 +9,7 @@ use crate::traffic::TrafficParams;
 use serde::Serialize;
 use serde_json::Value;
 
+pub mod check;
 pub mod router;
 
 pub use router::RouterParams;
@@ -57,7 +58,7 @@ impl Scenario {
                 None => 1,
             },
             topology: TopologyKind::from_value("topology", required("topology", ", for example kind = \"dragonfly\"")?)?,
-            router: parse("router", section("router"))?,
+            router: parse("router", &inherit_links(section("router")))?,
             routing: match table.get("routing") {
                 Some(routing) => RoutingKind::from_value("routing", routing)?,
                 None => RoutingKind::Minimal(Default::default()),
@@ -75,4 +76,19 @@ impl Scenario {
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
+}
+
+/// The `[router]` table in which every link class has taken the keys that it lacks from the class `default`.
+fn inherit_links(router: &Value) -> Value {
+    let mut router = router.clone();
+    let Some(links) = router.get_mut("links").and_then(Value::as_object_mut) else { return router };
+    let Some(default) = links.get("default").and_then(Value::as_object).cloned() else { return router };
+    for (_, class) in links.iter_mut().filter(|(name, _)| *name != "default") {
+        if let Some(class) = class.as_object_mut() {
+            for (key, value) in &default {
+                class.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    router
 }
