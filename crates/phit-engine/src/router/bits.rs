@@ -1,76 +1,35 @@
-//! Rows of bits: which queues, ports or waiters have something to do.
+//! Sets of queues and of ports in one word each.
+//!
+//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one, and
+//! a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
 
-/// A table of rows, each of the same number of 64-bit words.
-#[derive(Debug, Clone)]
-pub struct BitRows {
-    words: Vec<u64>,
-    stride: usize,
+/// The bit of member `index`.
+#[inline]
+pub fn bit(index: u32) -> u64 {
+    1 << (index % 64)
 }
 
-impl BitRows {
-    /// `rows` rows of at least `bits` bits, all clear.
-    pub fn new(rows: usize, bits: usize) -> Self {
-        let stride = bits.div_ceil(64).max(1);
-        Self { words: vec![0; rows * stride], stride }
-    }
-
-    /// Words per row.
-    #[inline]
-    pub fn stride(&self) -> usize {
-        self.stride
-    }
-
-    /// Word `word` of `row`.
-    #[inline]
-    pub fn word(&self, row: u32, word: usize) -> u64 {
-        self.words[row as usize * self.stride + word]
-    }
-
-    /// Sets a bit.
-    #[inline]
-    pub fn set(&mut self, row: u32, bit: u32) {
-        self.words[row as usize * self.stride + (bit / 64) as usize] |= 1 << (bit % 64);
-    }
-
-    /// Clears a bit.
-    #[inline]
-    pub fn clear(&mut self, row: u32, bit: u32) {
-        self.words[row as usize * self.stride + (bit / 64) as usize] &= !(1 << (bit % 64));
-    }
-
-    /// True if any bit of the row is set.
-    #[inline]
-    pub fn any(&self, row: u32) -> bool {
-        let start = row as usize * self.stride;
-        self.words[start..start + self.stride].iter().any(|&w| w != 0)
-    }
-
-    /// Takes the bits of `from`'s row (clearing them there) and sets them here.
-    #[inline]
-    pub fn absorb(&mut self, from: &mut Self, row: u32) {
-        let start = row as usize * self.stride;
-        for word in start..start + self.stride {
-            self.words[word] |= std::mem::take(&mut from.words[word]);
+/// Calls `body` with each member, of `count` in all, whose bit is set in `word`.
+#[inline]
+pub fn for_each_member(mut word: u64, count: u32, mut body: impl FnMut(u32)) {
+    while word != 0 {
+        let mut index = word.trailing_zeros();
+        word &= word - 1;
+        while index < count {
+            body(index);
+            index += 64;
         }
     }
-
-    /// Takes a word of a row, leaving it clear.
-    #[inline]
-    pub fn take_word(&mut self, row: u32, word: usize) -> u64 {
-        std::mem::take(&mut self.words[row as usize * self.stride + word])
-    }
-
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.words.capacity() * 8
-    }
 }
 
-/// Calls `body` with the index of each set bit of `word`, offset by `base`.
-#[inline]
-pub fn for_each_bit(mut word: u64, base: u32, mut body: impl FnMut(u32)) {
-    while word != 0 {
-        body(base + word.trailing_zeros());
-        word &= word - 1;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_stands_for_every_64th_member() {
+        let mut seen = Vec::new();
+        for_each_member(bit(3) | bit(70), 140, |index| seen.push(index));
+        assert_eq!(seen, [3, 67, 131, 6, 70, 134]);
     }
 }

@@ -1,7 +1,6 @@
 //! From a scenario to partitions.
 
 use super::allocator::AllocatorContext;
-use super::bits::BitRows;
 use super::config::Config;
 use super::endpoint::Endpoint;
 use super::packet::Arena;
@@ -166,6 +165,8 @@ impl Blueprint {
                     number,
                     count: lanes,
                     injects: matches!(port.peer, Peer::Endpoint(_)),
+                    ready: 0,
+                    asleep: 0,
                 });
                 queues.extend((0..lanes).map(|_| Queue::new(index_in)));
                 let (far, credits) = match port.peer {
@@ -189,6 +190,7 @@ impl Blueprint {
                     router: local as u32,
                     far,
                     phits: 0,
+                    waiters: 0,
                 });
                 channels.extend((0..lanes).map(|_| OutputVc { credits, owner: NONE, output: index_in }));
             }
@@ -222,7 +224,7 @@ impl Blueprint {
 
         let ports = inputs.len() as u32;
         let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
-        let queues_per_router = radix * widest.next_multiple_of(64);
+        let queues_per_router = radix * widest;
         let context = RoutingContext {
             topology: self.topology.clone(),
             routers: routers.clone(),
@@ -250,10 +252,8 @@ impl Blueprint {
                 )
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect(),
-            ready: BitRows::new(ports as usize, widest as usize),
-            asleep: BitRows::new(ports as usize, widest as usize),
-            waiters: BitRows::new(ports as usize, radix as usize),
-            ready_ports: BitRows::new(count, radix as usize),
+            widest,
+            ready_ports: vec![0; count],
             active: Vec::with_capacity(count),
             stepping: Vec::with_capacity(count),
             listed: vec![false; count],

@@ -1,7 +1,7 @@
 //! A partition: its state, its events, its clock.
 
 use super::allocator::{Allocator, Request};
-use super::bits::BitRows;
+use super::bits::{bit, for_each_member};
 use super::config::Config;
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
@@ -107,14 +107,10 @@ pub struct Partition {
     /// First channel that belongs to an endpoint's injection queues.
     pub(crate) injection_channels: u32,
 
-    /// Queues that may request, by input port.
-    pub(crate) ready: BitRows,
-    /// Queues that wait for their output, by input port.
-    pub(crate) asleep: BitRows,
-    /// Input ports with queues asleep, by output port.
-    pub(crate) waiters: BitRows,
+    /// Most queues of any input port.
+    pub(crate) widest: u32,
     /// Input ports with ready queues, by router.
-    pub(crate) ready_ports: BitRows,
+    pub(crate) ready_ports: Vec<u64>,
     /// Routers with something to do, and whether each is listed.
     pub(crate) active: Vec<u32>,
     pub(crate) stepping: Vec<u32>,
@@ -211,10 +207,7 @@ impl Partition {
             + self.channels.capacity() * size_of::<OutputVc>()
             + self.rings.capacity() * size_of::<(Tick, u32)>()
             + self.endpoints.capacity() * size_of::<Endpoint>()
-            + self.ready.bytes()
-            + self.asleep.bytes()
-            + self.waiters.bytes()
-            + self.ready_ports.bytes()
+            + self.ready_ports.capacity() * 8
             + (self.active.capacity() + self.stepping.capacity()) * 4
             + self.listed.capacity()
             + self.senders.capacity() * 4
@@ -241,7 +234,7 @@ impl Partition {
                 self.packets.remove(target);
             }
             kind::INPUT => {
-                if self.ready.any(target) {
+                if self.inputs[target as usize].ready != 0 {
                     self.activate_port(target);
                 }
             }
@@ -325,8 +318,8 @@ impl Partition {
     /// The front of `queue` may request from now on.
     pub(crate) fn make_ready(&mut self, queue: u32) {
         let port = self.queues[queue as usize].port;
-        let input = &self.inputs[port as usize];
-        self.ready.set(port, queue - input.queues);
+        let input = &mut self.inputs[port as usize];
+        input.ready |= bit(queue - input.queues);
         if input.busy > self.now {
             self.wake_input_when_free(port);
         } else {
@@ -338,7 +331,7 @@ impl Partition {
     #[inline]
     pub(crate) fn activate_port(&mut self, port: u32) {
         let input = &self.inputs[port as usize];
-        self.ready_ports.set(input.router, u32::from(input.number));
+        self.ready_ports[input.router as usize] |= bit(input.number.into());
         self.activate(input.router);
     }
 
@@ -375,20 +368,18 @@ impl Partition {
     /// Lets those who wait for `output` try again.
     #[inline]
     pub(crate) fn wake(&mut self, output: u32) {
-        if !self.waiters.any(output) {
+        let Output { router, waiters, .. } = self.outputs[output as usize];
+        if waiters == 0 {
             return;
         }
-        let router = self.outputs[output as usize].router;
-        let first = self.first_port[router as usize];
-        for word in 0..self.waiters.stride() {
-            let mut bits = self.waiters.take_word(output, word);
-            while bits != 0 {
-                let number = word as u32 * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
-                self.ready.absorb(&mut self.asleep, first + number);
-                self.ready_ports.set(router, number);
-            }
-        }
+        self.outputs[output as usize].waiters = 0;
+        let (first, next) = (self.first_port[router as usize], self.first_port[router as usize + 1]);
+        let inputs = &mut self.inputs[first as usize..next as usize];
+        for_each_member(waiters, next - first, |number| {
+            let input = &mut inputs[number as usize];
+            input.ready |= std::mem::take(&mut input.asleep);
+        });
+        self.ready_ports[router as usize] |= waiters;
         self.activate(router);
     }
 }

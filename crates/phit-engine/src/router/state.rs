@@ -70,6 +70,10 @@ pub struct Input {
     pub count: u16,
     /// True if an endpoint injects here.
     pub injects: bool,
+    /// Queues that may request (see [`super::bits`]).
+    pub ready: u64,
+    /// Queues that wait for their output.
+    pub asleep: u64,
 }
 
 /// What stands at the far end of an output.
@@ -115,6 +119,8 @@ pub struct Output {
     pub far: Far,
     /// Phits put on the link since the start of the run.
     pub phits: u64,
+    /// Input ports of the router with queues that wait for this output.
+    pub waiters: u64,
 }
 
 /// A virtual channel of an output, as its sender sees it.

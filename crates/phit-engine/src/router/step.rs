@@ -1,7 +1,7 @@
 //! One tick of one router: route the heads that need it, gather requests, allocate, transfer.
 
 use super::allocator::{Request, Round};
-use super::bits::for_each_bit;
+use super::bits::{bit, for_each_member};
 use super::partition::{Partition, TAIL_PENDING, advance_leg, kind};
 use super::vc_allocation::Waiting;
 use crate::engine::NONE;
@@ -29,10 +29,9 @@ impl Partition {
         if self.wants.batch {
             self.route_batch(router);
         }
-        for word in 0..self.ready_ports.stride() {
-            let ports = self.ready_ports.word(router, word);
-            for_each_bit(ports, word as u32 * 64, |number| self.gather(router, number));
-        }
+        let ports = self.first_port[router as usize + 1] - self.first_port[router as usize];
+        let ready = std::mem::take(&mut self.ready_ports[router as usize]);
+        for_each_member(ready, ports, |number| self.gather(router, number));
         if !self.waiting.is_empty() {
             self.allocate_channels(router);
         }
@@ -50,44 +49,46 @@ impl Partition {
             }
             self.grants = grants;
         }
-        if self.ready_ports.any(router) {
+        if self.ready_ports[router as usize] != 0 {
             self.activate(router);
         }
     }
 
-    /// Collects the requests of one input port.
+    /// Collects the requests of one input port; it stays among the router's ready ports if it is to be looked at in the
+    /// next tick.
     #[inline]
     fn gather(&mut self, router: u32, number: u32) {
         let port = self.first_port[router as usize] + number;
         let input = self.inputs[port as usize];
+        if input.ready == 0 {
+            return;
+        }
         if input.busy > self.now {
-            self.ready_ports.clear(router, number);
             self.wake_input_when_free(port);
             return;
         }
-        let mut again = false;
-        for word in 0..self.ready.stride() {
-            let mut lanes = self.ready.word(port, word);
-            while lanes != 0 {
-                let lane = word as u32 * 64 + lanes.trailing_zeros();
-                lanes &= lanes - 1;
-                match self.look(router, number, input.queues + lane, lane) {
-                    Look::Request(request) => {
-                        self.requests.push(request);
-                        again = true;
-                    }
-                    Look::Again => again = true,
-                    Look::Later => self.ready.clear(port, lane),
-                    Look::Sleep => {
-                        self.ready.clear(port, lane);
-                        self.asleep.set(port, lane);
-                        self.waiters.set(self.queues[(input.queues + lane) as usize].output, number);
-                    }
+        let (mut again, mut asleep) = (0, 0);
+        for_each_member(input.ready, input.count.into(), |lane| {
+            let queue = input.queues + lane;
+            match self.look(router, number, queue, lane) {
+                Look::Request(request) => {
+                    self.requests.push(request);
+                    again |= bit(lane);
+                }
+                Look::Again => again |= bit(lane),
+                Look::Later => {}
+                Look::Sleep => {
+                    asleep |= bit(lane);
+                    let output = self.queues[queue as usize].output;
+                    self.outputs[output as usize].waiters |= bit(number);
                 }
             }
-        }
-        if !again {
-            self.ready_ports.clear(router, number);
+        });
+        let input = &mut self.inputs[port as usize];
+        input.ready = again;
+        input.asleep |= asleep;
+        if again != 0 {
+            self.ready_ports[router as usize] |= bit(number);
         }
     }
 
@@ -239,32 +240,27 @@ impl Partition {
     fn route_batch(&mut self, router: u32) {
         let first = self.first_port[router as usize];
         self.heads.clear();
-        for word in 0..self.ready_ports.stride() {
-            for_each_bit(self.ready_ports.word(router, word), word as u32 * 64, |number| {
-                let input = self.inputs[(first + number) as usize];
-                if input.busy > self.now {
+        let ports = self.first_port[router as usize + 1] - first;
+        for_each_member(self.ready_ports[router as usize], ports, |number| {
+            let input = self.inputs[(first + number) as usize];
+            if input.busy > self.now {
+                return;
+            }
+            for_each_member(input.ready, input.count.into(), |lane| {
+                let q = self.queues[(input.queues + lane) as usize];
+                let undecided = q.output == NONE || (self.wants.redecide && q.sent == 0 && q.vcs != 0);
+                if q.first == NONE || q.eligible > self.now || q.sent == TAIL_PENDING || !undecided {
                     return;
                 }
-                for word in 0..self.ready.stride() {
-                    for_each_bit(self.ready.word(first + number, word), word as u32 * 64, |lane| {
-                        let q = self.queues[(input.queues + lane) as usize];
-                        let undecided = q.output == NONE || (self.wants.redecide && q.sent == 0 && q.vcs != 0);
-                        if q.first == NONE || q.eligible > self.now || q.sent == TAIL_PENDING || !undecided {
-                            return;
-                        }
-                        match self.ejection(router, q.first) {
-                            Some(hop) => self.decide(router, input.queues + lane, hop),
-                            None => self.heads.push(Head {
-                                port: number as u16,
-                                queue: lane as u16,
-                                packet: q.first,
-                                hop: None,
-                            }),
-                        }
-                    });
+                match self.ejection(router, q.first) {
+                    Some(hop) => self.decide(router, input.queues + lane, hop),
+                    None => {
+                        let (port, queue) = (number as u16, lane as u16);
+                        self.heads.push(Head { port, queue, packet: q.first, hop: None });
+                    }
                 }
             });
-        }
+        });
         if self.heads.is_empty() {
             return;
         }
@@ -300,14 +296,9 @@ impl Partition {
         if free == 0 {
             return false;
         }
-        let number = number * self.widest_input() + lane;
+        let number = number * self.widest + lane;
         self.waiting.push(Waiting { queue, number, first, count: q.vcs as u8, free });
         true
-    }
-
-    /// Most queues of any input port, rounded up to whole words.
-    fn widest_input(&self) -> u32 {
-        self.ready.stride() as u32 * 64
     }
 
     /// The VC allocation stage of `router`: winners hold their channel and request the crossbar from the next tick on.

@@ -5,7 +5,8 @@
 
 use super::allocator::Request;
 use super::partition::{Partition, TAIL_PENDING, kind};
-use super::state::Far;
+use super::bits::bit;
+use super::state::{Far, Input};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
@@ -105,14 +106,18 @@ impl Partition {
             q.vc = grant.vc;
             q.vcs = 0;
         }
-        let more = self.ready.any(q.port);
-        if busy > now + 1 || !more {
-            let router = self.inputs[q.port as usize].router;
-            self.ready_ports.clear(router, u32::from(grant.input));
+        // A port that will be busy in the next tick need not be looked at then.
+        let Input { ready, router, .. } = self.inputs[q.port as usize];
+        if (busy > now + 1 || ready == 0) && self.ports_of(router) <= 64 {
+            self.ready_ports[router as usize] &= !bit(grant.input.into());
         }
-        if busy > now + 1 && more {
+        if busy > now + 1 && ready != 0 {
             self.wake_input_when_free(q.port);
         }
+    }
+
+    fn ports_of(&self, router: u32) -> u32 {
+        self.first_port[router as usize + 1] - self.first_port[router as usize]
     }
 
     /// The flit goes to `queue` of `partition`, to arrive at `at`.
@@ -150,8 +155,10 @@ impl Partition {
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     fn pop(&mut self, queue: u32, packet: u32, free: Tick, far: Far) {
         let port = self.queues[queue as usize].port;
-        let lane = queue - self.inputs[port as usize].queues;
-        self.ready.clear(port, lane);
+        let input = &mut self.inputs[port as usize];
+        if input.count <= 64 {
+            input.ready &= !bit(queue - input.queues);
+        }
         let gone = match far {
             Far::Queues { partition, .. } => partition != self.index,
             Far::Endpoint | Far::Nothing => false,

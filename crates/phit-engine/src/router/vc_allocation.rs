@@ -58,7 +58,7 @@ impl VcAllocator {
                 best.offer(channel - first_channel, key, index as u32);
             };
             if *ask_all {
-                super::bits::for_each_bit(head.free, 0, ask);
+                super::bits::for_each_member(head.free, 64, ask);
             } else {
                 let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
                 let ahead = head.free >> pointer;
