@@ -1,0 +1,124 @@
+//! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
+
+use phit_engine::error::ScenarioError as EngineError;
+use phit_engine::scenario::Scenario;
+use phit_engine::sim::{self, Options, RunError, Simulation};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+create_exception!(_phit, ScenarioError, PyValueError, "A scenario that cannot be simulated.");
+
+fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let value = raised.value(py);
+    let set = || -> PyResult<()> {
+        value.setattr("path", &error.path)?;
+        value.setattr("value", error.value.as_deref())?;
+        value.setattr("expected", &error.expected)?;
+        value.setattr("nearest", error.nearest.as_deref())
+    };
+    set().err().unwrap_or(raised)
+}
+
+fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|e| PyValueError::new_err(format!("the scenario is not a JSON document: {e}")))?;
+    Scenario::from_value(&value).map_err(|e| scenario_error(py, &e))
+}
+
+/// Validate a scenario and return it with every default filled in (JSON text in and out).
+#[pyfunction]
+fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    py.detach(|| sim::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    Ok(scenario.to_value().to_string())
+}
+
+/// Run a scenario (JSON text) and return its summary and tables (JSON text).
+#[pyfunction]
+#[pyo3(signature = (scenario, threads = 1, progress = None, partitions = None))]
+fn run(
+    py: Python<'_>,
+    scenario: &str,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    partitions: Option<usize>,
+) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let mut raised = None;
+    let result = py.detach(|| -> Result<Value, RunError> {
+        let start = Instant::now();
+        let cpu = cpu_time::ProcessTime::now();
+        let mut told: Option<Instant> = None;
+        let mut report = |done: u32, planned: u32| {
+            if told.is_some_and(|at| at.elapsed() < Duration::from_millis(200)) {
+                return true;
+            }
+            told = Some(Instant::now());
+            Python::attach(|py| {
+                let called = match &progress {
+                    Some(progress) => progress.call1(py, (done, planned)).map(|_| ()),
+                    None => Ok(()),
+                };
+                raised = called.and_then(|()| py.check_signals()).err();
+            });
+            raised.is_none()
+        };
+        let outcome = Simulation::new(&scenario, Options { threads, partitions })?.run(&mut report)?;
+        let mut summary = outcome.summary();
+        summary.extend(outcome.execution());
+        summary.insert("cpu_seconds".into(), json!(cpu.elapsed().as_secs_f64()));
+        summary.insert("wall_seconds".into(), json!(start.elapsed().as_secs_f64()));
+        summary.insert("peak_memory_bytes".into(), json!(peak_memory_bytes()));
+        summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        summary.insert("scenario".into(), outcome.scenario().to_value());
+        Ok(json!({ "summary": summary, "tables": outcome.tables() }))
+    });
+    match result {
+        Ok(value) => Ok(value.to_string()),
+        Err(RunError::Scenario(error)) => Err(scenario_error(py, &error)),
+        Err(RunError::Stopped(_)) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the run was stopped"))),
+    }
+}
+
+/// Largest resident set of this process so far, in bytes; `None` where the system does not tell.
+fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1024)
+}
+
+/// The JSON Schema of a scenario document.
+#[pyfunction]
+fn schema() -> String {
+    phit_engine::catalogue::schema().to_string()
+}
+
+/// The kinds of every concept, with descriptions and schemas.
+#[pyfunction]
+fn catalogue() -> String {
+    phit_engine::catalogue::catalogue().to_string()
+}
+
+/// Prove the scenario's routes free of deadlock by their channel dependency graph; return a report (JSON text).
+#[pyfunction]
+fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let report = py.detach(|| sim::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    Ok(report.to_string())
+}
+
+#[pymodule]
+fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(complete, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(verify, module)?)?;
+    Ok(())
+}
