@@ -1,0 +1,143 @@
+//! Histograms of latencies with a bounded relative error.
+
+/// Counts of whole numbers (cycles) with three significant digits: exact below 2048, and within 0.1% above. Memory is
+/// bounded by the logarithm of the largest value.
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    counts: hdrhistogram::Histogram<u64>,
+    max: u64,
+}
+
+/// Significant decimal digits that are kept.
+const DIGITS: u8 = 3;
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for Histogram {
+    /// Equal if every recorded value has the same count.
+    fn eq(&self, other: &Self) -> bool {
+        self.max == other.max && self.iter().eq(other.iter())
+    }
+}
+
+impl Histogram {
+    /// A histogram without values.
+    pub fn new() -> Self {
+        let Ok(counts) = hdrhistogram::Histogram::new(DIGITS) else {
+            unreachable!("three digits are within the library's 0 to 5")
+        };
+        Self { counts, max: 0 }
+    }
+
+    /// Counts `value` once.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.record_n(value, 1);
+    }
+
+    /// Counts `value` `count` times.
+    #[inline]
+    pub fn record_n(&mut self, value: u64, count: u64) {
+        // Cannot fail: the histogram grows to what it needs.
+        let recorded = self.counts.record_n(value, count);
+        debug_assert!(recorded.is_ok());
+        if count > 0 {
+            self.max = self.max.max(value);
+        }
+    }
+
+    /// Counts everything that `other` has counted. The order of merging does not matter.
+    pub fn merge(&mut self, other: &Self) {
+        // Cannot fail, as above.
+        let merged = self.counts.add(&other.counts);
+        debug_assert!(merged.is_ok());
+        self.max = self.max.max(other.max);
+    }
+
+    /// Number of values counted.
+    pub fn len(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// True if nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Largest value, exact; 0 if nothing was counted.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The smallest value that at least the share `quantile` (0 to 1) of all values does not exceed, at most 0.1% too
+    /// large; `None` if nothing was counted.
+    pub fn quantile(&self, quantile: f64) -> Option<u64> {
+        (!self.is_empty()).then(|| self.counts.value_at_quantile(quantile).min(self.max))
+    }
+
+    /// `(value, count)` of all values that were counted, ascending; a value stands for all that share its first digits,
+    /// of which it is the largest.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter_recorded().map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_values_are_exact_and_large_ones_within_a_thousandth() {
+        let mut histogram = Histogram::new();
+        (1..=1000).for_each(|v| histogram.record(v));
+        assert_eq!(histogram.quantile(0.5), Some(500));
+        assert_eq!(histogram.quantile(0.99), Some(990));
+        assert_eq!(histogram.quantile(0.999), Some(999));
+        assert_eq!(histogram.quantile(1.0), Some(1000));
+        histogram.record(0);
+        assert_eq!(histogram.iter().next(), Some((0, 1)));
+        assert_eq!(histogram.len(), 1001);
+        for value in [2048, 123_456, 987_654_321, 4_000_000_000] {
+            let mut one = Histogram::new();
+            one.record(value);
+            one.record(value * 3);
+            let median = one.quantile(0.5).unwrap();
+            assert!(median >= value && (median - value) as f64 <= value as f64 * 1e-3, "{value} {median}");
+            assert_eq!(one.max(), value * 3);
+            assert_eq!(one.quantile(1.0), Some(value * 3));
+        }
+    }
+
+    #[test]
+    fn merging_is_independent_of_the_order() {
+        let parts: Vec<Histogram> = (0..4u64)
+            .map(|i| {
+                let mut part = Histogram::new();
+                (0..500).for_each(|k| part.record((k * 7919 + i * 104_729) % (10u64.pow(i as u32 * 2 + 1))));
+                part
+            })
+            .collect();
+        let merge = |order: [usize; 4]| {
+            let mut all = Histogram::new();
+            order.iter().for_each(|&i| all.merge(&parts[i]));
+            all
+        };
+        let reference = merge([0, 1, 2, 3]);
+        assert_eq!(reference.len(), 2000);
+        for order in [[3, 2, 1, 0], [2, 0, 3, 1]] {
+            assert_eq!(merge(order), reference);
+        }
+        assert_eq!(reference.iter().map(|(_, count)| count).sum::<u64>(), 2000);
+        assert_ne!(merge([0, 1, 2, 2]), reference);
+    }
+
+    #[test]
+    fn nothing_has_no_quantile() {
+        assert_eq!((Histogram::new().quantile(0.5), Histogram::new().max()), (None, 0));
+        assert!(Histogram::new().is_empty());
+    }
+}
