@@ -168,6 +168,23 @@ mod tests {
     }
 
     #[test]
+    fn a_ramp_grows_steadily_and_an_approach_to_a_limit_does_not() {
+        let values = |latency: fn(f64) -> f64| (0..30).map(|i| latency(f64::from(i))).collect::<Vec<_>>();
+        assert!(grows_steadily(&values(|i| 50.0 + 10.0 * i)));
+        assert!(!grows_steadily(&values(|i| 50.0 + 1000.0 * (1.0 - (-i / 15.0).exp()))), "growth falls by half");
+        assert!(!grows_steadily(&values(|i| 500.0 + i)), "hardly any growth");
+        assert!(!grows_steadily(&values(|i| 500.0 - 10.0 * i)));
+        assert!(!grows_steadily(&[1.0, 2.0]));
+    }
+
+    #[test]
+    fn the_later_of_load_and_latency_decides() {
+        let chunk = |i: u64, phits| Chunk { latency_sum: 50, packets: 1, phits: if i < 12 { 100 * i } else { phits } };
+        let all: Vec<Chunk> = (0..40).map(|i| chunk(i, 1200)).collect();
+        assert_eq!(warmed_up(&all), Some(12));
+    }
+
+    #[test]
     fn mser_by_hand() {
         // Dropping the two outliers leaves no spread; dropping more leaves no less.
         assert_eq!(truncation(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some(2));
