@@ -13,6 +13,8 @@ use crate::router::{Mail, Partition};
 use crate::scenario::{Scenario, check};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
+use crate::verify::cdg;
+use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -72,6 +74,20 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         traffic: Arc::new(traffic),
         window,
         seed: scenario.seed,
+    })
+}
+
+/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
+pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let blueprint = prepare(scenario)?;
+    let Some(legs) = scenario.routing.params().legs() else {
+        return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
+    };
+    Ok(match cdg::check(&*blueprint.topology, legs, &blueprint.config.vcs) {
+        Ok(report) => json!({
+            "proved": true, "channels": report.channels, "dependencies": report.dependencies, "states": report.states,
+        }),
+        Err(flaw) => json!({ "proved": false, "reason": flaw.to_string() }),
     })
 }
 

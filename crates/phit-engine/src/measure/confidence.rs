@@ -55,8 +55,8 @@ pub fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
 
 /// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it has
 /// packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1))) over
-/// the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, section 6.4; Law,
-/// section 9.5.3, on ratios of means). `None` if fewer than two batches have packets.
+/// the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6). `None`
+/// if fewer than two batches have packets.
 pub fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
     let n = batches.iter().filter(|b| b.count > 0).count();
     let t = t_quantile(confidence, n.checked_sub(1)?)?;

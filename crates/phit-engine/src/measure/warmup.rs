@@ -26,13 +26,17 @@ const SHORTEST_REST: usize = 5;
 /// A latency whose growth falls by less than this factor from one third of the time to the next grows without end.
 const SUSTAINED: f64 = 0.75;
 
+/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow approach
+/// to a limit looks like steady growth at first, but seldom goes so far.
+const GROWN: f64 = 1.5;
+
 /// Whether the network has settled after these chunks: the number of first chunks that belong to the warm-up, or `None`
 /// if it takes longer.
 ///
 /// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in a
 /// saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
-/// steadily is to grow in the last third of the settled chunks by nearly as much as in the middle one; a latency that
-/// approaches a limit does not.
+/// steadily is to grow in the last third of the settled chunks by nearly as much as in the middle one, and by half of
+/// itself or more altogether; a latency that approaches a limit seldom does.
 pub fn warmed_up(chunks: &[Chunk]) -> Option<usize> {
     if chunks.len() < FEWEST {
         return None;
@@ -77,7 +81,7 @@ fn truncation(values: &[f64]) -> Option<usize> {
     (best <= n / 2).then_some(best)
 }
 
-/// Whether the growth between the last two thirds is nearly that between the first two, and positive.
+/// Whether the growth between the last two thirds is nearly that between the first two, and considerable.
 fn grows_steadily(values: &[f64]) -> bool {
     let third = values.len() / 3;
     if third == 0 {
@@ -86,7 +90,7 @@ fn grows_steadily(values: &[f64]) -> bool {
     let end = values.len();
     let mean = |from: usize| values[from..from + third].iter().sum::<f64>() / third as f64;
     let (first, middle, last) = (mean(end - 3 * third), mean(end - 2 * third), mean(end - third));
-    middle > first && last - middle >= SUSTAINED * (middle - first)
+    last >= GROWN * first && last - middle >= SUSTAINED * (middle - first)
 }
 
 #[cfg(test)]
@@ -139,6 +143,9 @@ mod tests {
         // Nor is one whose latency is still far from its limit, although the throughput is constant.
         let all = chunks(40, |i| 50.0 + 1000.0 * (1.0 - (-i / 15.0f64).exp()), |_| 8000.0);
         assert_eq!(warmed_up(&all), None);
+        // Nor is a slow rise, which looks linear at first.
+        let all = chunks(60, |i| 100.0 + 100.0 * (1.0 - (-i / 50.0f64).exp()), |_| 8000.0);
+        assert_eq!(first_decision(&all), None);
     }
 
     #[test]
@@ -158,6 +165,23 @@ mod tests {
         some[2] = Chunk::default();
         some[3].latency_sum = 60;
         assert_eq!(latencies(&some), [50.0, 50.0, 50.0, 60.0]);
+    }
+
+    #[test]
+    fn a_ramp_grows_steadily_and_an_approach_to_a_limit_does_not() {
+        let values = |latency: fn(f64) -> f64| (0..30).map(|i| latency(f64::from(i))).collect::<Vec<_>>();
+        assert!(grows_steadily(&values(|i| 50.0 + 10.0 * i)));
+        assert!(!grows_steadily(&values(|i| 50.0 + 1000.0 * (1.0 - (-i / 15.0).exp()))), "growth falls by half");
+        assert!(!grows_steadily(&values(|i| 500.0 + i)), "hardly any growth");
+        assert!(!grows_steadily(&values(|i| 500.0 - 10.0 * i)));
+        assert!(!grows_steadily(&[1.0, 2.0]));
+    }
+
+    #[test]
+    fn the_later_of_load_and_latency_decides() {
+        let chunk = |i: u64, phits| Chunk { latency_sum: 50, packets: 1, phits: if i < 12 { 100 * i } else { phits } };
+        let all: Vec<Chunk> = (0..40).map(|i| chunk(i, 1200)).collect();
+        assert_eq!(warmed_up(&all), Some(12));
     }
 
     #[test]

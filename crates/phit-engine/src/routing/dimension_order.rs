@@ -3,6 +3,7 @@
 use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::verify::Legs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,10 @@ impl RoutingParams for DimensionOrder {
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         Minimal {}.vcs_needed(topology)
+    }
+
+    fn legs(&self) -> Option<Legs> {
+        Some(Legs::Minimal)
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {

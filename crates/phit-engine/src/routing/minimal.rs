@@ -4,6 +4,7 @@ use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
+use crate::verify::Legs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,10 @@ impl RoutingParams for Minimal {
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         topology.vcs_needed(LEG)
+    }
+
+    fn legs(&self) -> Option<Legs> {
+        Some(Legs::Minimal)
     }
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {

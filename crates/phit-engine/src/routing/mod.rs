@@ -8,6 +8,7 @@ use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
 use crate::router::state::{Output, OutputVc};
 use crate::topology::{Hop, Topology};
+use crate::verify::Legs;
 use std::sync::Arc;
 
 pub mod dimension_order;
@@ -132,6 +133,8 @@ pub trait RoutingParams {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
     /// Virtual channels needed per link class (class 0, the endpoints', is ignored), with the reason in words.
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String);
+    /// The routes that its packets may take, if a proof of deadlock freedom can follow them.
+    fn legs(&self) -> Option<Legs>;
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;
 }

@@ -4,6 +4,7 @@ use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::router::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, Leg, Topology};
+use crate::verify::Legs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,13 @@ impl RoutingParams for Valiant {
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         topology.vcs_needed(Leg { index: 0, of: 2, to_group: self.via == Via::Group })
+    }
+
+    fn legs(&self) -> Option<Legs> {
+        Some(match self.via {
+            Via::Router => Legs::ToRouter,
+            Via::Group => Legs::ToGroup,
+        })
     }
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
