@@ -40,7 +40,7 @@ class Reporter:
     ) -> None:
         self.close()
 
-    def begin(self, name: str, points: list[Point], kept: int) -> None:
+    def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
         """The points that are about to run, and how many others are there already."""
         self.work = [point.work for point in points]
         self._shares = [0.0] * len(points)
@@ -52,7 +52,7 @@ class Reporter:
             if i not in self._done:
                 self._shares[i] = share
 
-    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
+    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:  # noqa: ARG002
         """One point is done (without a summary: it failed)."""
         self._done.add(index)
         self._shares[index] = 1.0

@@ -87,6 +87,10 @@ class Result(Mapping[str, Any]):
         """The summary as one JSON object."""
         return json.dumps(self.summary, indent=indent, ensure_ascii=False)
 
+    def answer(self) -> dict[str, Any]:
+        """Summary and tables as the engine gave them."""
+        return {"summary": self.summary, "tables": self._columns}
+
     def headlines(self) -> list[tuple[str, str, str]]:
         """`(name, value, unit)` of what a person wants to see first."""
         return [(name, readable(self[key]), unit) for key, name, unit in HEADLINES if key in self]

@@ -107,7 +107,8 @@ class ResultsFolder:
             owner = self._lock.read().strip() or "unknown"
             self._lock.close()
             raise ResultsError(
-                f"{self.folder}: another phit (process {owner}) is writing to this folder; wait for it or choose another --out"
+                f"{self.folder}: another phit (process {owner}) is writing to this folder; "
+                "wait for it or choose another --out"
             ) from None
         self._lock.truncate(0)
         self._lock.write(f"{os.getpid()}\n")
@@ -223,9 +224,11 @@ def _refuse_other(folder: Path, old: Document, experiment: Experiment) -> None:
         differences.append(f"its experiment is {old.get('name')!r}, this one is {experiment.name!r}")
     swept = {key for entry in old["points"] for key in entry["values"]} | set(experiment.keys)
     there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(experiment.base))
-    for key in sorted(there.keys() | here.keys()):
-        if there.get(key) != here.get(key) and not any(key == s or key.startswith(f"{s}.") for s in swept):
-            differences.append(f"{key} is {_shown(there, key)} there and {_shown(here, key)} here")
+    differences += [
+        f"{key} is {_shown(there, key)} there and {_shown(here, key)} here"
+        for key in sorted(there.keys() | here.keys())
+        if there.get(key) != here.get(key) and not any(key == s or key.startswith(f"{s}.") for s in swept)
+    ]
     if differences:
         shown = "; ".join(differences[:3]) + ("; and more" if len(differences) > 3 else "")
         raise ResultsError(
