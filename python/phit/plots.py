@@ -163,7 +163,7 @@ def load_curves(
     charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen) for panel in panels]
     clipped = y.startswith(("latency", "network_latency"))
     note = "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
-    text = plot.get("title", {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y)))
+    text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
     return styled(_with_legend(charts, chosen), str(text), note)
 
 
@@ -215,8 +215,8 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
         tip = [alt.Tooltip("series:N", title="curve"), alt.Tooltip("saturated at:Q", format=".4~g")]
         marks = alt.Chart(gone).mark_point(shape="triangle-up", filled=True, size=110, opacity=1, yOffset=5)
         layers.append(marks.encode(x, axis, alt.Color("series:N", scale=scale, legend=None), tooltip=tip))
-    title = alt.TitleParams(panel, anchor="middle", fontSize=14) if panel else alt.Undefined
-    return alt.layer(*layers).properties(width=340, height=280, title=title)
+    chart = alt.layer(*layers).properties(width=340, height=280)
+    return chart.properties(title=alt.TitleParams(panel, anchor="middle", fontSize=14)) if panel else chart
 
 
 def histogram(table: pl.DataFrame, names: Mapping[str, str] | None = None, bins: int = 80) -> Chart:

@@ -84,7 +84,10 @@ def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
     """The short table for a terminal."""
     headings, rows = short_rows(points, swept)
     table = Table(
-        caption="loads in phits/(endpoint·cycle), latencies in cycles", caption_justify="left", pad_edge=False
+        box=box.SIMPLE_HEAD,
+        caption="loads in phits/(endpoint·cycle), latencies in cycles",
+        caption_justify="left",
+        pad_edge=False,
     )
     for (column, _), heading in zip(short_columns(points, swept), headings, strict=True):
         table.add_column(
@@ -121,7 +124,7 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
     names = folder.names()
     if "y" in plot:
         found[str(plot["y"])] = plots.load_curves(folder.points, plot["y"], folder.swept, plot)
-    elif folder.points.height > 1:
+    elif "x" in plot or folder.points.get_column("traffic.load", default=pl.Series([0])).n_unique() > 1:
         found["latency"] = plots.load_curves(folder.points, "latency_mean", folder.swept, plot)
         found["throughput"] = plots.load_curves(folder.points, "accepted_load", folder.swept, plot)
     if "y" in plot or len(names) > MAX_SERIES:
