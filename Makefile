@@ -1,0 +1,64 @@
+# Every target sets up what it needs in .venv; all it takes is Python 3.11 or newer, cargo and make.
+
+PYTHON ?= python3
+SCALE ?= full
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+
+DEMO_full := examples/dragonfly16k.toml
+DEMO_smoke := examples/dragonfly_smoke.toml
+DEMO := $(DEMO_$(SCALE))
+DEMO_OUT := out/$(basename $(notdir $(DEMO)))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-rust test-python lint bench docs clean
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
+	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
+	@$(BIN)/phit sweep $(DEMO) --out $(DEMO_OUT) --plot
+
+test: test-rust test-python ## Run all fast tests, Rust and Python
+
+test-rust: ## Run the Rust tests
+	cargo test --workspace --quiet
+
+test-python: $(STAMPS)/build ## Run the Python tests
+	$(BIN)/pytest -q
+
+lint: $(STAMPS)/build ## Check formatting, lints and types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: ## Run the benchmarks
+	cargo bench --workspace
+
+docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
+	$(BIN)/mkdocs build --strict --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+clean: ## Remove everything that was built (results in out/ stay)
+	rm -rf $(VENV) target site python/phit/_phit*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
+$(STAMPS)/venv: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@mkdir -p $(STAMPS)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/venv
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+$(STAMPS)/build: $(STAMPS)/venv $(RUST)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@

@@ -1,0 +1,127 @@
+"""Runs points on any `concurrent.futures`-style executor; by default on one process per core.
+
+Work for a cluster goes through Dask: ``phit.sweep(experiment, out, executor=client.get_executor())``.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from typing import Any
+
+from phit import _phit
+
+Answer = dict[str, Any]
+Fractions = Callable[[Sequence[float]], None]
+"""Told, by position, which share of each point is done."""
+
+POLL_SECONDS = 0.25
+
+_fractions: Any = None
+
+
+def execute(index: int, scenario: str) -> str:
+    """Runs one point; in a worker of the default executor its progress goes to shared memory."""
+    return _phit.run(scenario, threads=1, progress=None if _fractions is None else _tell(index))
+
+
+def _tell(index: int) -> Callable[[int, int], None]:
+    def tell(done: int, planned: int) -> None:
+        _fractions[index] = done / planned if planned else 0.0
+
+    return tell
+
+
+def _begin_worker(parent: Connection, fractions: Any) -> None:
+    """Leaves Ctrl-C to the parent, and ends this process at once when the parent ends or closes its side."""
+    global _fractions
+    _fractions = fractions
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        with suppress(EOFError, OSError):
+            parent.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _sigint_held() -> Iterator[None]:
+    """Processes and threads started inside never see Ctrl-C; one pressed meanwhile is delivered to us afterwards."""
+    resource_tracker.ensure_running()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def run_here(scenarios: Sequence[str], told: Fractions) -> Iterator[tuple[int, Answer | Exception]]:
+    """Runs scenarios one after another in this process."""
+    shares = [0.0] * len(scenarios)
+    for i, scenario in enumerate(scenarios):
+
+        def tell(done: int, planned: int, i: int = i) -> None:
+            shares[i] = done / planned if planned else 0.0
+            told(shares)
+
+        try:
+            answer: Answer | Exception = json.loads(_phit.run(scenario, threads=1, progress=tell))
+        except Exception as error:  # a point that fails must not take the others with it
+            answer = error
+        shares[i] = 1.0
+        yield i, answer
+
+
+def run_in_processes(
+    scenarios: Sequence[str], workers: int | None, told: Fractions
+) -> Iterator[tuple[int, Answer | Exception]]:
+    """Runs scenarios on fresh processes, which end with this one however it ends."""
+    context = multiprocessing.get_context("spawn")
+    theirs, ours = context.Pipe(duplex=False)
+    fractions = context.RawArray("d", len(scenarios))
+    count = min(workers or os.cpu_count() or 1, len(scenarios))
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(theirs, fractions))
+    try:
+        with _sigint_held():
+            futures = _submit(pool, scenarios)
+        yield from _as_completed(futures, lambda: told(fractions))
+        pool.shutdown()
+    finally:
+        ours.close()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def run_on(executor: Executor, scenarios: Sequence[str]) -> Iterator[tuple[int, Answer | Exception]]:
+    """Runs scenarios on an executor that somebody else owns."""
+    futures = _submit(executor, scenarios)
+    try:
+        yield from _as_completed(futures, lambda: None)
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _submit(executor: Executor, scenarios: Sequence[str]) -> "dict[Future[str], int]":
+    return {executor.submit(execute, i, scenario): i for i, scenario in enumerate(scenarios)}
+
+
+def _as_completed(
+    futures: "dict[Future[str], int]", tick: Callable[[], None]
+) -> Iterator[tuple[int, Answer | Exception]]:
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            error = future.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            yield futures[future], error if error is not None else json.loads(future.result())
+        tick()

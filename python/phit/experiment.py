@@ -1,0 +1,280 @@
+"""Experiments: a scenario with `[sweep]`, expanded to a list of points that are validated before anything runs."""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from phit import _phit
+from phit.errors import InputError, ScenarioError, one_line
+from phit.scenario import Document, Source, apply_settings, canonical, complete, get_path, hint, load, paths, set_path
+
+Values = dict[str, Any]
+"""Swept keys of one point by their dotted path."""
+
+SWEEP_KEYS = ("name", "seeds", "product", "zip", "curves")
+PLOT_KEYS = ("x", "y", "colour", "facet", "title")
+RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
+CURVE = "curve"
+"""Column of the optional name of a `[[sweep.curves]]` table."""
+
+
+def engine_version(version: str = _phit.__version__) -> str:
+    """The part of a version within which results stay the same: `1` of 1.2.3, `0.2` of 0.2.3."""
+    major, minor, *_ = version.split(".")
+    return major if major != "0" else f"0.{minor}"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of an experiment."""
+
+    values: Values
+    """Swept keys by their dotted path, as the experiment gives them."""
+    scenario: Document = field(repr=False)
+    """The scenario with every default filled in."""
+
+    @property
+    def hash(self) -> str:
+        """Identity of the point's results: its complete scenario and the engine's version."""
+        text = canonical({"engine": engine_version(), "scenario": self.scenario})
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def columns(self) -> Values:
+        """The swept keys as columns of a table: each a number, a string or a boolean."""
+        return {key: label(value) for key, value in self.values.items()}
+
+    @property
+    def work(self) -> float:
+        """Expected work in arbitrary units: load, endpoints, cycles and length of the routes."""
+        topology = self.scenario["topology"]
+        endpoints = float(topology.get("endpoints") or topology.get("endpoints_per_router") or topology.get("p") or 1)
+        for factor in (*(topology.get("dims") or ()), topology.get("a"), topology.get("groups")):
+            endpoints *= factor or 1
+        if topology["kind"] == "dragonfly" and not topology.get("groups"):
+            endpoints *= topology["a"] * topology["h"] + 1
+        load_ = get_path(self.scenario, "traffic.load", 0.5)
+        cycles = get_path(self.scenario, "measure.cycles", 10_000)
+        warmup = get_path(self.scenario, "measure.warmup", cycles)
+        numbers = [value if isinstance(value, int | float) else 10_000 for value in (cycles, warmup)]
+        detour = 1.0 if get_path(self.scenario, "routing.kind") in ("minimal", "dimension_order") else 1.7
+        phits = min(load_, 1.0) if isinstance(load_, int | float) else 0.5
+        return 1.0 + endpoints * (100 + sum(numbers) * phits * detour)
+
+
+def label(value: Any) -> Any:
+    """A value of a scenario as one cell of a table: a table with `kind` by its kind and keys."""
+    if isinstance(value, Mapping):
+        keys = [f"{key}={label(v)}" for key, v in value.items() if key != "kind"]
+        return " ".join([str(value["kind"]), *keys] if "kind" in value else keys)
+    if isinstance(value, list):
+        return "x".join(str(label(v)) for v in value) if value else "none"
+    return value
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario and the points that a sweep makes of it."""
+
+    name: str
+    base: Document
+    """The scenario without its swept keys."""
+    sweep: Document
+    """The `[sweep]` table as written."""
+    plot: Document
+    """The `[plot]` table as written."""
+
+    @classmethod
+    def read(cls, source: Source, settings: Iterable[str] = ()) -> "Experiment":
+        """Reads an experiment; `settings` are ``dotted.key=value`` as of `--set`."""
+        document = apply_settings(load(source), settings)
+        sweep, plot = (_table(document.pop(name, {}), name, known) for name, known in _SECTIONS)
+        stem = "experiment" if isinstance(source, Mapping) else Path(source).stem
+        name = sweep.get("name", stem)
+        if not isinstance(name, str) or not name:
+            raise InputError(f"sweep.name = {name!r}: expected a name")
+        return cls(name, document, sweep, plot)
+
+    @property
+    def keys(self) -> list[str]:
+        """Swept keys in the order in which points list them."""
+        return list(dict.fromkeys(key for values in self.combinations() for key in values))
+
+    def combinations(self) -> Iterator[Values]:
+        """The swept values of every point: each curve with every zip group with the product with every seed."""
+        axes = [_curves(self.sweep), *_zips(self.sweep), *_product(self.sweep), _seeds(self.sweep)]
+        seen: dict[str, int] = {}
+        for i, axis in enumerate(axes):
+            for key in {key for values in axis for key in values}:
+                if seen.setdefault(key, i) != i:
+                    raise InputError(f"sweep: the key {key!r} is swept twice")
+        for parts in itertools.product(*axes):
+            yield {key: value for part in parts for key, value in part.items()}
+
+    def document(self, values: Values) -> Document:
+        """The scenario of one point, defaults not filled in."""
+        document = load(self.base)
+        for key in sorted(values.keys() - {CURVE}, key=lambda key: key.count(".")):
+            set_path(document, key, values[key])
+        return document
+
+    def points(self) -> list[Point]:
+        """All points, each validated; equal ones once."""
+        found: dict[str, Point] = {}
+        for values in self.combinations():
+            try:
+                point = Point(values, complete(self.document(values)))
+            except ScenarioError as error:
+                raise self._explained(error, values) from error
+            found.setdefault(point.hash, point)
+        if not found:
+            raise InputError("sweep: there is no point to run; expected at least one value for every key")
+        return list(found.values())
+
+    def _explained(self, error: ScenarioError, values: Values) -> Exception:
+        """The refusal of a point, in terms of the sweep where one of its keys is to blame."""
+        for key in values:
+            if key != error.path and not key.startswith(f"{error.path}."):
+                continue
+            others = {k: v for k, v in values.items() if k != key}
+            try:
+                completed = complete(self.document(others))
+            except (ScenarioError, InputError):
+                continue
+            if get_path(completed, key, default := object()) is default:
+                known = [path for path in paths(completed) if path not in others]
+                return InputError(f"sweep: the scenario has no key {key!r}{hint(key, known)}: {one_line(error)}")
+        if not values:
+            return error
+        where = ", ".join(f"{key} = {label(value)}" for key, value in values.items())
+        return InputError(f"{one_line(error)} (at the point {where})")
+
+
+_SECTIONS = (("sweep", SWEEP_KEYS), ("plot", PLOT_KEYS))
+
+
+def _table(value: Any, name: str, known: tuple[str, ...]) -> Document:
+    if not isinstance(value, dict):
+        raise InputError(f"{name} = {value!r}: expected a table with {', '.join(known)}")
+    for key in value:
+        if key not in known:
+            raise InputError(f"{name}.{key}: unknown key; expected one of {', '.join(known)}{hint(key, known)}")
+    return value
+
+
+def _swept(table: Any, where: str) -> Values:
+    """Keys of a table by dotted path; a table on the way stands for dots, unless it is a range or has a `kind`."""
+    if not isinstance(table, dict):
+        raise InputError(
+            f'{where} = {table!r}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]'
+        )
+    found: Values = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and "kind" not in value and not ("start" in value or value.keys() <= RANGE_KEYS):
+            found |= {f"{key}.{inner}": v for inner, v in _swept(value, f"{where}.{key}").items()}
+        else:
+            found[key] = value
+    return found
+
+
+def _values(where: str, value: Any) -> list[Any]:
+    """The values that a list or a range stands for."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict) and "start" in value:
+        return expand_range(where, value)
+    raise InputError(
+        f"{where} = {value!r}: expected a list, or a range {{ start, stop, step }} or {{ start, stop, count }}"
+    )
+
+
+def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
+    """The numbers of ``{start, stop, step}`` (stop included if a step ends there) or ``{start, stop, count}``."""
+    if table.keys() not in ({"start", "stop", "step"}, {"start", "stop", "count"}):
+        raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}")
+    for key, number in table.items():
+        if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+            raise InputError(f"{where}.{key} = {number!r}: expected a number")
+    start, stop = table["start"], table["stop"]
+    if "count" in table:
+        count, whole = table["count"], False
+        if not isinstance(count, int) or count < 1:
+            raise InputError(f"{where}.count = {count!r}: expected a whole number, at least 1")
+        step = (stop - start) / (count - 1) if count > 1 else 0.0
+    else:
+        step = table["step"]
+        if step == 0 or (stop - start) / step < 0:
+            raise InputError(f"{where}.step = {step!r}: does not lead from {start} to {stop}")
+        count = math.floor((stop - start) / step + 1e-9) + 1
+        whole = all(isinstance(number, int) for number in (start, stop, step))
+    if count > 1_000_000:
+        raise InputError(f"{where}: a range of {count} values; expected at most a million")
+    return [start + i * step if whole else float(f"{start + i * step:.12g}") for i in range(count)]
+
+
+def _product(sweep: Document) -> list[list[Values]]:
+    where = "sweep.product"
+    return [
+        [{key: value} for value in _values(f"{where}.{key}", values)]
+        for key, values in _swept(sweep.get("product", {}), where).items()
+    ]
+
+
+def _tables(sweep: Document, name: str) -> list[tuple[str, Any]]:
+    tables = sweep.get(name, [])
+    if not isinstance(tables, list):
+        raise InputError(f"sweep.{name}: expected [[sweep.{name}]] tables")
+    return [(f"sweep.{name}[{i}]", table) for i, table in enumerate(tables)]
+
+
+def _zips(sweep: Document) -> list[list[Values]]:
+    groups = []
+    for where, table in _tables(sweep, "zip"):
+        columns = {key: _values(f"{where}.{key}", values) for key, values in _swept(table, where).items()}
+        lengths = {key: len(values) for key, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+            raise InputError(f"{where}: zipped keys need equally many values; {counts}")
+        groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    return groups
+
+
+def _curves(sweep: Document) -> list[Values]:
+    """One after another, the curves: fixed keys, with the product of those keys that have lists or ranges."""
+    found: list[Values] = []
+    tables = _tables(sweep, "curves")
+    for where, table in tables:
+        swept = _swept(table, where)
+        named = {CURVE: swept.pop("name")} if "name" in swept else {}
+        axes = [
+            [
+                (key, v)
+                for v in (_values(f"{where}.{key}", value) if isinstance(value, list) or _is_range(value) else [value])
+            ]
+            for key, value in swept.items()
+        ]
+        found += [named | dict(row) for row in itertools.product(*axes)]
+    return found if tables else [{}]
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, dict) and "start" in value
+
+
+def _seeds(sweep: Document) -> list[Values]:
+    seeds = sweep.get("seeds")
+    if seeds is None:
+        return [{}]
+    if isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1:
+        return [{"seed": seed} for seed in range(1, seeds + 1)]
+    if (
+        isinstance(seeds, list)
+        and seeds
+        and all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds)
+    ):
+        return [{"seed": seed} for seed in seeds]
+    raise InputError(f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them")

@@ -1,0 +1,345 @@
+"""Plots as altair charts, drawn from tables of results: PNG, SVG and interactive HTML from one description."""
+
+import statistics
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from phit.errors import InputError
+from phit.experiment import CURVE
+from phit.scenario import hint
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+"""Okabe and Ito's palette: told apart with any colour vision."""
+
+UNITS = {
+    "traffic.load": "Offered load (phits/(endpoint·cycle))",
+    "offered_load": "Offered load (phits/(endpoint·cycle))",
+    "accepted_load": "Accepted load (phits/(endpoint·cycle))",
+    "latency_mean": "Mean packet latency (cycles)",
+    "latency_p50": "Median packet latency (cycles)",
+    "latency_p99": "99th percentile of packet latency (cycles)",
+    "network_latency_mean": "Mean latency in the network (cycles)",
+    "hops_mean": "Mean hops (links between routers)",
+    "misrouted": "Misrouted packets (share)",
+    "utilisation": "Link utilisation (share of cycles)",
+    "cycle": "Cycle",
+    "latency": "Packet latency (cycles)",
+}
+"""Axis titles with units."""
+
+HALF_WIDTHS = {"latency_mean": "latency_ci", "accepted_load": "accepted_ci"}
+"""Columns with the half width of a confidence interval from a single run."""
+
+SATURATED_SHARE = 0.95
+"""A point that accepts less than this share of its offered load counts as saturated."""
+
+T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+"""Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
+
+Chart = Any
+"""An altair chart of any shape: change it further, or `save` it."""
+
+
+def title_of(column: str) -> str:
+    """The axis title of a column."""
+    return UNITS.get(column, column)
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half width of the 95 % confidence interval of the mean of independent runs."""
+    n = len(values)
+    if n < 2:
+        return 0.0
+    t = T95[n - 2] if n - 2 < len(T95) else 1.96
+    return float(t * statistics.stdev(values) / n**0.5)
+
+
+def varying(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Those columns that have more than one value."""
+    return [column for column in columns if column in points.columns and points[column].n_unique() > 1]
+
+
+def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any]) -> pl.DataFrame:
+    """The points with the columns `x`, `series` and `panel` that say where they are drawn."""
+    for role in ("x", "y", "colour", "facet"):
+        column = plot.get(role)
+        if column is not None and column not in points.columns:
+            found = hint(str(column), points.columns)
+            raise InputError(f"plot.{role} = {column!r}: no such column in the table of points{found}")
+    x = plot.get("x") or next((c for c in ("traffic.load", "offered_load") if c in points.columns), None)
+    if x is None:
+        raise InputError("plot.x: expected the column of the horizontal axis")
+    facet = plot.get("facet") or next(iter(varying(points, [c for c in ("pattern",) if c != plot.get("colour")])), None)
+    colour = [plot["colour"]] if "colour" in plot else _colours(points, swept, {x, facet})
+    names = [pl.col(column).cast(pl.String).fill_null("–") for column in colour]
+    series = pl.concat_str(names, separator=", ") if names else pl.lit("all points")
+    panel = pl.col(facet).cast(pl.String) if facet else pl.lit("")
+    return points.with_columns(x=pl.col(x).cast(pl.Float64), series=series, panel=panel)
+
+
+def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None]) -> list[str]:
+    """What tells curves apart: their names, or routing and every other key that varies."""
+    if points.get_column(CURVE, default=pl.Series([None])).null_count() == 0 and varying(points, [CURVE]):
+        return [CURVE]
+    others = [k for k in swept if k not in taken and k != "seed" and not k.startswith(("routing", "traffic.pattern"))]
+    return varying(points, ["routing", *others, *([] if "pattern" in taken else ["pattern"])])
+
+
+def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
+    """One row per series, panel and x: mean of `y` over seeds, its confidence interval, whether it saturated."""
+    saturated = pl.col("accepted_load") < SATURATED_SHARE * pl.col("offered_load")
+    if "saturated" in points.columns:
+        saturated = saturated | pl.col("saturated").fill_null(False)
+    single = pl.col(HALF_WIDTHS[y]).first() if HALF_WIDTHS.get(y) in points.columns else pl.lit(None)
+    grouped = (
+        points.filter(pl.col(y).is_not_null())
+        .with_columns(is_saturated=saturated)
+        .group_by("panel", "series", "x", maintain_order=True)
+        .agg(
+            pl.col(y).cast(pl.Float64).mean().alias("y"),
+            pl.col(y).cast(pl.Float64).alias("values"),
+            pl.col("is_saturated").any().alias("saturated"),
+            single.cast(pl.Float64).alias("single"),
+            pl.len().alias("seeds"),
+        )
+    )
+    widths = [
+        half_width(row["values"]) if row["seeds"] > 1 else (row["single"] or 0.0)
+        for row in grouped.iter_rows(named=True)
+    ]
+    return grouped.with_columns(half=pl.Series(widths, dtype=pl.Float64)).with_columns(
+        low=pl.col("y") - pl.col("half"), high=pl.col("y") + pl.col("half")
+    )
+
+
+def latency_limit(rows: pl.DataFrame) -> float:
+    """Where a latency axis ends: above every unsaturated point, but not so high that these lie flat."""
+    calm = rows.filter(~pl.col("saturated"))
+    shown = calm if calm.height else rows
+    lowest = [float(v) for v in shown.group_by("series").agg(pl.col("y").min())["y"]]
+    highest = float(shown.select(pl.col("y").quantile(0.9)).item())
+    return float(max(2.5 * max(lowest), min(1.15 * highest, 6 * max(lowest))))
+
+
+def crossings(rows: pl.DataFrame, limit: float) -> pl.DataFrame:
+    """Where the curve of each series leaves the axis upwards."""
+    found = []
+    for (series,), curve in rows.group_by("series", maintain_order=True):
+        before: dict[str, Any] | None = None
+        for row in curve.sort("x").iter_rows(named=True):
+            if row["y"] > limit:
+                x = row["x"]
+                if before is not None:
+                    x = before["x"] + (limit - before["y"]) / (row["y"] - before["y"]) * (row["x"] - before["x"])
+                found.append({"series": series, "x": x, "y": limit, "saturated at": row["x"]})
+                break
+            before = row
+    schema = {"series": pl.String, "x": pl.Float64, "y": pl.Float64, "saturated at": pl.Float64}
+    return pl.DataFrame(found, schema=schema)
+
+
+def load_curves(
+    points: pl.DataFrame, y: str = "latency_mean", swept: Sequence[str] = (), plot: Mapping[str, Any] | None = None
+) -> Chart:
+    """A quantity against offered load: a line per routing, a panel per pattern, bands where intervals are known.
+
+    Latency axes end above saturation, where a triangle marks each curve that goes on; accepted load has the ideal
+    diagonal.
+    """
+    plot = plot or {}
+    drawn = series_of(points, swept, plot)
+    rows = curves(drawn, y)
+    if rows.is_empty():
+        raise InputError(f"plot: no point has a value of {y!r}")
+    names = rows["series"].unique(maintain_order=True).to_list()
+    chosen = alt.selection_point(fields=["series"], bind="legend", name="chosen")
+    panels = rows["panel"].unique(maintain_order=True).to_list()
+    x_title = title_of(plot.get("x") or ("traffic.load" if "traffic.load" in points.columns else "offered_load"))
+    charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen) for panel in panels]
+    clipped = y.startswith(("latency", "network_latency"))
+    note = "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
+    text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
+    return styled(_with_legend(charts, chosen), str(text), note)
+
+
+def _with_legend(charts: list[Any], chosen: Any) -> Any:
+    """The panels in rows of three, with one legend whose entries pick curves in all of them."""
+    rows = [alt.hconcat(*charts[i : i + 3], bounds="flush", spacing=78) for i in range(0, len(charts), 3)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
+        whole = rows[0] if len(rows) == 1 else alt.vconcat(*rows, spacing=24)
+        return whole.add_params(chosen)
+
+
+def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any) -> Chart:
+    clipped = y.startswith(("latency", "network_latency"))
+    limit = latency_limit(rows) if clipped else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
+    right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False))
+    axis = alt.Y("y:Q", title=title_of(y), scale=alt.Scale(domain=[0, limit], nice=False))
+    scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    legend = None if len(names) == 1 else alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2)
+    colour = alt.Color("series:N", scale=scale, legend=legend)
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), legend=legend)
+    faded = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
+    tips = [
+        alt.Tooltip("series:N", title="curve"),
+        alt.Tooltip("x:Q", title=x_title, format=".4~g"),
+        alt.Tooltip("y:Q", title=title_of(y), format=".4~g"),
+        alt.Tooltip("half:Q", title="± (95 %)", format=".2~g"),
+        alt.Tooltip("saturated:N", title="saturated"),
+    ]
+    data = rows.drop("values", "single", "seeds", "panel")
+    base = alt.Chart(data)
+    layers: list[Any] = []
+    if y == "accepted_load":
+        ideal = pl.DataFrame({"x": [0.0, min(right, limit)], "y": [0.0, min(right, limit)]})
+        layers.append(
+            alt.Chart(ideal).mark_line(color="#888", strokeDash=[5, 4], strokeWidth=1.2, clip=True).encode(x, axis)
+        )
+    band = base.mark_area(opacity=0.18, clip=True).encode(
+        x, alt.Y("low:Q", title=title_of(y)), alt.Y2("high:Q"), colour
+    )
+    line = base.mark_line(strokeWidth=2, clip=True).encode(x, axis, colour, opacity=faded)
+    dots = base.mark_point(filled=True, size=48, clip=True, opacity=1).encode(
+        x, axis, colour, shape, opacity=faded, tooltip=tips
+    )
+    layers += [band, line, dots]
+    if clipped:
+        gone = crossings(rows, limit)
+        tip = [alt.Tooltip("series:N", title="curve"), alt.Tooltip("saturated at:Q", format=".4~g")]
+        marks = alt.Chart(gone).mark_point(shape="triangle-up", filled=True, size=110, opacity=1, yOffset=5)
+        layers.append(marks.encode(x, axis, alt.Color("series:N", scale=scale, legend=None), tooltip=tip))
+    chart = alt.layer(*layers).properties(width=340, height=280)
+    return chart.properties(title=alt.TitleParams(panel, anchor="middle", fontSize=14)) if panel else chart
+
+
+def histogram(table: pl.DataFrame, names: Mapping[str, str] | None = None, bins: int = 80) -> Chart:
+    """Distribution of packet latency, one line per point of a table with `latency`, `packets` and `point`."""
+    names = names or {}
+    if table.is_empty():
+        raise InputError("plot: the histogram is empty")
+    top = _quantile(table, 0.9995)
+    width = max(1, round(top / bins))
+    rows = (
+        table.filter(pl.col("latency") <= top)
+        .with_columns(bin=(pl.col("latency") // width) * width + width / 2, series=_series(table, names))
+        .group_by("series", "bin")
+        .agg(pl.col("packets").sum())
+        .with_columns(share=pl.col("packets") / pl.col("packets").sum().over("series"))
+        .sort("series", "bin")
+    )
+    chart = (
+        alt.Chart(rows)
+        .mark_line(interpolate="step", strokeWidth=1.8)
+        .encode(
+            alt.X("bin:Q", title=title_of("latency"), scale=alt.Scale(nice=True)),
+            alt.Y("share:Q", title="Share of packets", axis=alt.Axis(format="~%")),
+            _colour(rows),
+            tooltip=["series", alt.Tooltip("bin:Q", title="latency"), alt.Tooltip("share:Q", format=".2%")],
+        )
+        .properties(width=520, height=280)
+    )
+    return styled(chart, "Distribution of packet latency", f"bins of {width} cycles")
+
+
+def _quantile(table: pl.DataFrame, share: float) -> float:
+    whole = table.group_by("latency").agg(pl.col("packets").sum()).sort("latency")
+    reached = whole.filter(pl.col("packets").cum_sum() >= share * float(whole["packets"].sum()))
+    return float(reached["latency"][0]) if reached.height else float(whole["latency"][-1])
+
+
+def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str, str] | None = None) -> Chart:
+    """A quantity over time, one line per point of a table with `cycle` and `point`."""
+    if y not in table.columns:
+        raise InputError(f"plot: the time series has no column {y!r}{hint(y, table.columns)}")
+    rows = table.with_columns(series=_series(table, names or {})).select("series", "cycle", y).drop_nulls()
+    chart = (
+        alt.Chart(rows)
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            alt.X("cycle:Q", title=title_of("cycle"), scale=alt.Scale(nice=False)),
+            alt.Y(f"{y}:Q", title=title_of(y), scale=alt.Scale(zero=True)),
+            _colour(rows),
+            tooltip=["series", "cycle", alt.Tooltip(f"{y}:Q", format=".4~g")],
+        )
+        .properties(width=520, height=280)
+    )
+    return styled(chart, f"{title_of(y).split(' (')[0]} over time", "")
+
+
+def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
+    """Distribution of link utilisation by link class, one panel per point of a table with `class` and `utilisation`."""
+    rows = (
+        table.with_columns(
+            series=_series(table, names or {}),
+            bin=((pl.col("utilisation") * 25).floor().clip(0, 24) / 25),
+        )
+        .group_by("series", "class", "bin")
+        .agg(pl.len().alias("links"))
+        .with_columns(end=pl.col("bin") + 0.04, share=pl.col("links") / pl.col("links").sum().over("series", "class"))
+        .sort("series", "class", "bin")
+    )
+    classes = rows["class"].unique().sort().to_list()
+    charts = [
+        alt.Chart(panel)
+        .mark_bar(opacity=0.65)
+        .encode(
+            alt.X("bin:Q", bin="binned", title=title_of("utilisation"), scale=alt.Scale(domain=[0, 1])),
+            alt.X2("end:Q"),
+            alt.Y("share:Q", title="Share of the links of a class", axis=alt.Axis(format="~%")).stack(None),
+            alt.Color("class:N", title="Links", scale=alt.Scale(domain=classes, range=list(COLOURS[: len(classes)]))),
+            tooltip=["class", "bin", "links"],
+        )
+        .properties(width=340, height=240, title=str(name))
+        for (name,), panel in rows.group_by("series", maintain_order=True)
+    ]
+    return styled(
+        alt.vconcat(*(alt.hconcat(*charts[i : i + 3]) for i in range(0, len(charts), 3))), "Link utilisation", ""
+    )
+
+
+def _series(table: pl.DataFrame, names: Mapping[str, str]) -> pl.Expr:
+    if "point" not in table.columns:
+        return pl.lit("this run")
+    return pl.col("point").replace_strict(names, default=pl.col("point").str.head(8), return_dtype=pl.String)
+
+
+def _colour(rows: pl.DataFrame) -> alt.Color:
+    names = rows["series"].unique().sort().to_list()
+    legend = None if len(names) == 1 else alt.Legend(title=None, labelLimit=320)
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
+    return alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
+
+
+def styled(chart: Any, title: str, note: str) -> Any:
+    """The chart with its title and the type sizes and lines of a printed figure."""
+    heading = alt.TitleParams(title, subtitle=note or alt.Undefined, anchor="start", offset=12)
+    return (
+        chart.properties(title=heading, padding=12, background="white")
+        .configure_title(fontSize=17, subtitleFontSize=12, subtitleColor="#555", font="sans-serif")
+        .configure_axis(
+            labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e6e6e6", labelFlush=False
+        )
+        .configure_legend(labelFontSize=13, titleFontSize=13, orient="right", symbolOpacity=1)
+        .configure_view(stroke="#999")
+    )
+
+
+def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")) -> list[Path]:
+    """Writes a chart as `stem.png`, `stem.svg` and `stem.html`; the page works without a network."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    written = []
+    for suffix in formats:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        if suffix == "html":
+            chart.save(path, inline=True)
+        else:
+            chart.save(path, scale_factor=2 if suffix == "png" else 1)
+        written.append(path)
+    return written

@@ -1,0 +1,158 @@
+"""What a results folder shows: a short table, CSV and Markdown, and every plot that its tables allow."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.table import Table
+
+from phit.errors import InputError
+from phit.result import readable
+from phit.results import TABLE_FILES, read_manifest, read_table
+from phit.scenario import Document
+
+MEASURES = (
+    ("accepted_load", "accepted"),
+    ("latency_mean", "latency"),
+    ("latency_p99", "p99"),
+    ("hops_mean", "hops"),
+    ("misrouted", "misrouted"),
+    ("saturated", "saturated"),
+)
+"""`(column, heading)` of the measures of the short table."""
+
+MAX_SERIES = 8
+"""Most points whose histograms or time series are drawn in one figure."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder as read."""
+
+    path: Path
+    manifest: Document
+    points: pl.DataFrame
+
+    @classmethod
+    def read(cls, path: Path) -> "Folder":
+        """Reads the manifest and the table of points."""
+        return cls(path, read_manifest(path), read_table(path))
+
+    @property
+    def swept(self) -> list[str]:
+        """Swept keys."""
+        return list(dict.fromkeys(key for entry in self.manifest["points"] for key in entry["values"]))
+
+    @property
+    def planned(self) -> int:
+        """Points of the experiment that are not there yet."""
+        return sum(entry["state"] != "done" for entry in self.manifest["points"])
+
+    def names(self) -> dict[str, str]:
+        """A short name of every point."""
+        shown = [key for key in self.swept if self.points[key].n_unique() > 1] if self.points.height else []
+        rows = self.points.select("point", *shown).iter_rows()
+        return {hash_: " ".join(readable_cell(v) for v in values) or "this run" for hash_, *values in rows}
+
+
+def readable_cell(value: Any) -> str:
+    """A cell of a table for people."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str, str]]:
+    """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
+    keys = [(key, key.removesuffix(".kind").rsplit(".", 1)[-1]) for key in swept if key in points.columns]
+    return keys + [(column, heading) for column, heading in MEASURES if column in points.columns]
+
+
+def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Headings and cells of the short table."""
+    columns = short_columns(points, swept)
+    keys = set(swept)
+    rows = [
+        [readable_cell(row[c]) if c in keys else readable(row[c]) for c, _ in columns]
+        for row in points.iter_rows(named=True)
+    ]
+    return [heading for _, heading in columns], rows
+
+
+def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
+    """The short table for a terminal."""
+    headings, rows = short_rows(points, swept)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        caption="loads in phits/(endpoint·cycle), latencies in cycles",
+        caption_justify="left",
+        pad_edge=False,
+    )
+    for (column, _), heading in zip(short_columns(points, swept), headings, strict=True):
+        table.add_column(
+            heading, justify="right" if points[column].dtype.is_numeric() else "left", header_style="bold", no_wrap=True
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:
+    """The short table in Markdown."""
+    headings, rows = short_rows(points, swept)
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def write_tables(folder: Folder) -> list[Path]:
+    """Writes the table of points as CSV and the short one as Markdown."""
+    csv, text = folder.path / "points.csv", folder.path / "points.md"
+    folder.points.write_csv(csv)
+    text.write_text(markdown(folder.points, folder.swept), encoding="utf-8")
+    return [csv, text]
+
+
+def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Every plot that the folder's tables allow, by file stem."""
+    from phit import plots
+
+    plot = {**folder.manifest.get("plot", {}), **(settings or {})}
+    if folder.points.is_empty():
+        raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to plot")
+    found: dict[str, Any] = {}
+    names = folder.names()
+    if "y" in plot:
+        found[str(plot["y"])] = plots.load_curves(folder.points, plot["y"], folder.swept, plot)
+    elif "x" in plot or folder.points.get_column("traffic.load", default=pl.Series([0])).n_unique() > 1:
+        found["latency"] = plots.load_curves(folder.points, "latency_mean", folder.swept, plot)
+        found["throughput"] = plots.load_curves(folder.points, "accepted_load", folder.swept, plot)
+    if "y" in plot or len(names) > MAX_SERIES:
+        return found
+    for table, file in TABLE_FILES.items():
+        if not (folder.path / file).exists():
+            continue
+        data = read_table(folder.path, file)
+        if table == "series":
+            found["time_series"] = plots.time_series(data, names=names)
+            if data["misrouted"].n_unique() > 1:
+                found["time_series_misrouted"] = plots.time_series(data, "misrouted", names=names)
+        elif table == "histogram":
+            found["histogram"] = plots.histogram(data, names)
+        elif table == "links":
+            found["links"] = plots.link_utilisation(data, names)
+    return found
+
+
+def write_figures(
+    folder: Folder,
+    settings: Mapping[str, Any] | None = None,
+    formats: Sequence[str] = ("png", "svg", "html"),
+    into: Path | None = None,
+) -> list[Path]:
+    """Writes every plot that the folder's tables allow."""
+    from phit import plots
+
+    target = into or folder.path / "plots"
+    drawn = figures(folder, settings)
+    return [path for stem, chart in drawn.items() for path in plots.save(chart, target / stem, formats)]

@@ -1,0 +1,274 @@
+"""A results folder: one file per finished point, and tables and a manifest made of them.
+
+Every file appears whole or not at all: it is written beside its place, flushed to disk and renamed.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import polars as pl
+
+from phit import _phit
+from phit.errors import ResultsError
+from phit.experiment import Experiment, Point, engine_version
+from phit.scenario import Document, flatten
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+POINTS = "points"
+LOCK = ".lock"
+TABLE_FILES = {
+    "series": "series.parquet",
+    "histogram": "histograms.parquet",
+    "links": "links.parquet",
+    "endpoints": "endpoints.parquet",
+    "batches": "batches.parquet",
+}
+"""File of each table of a run, the tables of all points stacked."""
+
+Answer = dict[str, Any]
+"""What a run gives: `summary` and `tables`."""
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Writes a file so that at every moment the old or the new content is there, whole."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a value as JSON, atomically."""
+    text = json.dumps(value, indent=1 if path.name == MANIFEST else None, ensure_ascii=False)
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def summary_row(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary as one row of a table: nested tables by dotted path, the scenario by its headlines."""
+    scenario = summary.get("scenario", {})
+    kinds = {name: scenario[name]["kind"] for name in ("topology", "routing") if name in scenario}
+    pattern = scenario.get("traffic", {}).get("pattern")
+    if isinstance(pattern, Mapping):
+        offset = pattern.get("offset")
+        kinds["pattern"] = f"{pattern['kind']}{offset:+d}" if isinstance(offset, int) else pattern["kind"]
+    numbers = {key: value for key, value in flatten(summary) if not key.startswith("scenario.")}
+    return kinds | {key: value for key, value in numbers.items() if not isinstance(value, list)}
+
+
+class ResultsFolder:
+    """The results of an experiment on disk, open for writing by one process at a time."""
+
+    def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
+        self.folder = folder
+        self._warn = warn
+        self._lock: IO[str] | None = None
+        self._manifest: Document = {}
+
+    def __enter__(self) -> Self:
+        existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
+        if existing and not any((self.folder / name).exists() for name in (MANIFEST, POINTS, LOCK)):
+            raise ResultsError(f"{self.folder}: not a results folder and not empty; choose another one with --out")
+        try:
+            (self.folder / POINTS).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder / POINTS), tempfile.TemporaryFile(dir=self.folder):
+                pass
+            self._lock = (self.folder / LOCK).open("a+", encoding="utf-8")
+        except OSError as error:
+            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.seek(0)
+            owner = self._lock.read().strip() or "unknown"
+            self._lock.close()
+            raise ResultsError(
+                f"{self.folder}: another phit (process {owner}) is writing to this folder; "
+                "wait for it or choose another --out"
+            ) from None
+        self._lock.truncate(0)
+        self._lock.write(f"{os.getpid()}\n")
+        self._lock.flush()
+        for leftover in (*self.folder.glob(".*.tmp"), *(self.folder / POINTS).glob(".*.tmp")):
+            leftover.unlink(missing_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Answer]:
+        """Makes this the folder of the experiment, or refuses; returns the answers of points that are already there."""
+        path = self.folder / MANIFEST
+        old = read_manifest(self.folder) if path.exists() else {}
+        if old:
+            _refuse_other(self.folder, old, experiment)
+        known = {entry["hash"]: entry for entry in old.get("points", [])}
+        for point in points:
+            known[point.hash] = {"hash": point.hash, "values": point.values, "state": "planned"}
+        answers = {}
+        for hash_ in known:
+            answer = self._read_point(hash_)
+            known[hash_]["state"] = "planned" if answer is None else "done"
+            if answer is not None:
+                answers[hash_] = answer
+        self._manifest = {
+            "format": FORMAT,
+            "phit": _phit.__version__,
+            "engine": engine_version(),
+            "name": experiment.name,
+            "scenario": experiment.base,
+            "sweep": experiment.sweep,
+            "plot": experiment.plot,
+            "points": list(known.values()),
+        }
+        write_json(path, self._manifest)
+        return answers
+
+    def add(self, point: Point, answer: Answer) -> None:
+        """Keeps the answer of a finished point."""
+        write_json(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
+
+    def consolidate(self) -> None:
+        """Makes the tables and the manifest from the points that are there."""
+        rows: list[dict[str, Any]] = []
+        tables: dict[str, list[pl.DataFrame]] = {}
+        for entry in self._manifest["points"]:
+            answer = self._read_point(entry["hash"])
+            entry["state"] = "planned" if answer is None else "done"
+            if answer is None:
+                continue
+            point = Point(entry["values"], answer["summary"]["scenario"])
+            rows.append(point_row(entry["hash"], point, answer))
+            for name, columns in answer["tables"].items():
+                tables.setdefault(name, []).append(stacked(entry["hash"], point, columns))
+        write_parquet(self.folder / "points.parquet", points_frame(rows))
+        for name, frames in tables.items():
+            file = TABLE_FILES.get(name, f"{name}.parquet")
+            write_parquet(self.folder / file, pl.concat(frames, how="diagonal_relaxed"))
+        write_json(self.folder / MANIFEST, self._manifest)
+
+    def _point_file(self, hash_: str) -> Path:
+        return self.folder / POINTS / f"{hash_}.json"
+
+    def _read_point(self, hash_: str) -> Answer | None:
+        path = self._point_file(hash_)
+        try:
+            answer = json.loads(path.read_bytes())
+            if answer["hash"] == hash_ and isinstance(answer["summary"], dict) and isinstance(answer["tables"], dict):
+                return {"summary": answer["summary"], "tables": answer["tables"]}
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        self._warn(f"{path}: this finished point cannot be read; it is run again")
+        path.unlink(missing_ok=True)
+        return None
+
+
+def point_row(hash_: str, point: Point, answer: Answer) -> dict[str, Any]:
+    """A point as a row of the table of points."""
+    return {"point": hash_, **point.columns, **summary_row(answer["summary"])}
+
+
+def points_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """The table of points."""
+    return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def stacked(hash_: str, point: Point, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+    """A table of one point with the point's hash and swept keys in front."""
+    ids = {"point": hash_, **point.columns}
+    kinds = {k: v for k, v in summary_row({"scenario": point.scenario}).items() if k not in ids}
+    literals = [pl.lit(value).alias(key) for key, value in {**ids, **kinds}.items() if key not in columns]
+    return pl.DataFrame(columns, strict=False).select(*literals, *(pl.col(name) for name in columns))
+
+
+def write_parquet(path: Path, frame: pl.DataFrame) -> None:
+    """Writes a table, atomically."""
+    write_atomically(path, frame.write_parquet)
+
+
+def _refuse_other(folder: Path, old: Document, experiment: Experiment) -> None:
+    """Raises if the folder holds something else than earlier or other points of this experiment."""
+    differences = []
+    if old.get("engine") != engine_version():
+        differences.append(f"its engine is {old.get('engine')}, this one is {engine_version()}")
+    if old.get("name") != experiment.name:
+        differences.append(f"its experiment is {old.get('name')!r}, this one is {experiment.name!r}")
+    swept = {key for entry in old["points"] for key in entry["values"]} | set(experiment.keys)
+    there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(experiment.base))
+    differences += [
+        f"{key} is {_shown(there, key)} there and {_shown(here, key)} here"
+        for key in sorted(there.keys() | here.keys())
+        if there.get(key) != here.get(key) and not any(key == s or key.startswith(f"{s}.") for s in swept)
+    ]
+    if differences:
+        shown = "; ".join(differences[:3]) + ("; and more" if len(differences) > 3 else "")
+        raise ResultsError(
+            f"{folder}: results of another experiment: {shown}; choose another --out or delete the folder"
+        )
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return json.dumps(values[key], ensure_ascii=False) if key in values else "not set"
+
+
+def read_manifest(folder: Path) -> Document:
+    """The manifest of a results folder."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such results folder")
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ResultsError(f"{folder}: not a results folder (it has no {MANIFEST})") from None
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: corrupt ({error}); {_REMEDY}") from None
+    try:
+        sound = manifest["format"] == FORMAT and all({"hash", "values"} <= entry.keys() for entry in manifest["points"])
+    except (KeyError, TypeError, AttributeError):
+        raise ResultsError(f"{path}: corrupt (keys are missing); {_REMEDY}") from None
+    if not sound:
+        raise ResultsError(f"{path}: format {manifest['format']} where this version of phit knows {FORMAT}")
+    return dict(manifest)
+
+
+_REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, tables are made anew"
+
+
+def read_table(folder: Path, file: str = "points.parquet") -> pl.DataFrame:
+    """A table of a results folder."""
+    path = folder / file
+    try:
+        return pl.read_parquet(path)
+    except FileNotFoundError:
+        raise ResultsError(f"{path}: no such table; was it asked for in [measure]?") from None
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise ResultsError(f"{path}: corrupt ({' '.join(str(error).split())}); {_REMEDY}") from None

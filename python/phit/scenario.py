@@ -1,0 +1,175 @@
+"""Scenario documents: reading them, changing keys by dotted path, completing them."""
+
+import copy
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from phit import _phit
+from phit.errors import InputError
+
+Document = dict[str, Any]
+"""A scenario or experiment as read from TOML or JSON."""
+
+Source = str | os.PathLike[str] | Mapping[str, Any]
+"""A scenario or experiment: the path of a TOML or JSON file, or the document itself."""
+
+
+def load(source: Source) -> Document:
+    """The document in a TOML or JSON file, or a copy of the given one."""
+    if isinstance(source, Mapping):
+        return copy.deepcopy(dict(source))
+    path = Path(source)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    return _read(path, text)
+
+
+def _read(path: Path, text: str) -> Document:
+    try:
+        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not valid JSON: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path}: expected a table with the sections of a scenario")
+    return document
+
+
+def parse_value(text: str) -> Any:
+    """A value as TOML would read it; what is not TOML is a string."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    value = table.get("value")
+    return text if len(table) != 1 or not _is_json(value) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def apply_settings(document: Document, settings: Iterable[str]) -> Document:
+    """The document with each ``dotted.key=value`` set, as `--set` on the command line."""
+    result = copy.deepcopy(document)
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator or not key.strip():
+            raise InputError(f"--set {setting}: expected dotted.key=value, for example traffic.load=0.4")
+        set_path(result, key.strip(), parse_value(value.strip()))
+    return result
+
+
+def set_path(document: Document, path: str, value: Any) -> None:
+    """Sets the key at a dotted path; tables on the way are made, a bare name becomes a table with that `kind`."""
+    *parents, last = path.split(".")
+    if not all((*parents, last)):
+        raise InputError(f"{path!r}: expected a dotted path, for example traffic.load")
+    here: Any = document
+    for i, key in enumerate(parents):
+        if isinstance(here, list):
+            here = here[_index(here, key, path)]
+            continue
+        child = here.get(key)
+        if isinstance(child, str):
+            child = here[key] = {"kind": child}
+        elif child is None:
+            child = here[key] = {}
+        elif not isinstance(child, dict | list):
+            raise InputError(f"{'.'.join(parents[: i + 1])} = {child!r}: not a table, so it has no key {path!r}")
+        here = child
+    if isinstance(here, list):
+        here[_index(here, last, path)] = copy.deepcopy(value)
+    elif isinstance(here, dict):
+        here[last] = copy.deepcopy(value)
+    else:
+        raise InputError(f"{path}: {'.'.join(parents)} is not a table")
+
+
+def _index(values: list[Any], key: str, path: str) -> int:
+    if key.isdecimal() and int(key) < len(values):
+        return int(key)
+    raise InputError(f"{path}: {key!r} is not a position in a list of {len(values)}")
+
+
+def get_path(document: Mapping[str, Any], path: str, default: Any = None) -> Any:
+    """The value at a dotted path, or `default`."""
+    here: Any = document
+    for key in path.split("."):
+        if isinstance(here, Mapping) and key in here:
+            here = here[key]
+        elif isinstance(here, list) and key.isdecimal() and int(key) < len(here):
+            here = here[int(key)]
+        else:
+            return default
+    return here
+
+
+def flatten(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """`(dotted path, value)` of every leaf; a list is a leaf."""
+    for key, value in document.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flatten(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def paths(document: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The dotted path of every key, tables included."""
+    for key, value in document.items():
+        yield f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from paths(value, f"{prefix}{key}.")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known dotted name most like `name`: by all of it, or by its last part."""
+    names = list(known)
+
+    def score(candidate: str) -> float:
+        whole = difflib.SequenceMatcher(None, name, candidate).ratio()
+        last = difflib.SequenceMatcher(None, name.rsplit(".", 1)[-1], candidate.rsplit(".", 1)[-1]).ratio()
+        return max(whole, 0.95 * last) + 0.01 * whole
+
+    best = max(names, key=score, default=None)
+    return best if best is not None and score(best) >= 0.6 else None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean "x"?)``, or nothing if no known name is near."""
+    found = nearest(name, known)
+    return f' (did you mean "{found}"?)' if found else ""
+
+
+def canonical(document: Any) -> str:
+    """JSON text that is the same for equal documents."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
+    for path, value in flatten(document):
+        if not _is_json(value):
+            raise InputError(f"{path} = {value}: expected a finite number, a string, true, false, a list or a table")
+    return json.dumps(document)
+
+
+def complete(scenario: Source) -> Document:
+    """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
+    completed: Document = json.loads(_phit.complete(to_json(load(scenario))))
+    return completed

@@ -1,0 +1,96 @@
+"""Runs an experiment: every point once, kept as soon as it is there."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phit.errors import PhitError, one_line
+from phit.executors import Answer, run_here, run_in_processes, run_on
+from phit.experiment import Experiment, Point
+from phit.progress import Reporter, describe, reporter
+from phit.results import ResultsFolder, point_row, points_frame
+from phit.scenario import Source, to_json
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in a sweep. What had finished is kept; the message says where."""
+
+
+def sweep(
+    experiment: Source | Experiment,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+    settings: Iterable[str] = (),
+) -> pl.DataFrame:
+    """Runs the points of an experiment and returns one row per point.
+
+    Args:
+        experiment: path of a TOML or JSON file, a document, or an `Experiment`.
+        out: results folder. Points that it holds already are not run again. Without it results are only returned.
+        workers: processes of the default executor; one per core if not given, none besides this one if 1.
+        executor: a `concurrent.futures`-style executor that runs the points instead, for example Dask's
+            ``client.get_executor()``.
+        progress: show progress on standard error.
+        settings: ``dotted.key=value`` applied to the experiment first, as `--set` on the command line.
+    """
+    if not isinstance(experiment, Experiment):
+        experiment = Experiment.read(experiment, settings)
+    points = experiment.points()
+    with reporter(progress) as report:
+        folder = ResultsFolder(Path(out), report.warn) if out is not None else nullcontext()
+        with folder as results:
+            return _sweep(experiment, points, results, report, workers, executor)
+
+
+def _sweep(
+    experiment: Experiment,
+    points: list[Point],
+    results: ResultsFolder | None,
+    report: Reporter,
+    workers: int | None,
+    executor: Executor | None,
+) -> pl.DataFrame:
+    answers = results.adopt(experiment, points) if results else {}
+    missing = [point for point in points if point.hash not in answers]
+    report.begin(experiment.name, missing, len(points) - len(missing))
+    failures: list[str] = []
+    try:
+        for i, answer in _run(missing, report, workers, executor):
+            point = missing[i]
+            if isinstance(answer, Exception):
+                failures.append(f"{describe(point)}: {one_line(answer)}")
+                report.finished(i, point, None)
+                continue
+            answers[point.hash] = answer
+            if results:
+                results.add(point, answer)
+            report.finished(i, point, answer["summary"])
+    except KeyboardInterrupt:
+        kept = sum(point.hash in answers for point in points)
+        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost, as there is no --out"
+        raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
+    finally:
+        if results:
+            results.consolidate()
+    if failures:
+        raise PhitError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
+    return points_frame([point_row(point.hash, point, answers[point.hash]) for point in points])
+
+
+def _run(
+    points: list[Point], report: Reporter, workers: int | None, executor: Executor | None
+) -> Iterator[tuple[int, Answer | Exception]]:
+    scenarios: list[Any] = [to_json(point.scenario) for point in points]
+    if executor is not None:
+        return run_on(executor, scenarios)
+    if len(points) <= 1 or workers == 1:
+        return run_here(scenarios, report.shares)
+    return run_in_processes(scenarios, workers, report.shares)
