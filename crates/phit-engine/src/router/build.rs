@@ -1,11 +1,11 @@
 //! From a scenario to partitions.
 
 use super::allocator::AllocatorContext;
-use super::config::Config;
+use super::config::{Config, Settings};
 use super::endpoint::Endpoint;
 use super::packet::Arena;
 use super::partition::Partition;
-use super::state::{Far, Input, Output, OutputVc, Queue};
+use super::state::{Input, Output, OutputVc, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use crate::engine::rng::{Rng, Stream};
 use crate::engine::wheel::Wheel;
@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Credits of an output that consumes whatever comes.
-const SINK: i32 = i32::MAX / 2;
+const UNLIMITED: i32 = i32::MAX / 2;
 
 /// Everything that partitions are made from.
 pub struct Blueprint {
@@ -147,8 +147,8 @@ impl Blueprint {
                 let port = topology.port(router, number);
                 let link = &config.links[port.class as usize];
                 let (index_in, lanes) = (inputs.len() as u32, link.vcs);
-                let (upstream_partition, upstream_vc) = match upstream[router as usize][number as usize] {
-                    Some((from, out)) => (layout.partition_of(from), layout.lanes(from, out, topology, config)),
+                let (upstream_partition, sender) = match upstream[router as usize][number as usize] {
+                    Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
                     None => (index as u32, NONE),
                 };
                 if let Peer::Endpoint(endpoint) = port.peer {
@@ -160,22 +160,22 @@ impl Blueprint {
                     queues: queues.len() as u32,
                     router: local as u32,
                     upstream_partition,
-                    upstream_vc,
-                    credit_latency: link.latency + config.credit_delay,
+                    upstream: sender,
                     number,
                     count: lanes,
-                    injects: matches!(port.peer, Peer::Endpoint(_)),
+                    class: port.class,
                     ready: 0,
                     asleep: 0,
                 });
                 queues.extend((0..lanes).map(|_| Queue::new(index_in)));
-                let (far, credits) = match port.peer {
-                    Peer::Endpoint(_) => (Far::Endpoint, SINK),
+                let (far_partition, far_queue, credits) = match port.peer {
+                    Peer::Endpoint(_) => (SINK, NONE, UNLIMITED),
                     Peer::Router { router: next, port: into } => {
                         let first = layout.lanes(next, into, topology, config);
-                        (Far::Queues { partition: layout.partition_of(next), first }, link.buffer as i32)
+                        (layout.partition_of(next), first, link.buffer as i32)
                     }
-                    Peer::None => (Far::Nothing, 0),
+                    // Without credits nothing is ever granted to it.
+                    Peer::None => (SINK, NONE, 0),
                 };
                 outputs.push(Output {
                     busy: 0,
@@ -188,25 +188,26 @@ impl Blueprint {
                     ring_first: 0,
                     ring_count: 0,
                     router: local as u32,
-                    far,
+                    far_partition,
+                    far_queue,
                     phits: 0,
                     waiters: 0,
                 });
-                channels.extend((0..lanes).map(|_| OutputVc { credits, owner: NONE, output: index_in }));
+                channels.extend((0..lanes).map(|_| OutputVc { credits, owner: NONE }));
             }
         }
         first_port.push(inputs.len() as u32);
 
         let injection_channels = channels.len() as u32;
+        let ports = inputs.len() as u32;
         attached.sort_unstable();
         let first_endpoint = attached.first().map_or(0, |a| a.0);
         let mut endpoints = Vec::with_capacity(attached.len());
         for &(endpoint, router, port, first_queue) in &attached {
             let channel = channels.len() as u32;
-            inputs[port as usize].upstream_vc = channel;
-            let local = endpoints.len() as u32;
+            inputs[port as usize].upstream = ports + endpoints.len() as u32;
             let credits = config.links[0].buffer as i32;
-            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits, owner: NONE, output: local }));
+            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits, owner: NONE }));
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
                 rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
@@ -222,7 +223,6 @@ impl Blueprint {
             });
         }
 
-        let ports = inputs.len() as u32;
         let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
         let queues_per_router = radix * widest;
         let context = RoutingContext {
@@ -232,24 +232,21 @@ impl Blueprint {
         };
         let routing = self.routing.params().build(&context);
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
+        let queueing = self.queueing.params().build(topology, &counts);
+        let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
         let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
-            wants: routing.wants(),
+            settings: Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal()),
             routing,
-            queueing: self.queueing.params().build(topology, &counts),
-            allocator: config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest }),
+            queueing,
+            allocator,
             vc_allocator: config.vc_stage.then(|| {
                 let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
-                VcAllocator::new(
-                    ask_all,
-                    injection_channels,
-                    queues.len() as u32,
-                    queues_per_router,
-                    radix * widest,
-                )
+                let (channels, queues) = (injection_channels, queues.len() as u32);
+                VcAllocator::new(ask_all, channels, queues, queues_per_router, radix * widest)
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect(),
             widest,
@@ -268,7 +265,6 @@ impl Blueprint {
             channels,
             first_endpoint,
             endpoints,
-            injection_channels,
             packets: Arena::new(),
             wheel: Wheel::new(self.horizon()),
             now: 0,

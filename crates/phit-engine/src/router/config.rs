@@ -2,6 +2,7 @@
 
 use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
+use crate::routing::Wants;
 use crate::scenario::router::{
     Clock, CreditRelease, InjectionQueue, LinkParams, Phits, RouterParams, Switching, VcAllocation,
 };
@@ -58,6 +59,51 @@ pub struct Config {
     pub vcs: Vec<u8>,
     /// Buffer size per class.
     pub capacity: Vec<u32>,
+}
+
+/// What the kernel reads for every flit, close together.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Ticks from an output to whatever is at the far end, by class.
+    pub latency: [Tick; 8],
+    /// Ticks that a credit for an input port takes to be usable, by class.
+    pub credit_latency: [Tick; 8],
+    /// Phits per cycle, by class.
+    pub bandwidth: [u32; 8],
+    /// The optional calls that the routing mechanism wants.
+    pub wants: Wants,
+    /// The queueing organisation leaves the choice of queue to the routing mechanism.
+    pub transparent: bool,
+    /// Transfers take no time in the crossbar.
+    pub ideal: bool,
+    /// A packet may be allocated in the tick in which it comes to the front.
+    pub immediate: bool,
+}
+
+impl Settings {
+    /// The settings of `config` for the policies at hand.
+    pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool) -> Self {
+        let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
+            let mut table = [0; 8];
+            for (entry, link) in table.iter_mut().zip(&config.links) {
+                *entry = value(link);
+            }
+            table
+        };
+        let mut latency = by_class(&|link| link.latency);
+        latency[0] = config.links[0].ejection_latency;
+        Self {
+            latency,
+            credit_latency: by_class(&|link| link.latency + config.credit_delay),
+            bandwidth: by_class(&|link| link.bandwidth),
+            wants,
+            transparent,
+            ideal,
+            immediate: config.allocation_delay == 0
+                && config.switching != Switching::StoreAndForward
+                && !wants.heads,
+        }
+    }
 }
 
 impl Config {

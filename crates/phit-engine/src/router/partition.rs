@@ -2,7 +2,7 @@
 
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
-use super::config::Config;
+use super::config::{Config, Settings};
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
 use super::state::{Input, Output, OutputVc, Queue};
@@ -13,7 +13,7 @@ use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::queueing::Queueing;
-use crate::routing::{Head, Routing, Wants};
+use crate::routing::{Head, Routing};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
@@ -24,7 +24,8 @@ use std::sync::Arc;
 pub(crate) mod kind {
     /// A flit arrives in queue `target`: the head of packet `data`, or a later flit if `data` is `NONE`.
     pub const ARRIVAL: u32 = 0;
-    /// `data` phits of credit for output VC `target`.
+    /// Credit for output port `target`, or for the endpoint `target` less the number of ports: a virtual channel and a
+    /// number of phits, packed in `data` by `pack_credit`.
     pub const CREDIT: u32 = 1;
     /// The tail of packet `target` has reached its endpoint.
     pub const DELIVERY: u32 = 2;
@@ -85,7 +86,7 @@ pub struct Partition {
     pub(crate) topology: Arc<dyn Topology>,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) routing: Box<dyn Routing>,
-    pub(crate) wants: Wants,
+    pub(crate) settings: Settings,
     pub(crate) queueing: Box<dyn Queueing>,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
@@ -104,8 +105,6 @@ pub struct Partition {
 
     pub(crate) first_endpoint: u32,
     pub(crate) endpoints: Vec<Endpoint>,
-    /// First channel that belongs to an endpoint's injection queues.
-    pub(crate) injection_channels: u32,
 
     /// Most queues of any input port.
     pub(crate) widest: u32,
@@ -278,6 +277,11 @@ impl Partition {
         let packet = q.first;
         q.output = NONE;
         q.sent = 0;
+        if self.settings.immediate {
+            q.eligible = from;
+            self.make_ready(queue);
+            return;
+        }
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
             let class = self.packets[packet].came_by as usize;
@@ -290,7 +294,7 @@ impl Partition {
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue as usize].eligible = eligible;
-        if self.wants.heads {
+        if self.settings.wants.heads {
             let input = &self.inputs[self.queues[queue as usize].port as usize];
             let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
             let packet = &mut self.packets[packet];
@@ -323,7 +327,9 @@ impl Partition {
         if input.busy > self.now {
             self.wake_input_when_free(port);
         } else {
-            self.activate_port(port);
+            let router = input.router;
+            self.ready_ports[router as usize] |= bit(input.number.into());
+            self.activate(router);
         }
     }
 
@@ -353,22 +359,25 @@ impl Partition {
         }
     }
 
-    /// Credit comes back for `channel`.
-    fn credit(&mut self, channel: u32, phits: u32) {
-        let vc = &mut self.channels[channel as usize];
-        vc.credits += phits as i32;
-        let output = vc.output;
-        if channel >= self.injection_channels {
-            self.senders.push(output);
+    /// Credit comes back to a sender.
+    fn credit(&mut self, target: u32, data: u32) {
+        let (vc, phits) = unpack_credit(data);
+        if let Some(output) = self.outputs.get(target as usize) {
+            self.channels[(output.vc + vc) as usize].credits += phits;
+            if output.waiters != 0 {
+                self.wake(target);
+            }
         } else {
-            self.wake(output);
+            let endpoint = target - self.outputs.len() as u32;
+            self.channels[(self.endpoints[endpoint as usize].channel + vc) as usize].credits += phits;
+            self.senders.push(endpoint);
         }
     }
 
     /// Lets those who wait for `output` try again.
     #[inline]
     pub(crate) fn wake(&mut self, output: u32) {
-        let Output { router, waiters, .. } = self.outputs[output as usize];
+        let &Output { router, waiters, .. } = &self.outputs[output as usize];
         if waiters == 0 {
             return;
         }
@@ -382,6 +391,17 @@ impl Partition {
         self.ready_ports[router as usize] |= waiters;
         self.activate(router);
     }
+}
+
+/// A virtual channel (up to 1,024) and a flit's size in phits in one word.
+#[inline]
+pub(crate) fn pack_credit(vc: u32, phits: u32) -> u32 {
+    vc << 20 | phits
+}
+
+#[inline]
+fn unpack_credit(data: u32) -> (u32, i32) {
+    (data >> 20, (data & 0xf_ffff) as i32)
 }
 
 /// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.

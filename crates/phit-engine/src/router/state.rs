@@ -50,6 +50,10 @@ impl Queue {
 /// An input port.
 #[derive(Debug, Clone, Copy)]
 pub struct Input {
+    /// Queues that may request (see [`super::bits`]).
+    pub ready: u64,
+    /// Queues that wait for their output.
+    pub asleep: u64,
     /// First tick at which the port's path to the crossbar is free.
     pub busy: Tick,
     /// Tick of the latest wake-up filed for it.
@@ -60,41 +64,28 @@ pub struct Input {
     pub router: u32,
     /// Partition that holds the sender at the far end of the link.
     pub upstream_partition: u32,
-    /// The sender's first virtual channel there.
-    pub upstream_vc: u32,
-    /// Ticks that a credit takes to be usable there.
-    pub credit_latency: Tick,
+    /// The output port of the sender there; an endpoint counts from the number of ports on.
+    pub upstream: u32,
     /// Port number in the router.
     pub number: u16,
     /// Number of queues.
     pub count: u16,
-    /// True if an endpoint injects here.
-    pub injects: bool,
-    /// Queues that may request (see [`super::bits`]).
-    pub ready: u64,
-    /// Queues that wait for their output.
-    pub asleep: u64,
+    /// Link class; 0 if an endpoint injects here.
+    pub class: u8,
 }
 
-/// What stands at the far end of an output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Far {
-    /// An endpoint that consumes whatever comes.
-    Endpoint,
-    /// The input queues that start at this index of the partition.
-    Queues {
-        /// Partition.
-        partition: u32,
-        /// First queue.
-        first: u32,
-    },
-    /// Nothing.
-    Nothing,
-}
+const _: () = assert!(size_of::<Input>() == 48);
+
+/// In [`Output::far_partition`]: an endpoint that consumes whatever comes.
+pub const SINK: u32 = u32::MAX;
 
 /// An output port.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
+    /// Input ports of the router with queues that wait for this output.
+    pub waiters: u64,
+    /// Phits put on the link since the start of the run.
+    pub phits: u64,
     /// First tick at which its side of the crossbar is free.
     pub busy: Tick,
     /// First tick at which its link is free.
@@ -105,23 +96,23 @@ pub struct Output {
     pub held: u32,
     /// Its first virtual channel.
     pub vc: u32,
-    /// Number of virtual channels.
-    pub vcs: u16,
-    /// Link class.
-    pub class: u8,
+    /// Its router.
+    pub router: u32,
+    /// Partition at the far end, or [`SINK`].
+    pub far_partition: u32,
+    /// First queue of the input port at the far end.
+    pub far_queue: u32,
     /// Place of the oldest flit in the output buffer's ring.
     pub ring_first: u16,
     /// Flits in the output buffer's ring.
     pub ring_count: u16,
-    /// Its router.
-    pub router: u32,
-    /// Far end.
-    pub far: Far,
-    /// Phits put on the link since the start of the run.
-    pub phits: u64,
-    /// Input ports of the router with queues that wait for this output.
-    pub waiters: u64,
+    /// Number of virtual channels.
+    pub vcs: u16,
+    /// Link class.
+    pub class: u8,
 }
+
+const _: () = assert!(size_of::<Output>() == 56);
 
 /// A virtual channel of an output, as its sender sees it.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +121,4 @@ pub struct OutputVc {
     pub credits: i32,
     /// The queue that holds the channel until its packet's tail is granted; `NONE` if free.
     pub owner: u32,
-    /// Its output port; for an injection channel, its endpoint.
-    pub output: u32,
 }

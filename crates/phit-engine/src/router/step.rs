@@ -2,9 +2,11 @@
 
 use super::allocator::{Request, Round};
 use super::bits::{bit, for_each_member};
-use super::partition::{Partition, TAIL_PENDING, advance_leg, kind};
+use super::packet::Packet;
+use super::partition::{Partition, advance_leg, kind};
+use super::state::Input;
 use super::vc_allocation::Waiting;
-use crate::engine::NONE;
+use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
 use crate::routing::{Head, View};
 use crate::topology::Hop;
@@ -12,13 +14,13 @@ use crate::topology::Hop;
 /// What becomes of a queue that was looked at.
 enum Look {
     /// It requests.
-    Request(Request),
+    Request,
     /// It is looked at again in the next tick.
     Again,
     /// It is not looked at before an event makes it ready.
     Later,
-    /// It waits for its output port.
-    Sleep,
+    /// It waits for this output port.
+    Sleep(u32),
 }
 
 impl Partition {
@@ -26,7 +28,7 @@ impl Partition {
     pub(crate) fn step(&mut self, router: u32) {
         self.requests.clear();
         self.waiting.clear();
-        if self.wants.batch {
+        if self.settings.wants.batch {
             self.route_batch(router);
         }
         let ports = self.first_port[router as usize + 1] - self.first_port[router as usize];
@@ -45,7 +47,10 @@ impl Partition {
             let mut grants = std::mem::take(&mut self.grants);
             self.allocator.allocate(round, &self.requests, &mut grants);
             for grant in grants.drain(..) {
-                self.transfer(grant);
+                // Only the ideal allocator lets several flits take the same room in one tick.
+                if !self.settings.ideal || self.still_fits(&grant) {
+                    self.transfer(grant);
+                }
             }
             self.grants = grants;
         }
@@ -59,27 +64,23 @@ impl Partition {
     #[inline]
     fn gather(&mut self, router: u32, number: u32) {
         let port = self.first_port[router as usize] + number;
-        let input = self.inputs[port as usize];
-        if input.ready == 0 {
+        let &Input { ready, queues, count, busy, class, .. } = &self.inputs[port as usize];
+        if ready == 0 {
             return;
         }
-        if input.busy > self.now {
+        if busy > self.now {
             self.wake_input_when_free(port);
             return;
         }
+        let injected = u8::from(self.config.transit_priority && class == 0);
         let (mut again, mut asleep) = (0, 0);
-        for_each_member(input.ready, input.count.into(), |lane| {
-            let queue = input.queues + lane;
-            match self.look(router, number, queue, lane) {
-                Look::Request(request) => {
-                    self.requests.push(request);
-                    again |= bit(lane);
-                }
+        for_each_member(ready, count.into(), |lane| {
+            match self.look(router, number, queues + lane, lane, injected) {
+                Look::Request => again |= bit(lane),
                 Look::Again => again |= bit(lane),
                 Look::Later => {}
-                Look::Sleep => {
+                Look::Sleep(output) => {
                     asleep |= bit(lane);
-                    let output = self.queues[queue as usize].output;
                     self.outputs[output as usize].waiters |= bit(number);
                 }
             }
@@ -94,85 +95,83 @@ impl Partition {
 
     /// Looks at the front of one queue.
     #[inline]
-    fn look(&mut self, router: u32, number: u32, queue: u32, lane: u32) -> Look {
+    fn look(&mut self, router: u32, number: u32, queue: u32, lane: u32, class: u8) -> Look {
         let now = self.now;
-        let q = self.queues[queue as usize];
-        if q.first == NONE || q.eligible > now || q.sent == TAIL_PENDING {
+        let q = &self.queues[queue as usize];
+        if q.first == NONE || q.eligible > now {
             return Look::Later;
         }
-        let head = q.sent == 0;
-        if q.output == NONE || (self.wants.redecide && head && q.vcs != 0) {
+        let redecides = self.settings.wants.redecide && q.sent == 0 && q.vcs != 0;
+        if (q.output == NONE || redecides) && !self.settings.wants.batch {
             self.route(router, number, queue, lane);
         }
-        let q = self.queues[queue as usize];
+        let q = &self.queues[queue as usize];
         if q.output == NONE {
             return Look::Again;
         }
-        let packet = &self.packets[q.first];
-        let available = if q.first == q.last { q.arrived } else { packet.flits };
-        if q.sent >= available {
-            return Look::Later;
-        }
-        let size = self.config.flit_phits(packet.size, q.sent);
-        let birth = packet.birth;
-        let wormhole = packet.flits > 1;
-        let sleep = if self.wants.redecide && head { Look::Again } else { Look::Sleep };
-        let output = self.outputs[q.output as usize];
-
-        let vc = if q.vcs == 0 {
-            if self.channels[(output.vc + u32::from(q.vc)) as usize].credits < size as i32 {
-                return sleep;
-            }
-            q.vc
-        } else if self.vc_allocator.is_some() {
-            return match self.ask_for_channel(queue, number, lane) {
-                true => Look::Again,
-                false => sleep,
-            };
-        } else {
-            let fits = |vc: &u16| {
-                let channel = &self.channels[(output.vc + u32::from(*vc)) as usize];
-                channel.credits >= size as i32 && !(wormhole && channel.owner != NONE)
-            };
-            // The channel with most credits, the first of equals.
-            let credits = |vc: &u16| self.channels[(output.vc + u32::from(*vc)) as usize].credits;
-            let best = match q.vcs {
-                1 => Some(q.vc).filter(fits),
-                _ => (q.vc..q.vc + q.vcs).filter(fits).reduce(|a, b| if credits(&b) > credits(&a) { b } else { a }),
-            };
-            match best {
-                Some(vc) => vc,
-                None => return sleep,
+        let &Packet { flits, size, birth, .. } = &self.packets[q.first];
+        let (size, wormhole) = match flits {
+            1 => (size.into(), false),
+            _ => {
+                let available = if q.first == q.last { q.arrived } else { flits };
+                if q.sent >= available {
+                    return Look::Later;
+                }
+                (self.config.flit_phits(size, q.sent), true)
             }
         };
+        let sleep = if redecides { Look::Again } else { Look::Sleep(q.output) };
+        let output = &self.outputs[q.output as usize];
 
+        let vc = match q.vcs {
+            0 => Some(q.vc).filter(|vc| self.channels[(output.vc + u32::from(*vc)) as usize].credits >= size as i32),
+            _ if self.vc_allocator.is_some() => {
+                return if self.ask_for_channel(queue, number, lane) { Look::Again } else { sleep };
+            }
+            1 => Some(q.vc).filter(|vc| self.fits(output.vc, *vc, size, wormhole)),
+            // The channel with most credits, the first of equals.
+            _ => {
+                let credits = |vc: u16| self.channels[(output.vc + u32::from(vc)) as usize].credits;
+                (q.vc..q.vc + q.vcs)
+                    .filter(|vc| self.fits(output.vc, *vc, size, wormhole))
+                    .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+            }
+        };
+        let Some(vc) = vc else { return sleep };
+
+        let index = q.output;
         if output.busy > now {
             // A port that is free in the next tick is simply asked again.
             if output.busy == now + 1 {
                 return Look::Again;
             }
-            self.wake_output_at(q.output, output.busy);
+            self.wake_output_at(index, output.busy);
             return sleep;
         }
         if let Some(capacity) = self.config.output_buffer {
-            self.expire(q.output);
-            let output = &self.outputs[q.output as usize];
-            if output.held + size > capacity {
-                let oldest = self.rings[(q.output * self.ring + u32::from(output.ring_first)) as usize].0;
-                self.wake_output_at(q.output, oldest + 1);
+            if let Some(oldest) = self.expire(index, size, capacity) {
+                self.wake_output_at(index, oldest + 1);
                 return sleep;
             }
         }
-        Look::Request(Request {
+        self.requests.push(Request {
             queue,
-            output: q.output,
+            output: index,
             input: number as u16,
             lane: lane as u16,
             vc,
-            class: u8::from(self.config.transit_priority && self.inputs[q.port as usize].injects),
+            class,
             size: size as u16,
             birth,
-        })
+        });
+        Look::Request
+    }
+
+    /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
+    #[inline]
+    fn fits(&self, first: u32, vc: u16, size: u32, wormhole: bool) -> bool {
+        let channel = &self.channels[(first + u32::from(vc)) as usize];
+        channel.credits >= size as i32 && !(wormhole && channel.owner != NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
@@ -199,11 +198,20 @@ impl Partition {
         self.decide(router, queue, hop);
     }
 
+    /// True if the channel and the output buffer still have room after the grants before this one.
+    fn still_fits(&mut self, grant: &Request) -> bool {
+        let (size, first) = (u32::from(grant.size), self.outputs[grant.output as usize].vc);
+        let wormhole = self.packets[self.queues[grant.queue as usize].first].flits > 1;
+        let held = self.queues[grant.queue as usize].vcs == 0;
+        self.fits(first, grant.vc, size, wormhole && !held)
+            && self.config.output_buffer.is_none_or(|most| self.expire(grant.output, size, most).is_none())
+    }
+
     /// Notes `hop` as the decision for the head of `queue`.
     #[inline]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router as usize] + u32::from(hop.port);
-        let lanes = if self.queueing.transparent() || self.outputs[output as usize].class == 0 {
+        let lanes = if self.settings.transparent || self.outputs[output as usize].class == 0 {
             Lanes::from(hop)
         } else {
             let port = self.topology.port(router + self.routers.start, hop.port);
@@ -226,7 +234,7 @@ impl Partition {
     fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
-        if !self.wants.heads {
+        if !self.settings.wants.heads {
             advance_leg(&*self.topology, router, packet);
         }
         if packet.destination_router != router || packet.intermediate != NONE {
@@ -248,8 +256,8 @@ impl Partition {
             }
             for_each_member(input.ready, input.count.into(), |lane| {
                 let q = self.queues[(input.queues + lane) as usize];
-                let undecided = q.output == NONE || (self.wants.redecide && q.sent == 0 && q.vcs != 0);
-                if q.first == NONE || q.eligible > self.now || q.sent == TAIL_PENDING || !undecided {
+                let undecided = q.output == NONE || (self.settings.wants.redecide && q.sent == 0 && q.vcs != 0);
+                if q.first == NONE || q.eligible > self.now || !undecided {
                     return;
                 }
                 match self.ejection(router, q.first) {
@@ -323,19 +331,21 @@ impl Partition {
         }
     }
 
-    /// Frees the output buffer's room of flits that started on the link before this tick.
+    /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
+    /// `size` phits, returns the tick at which the oldest flit starts.
     #[inline]
-    pub(crate) fn expire(&mut self, output: u32) {
+    fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let o = &mut self.outputs[output as usize];
         let base = output * self.ring;
         while o.ring_count > 0 {
-            let (start, size) = self.rings[(base + u32::from(o.ring_first)) as usize];
+            let (start, phits) = self.rings[(base + u32::from(o.ring_first)) as usize];
             if start >= self.now {
-                break;
+                return (o.held + size > capacity).then_some(start);
             }
-            o.held -= size;
+            o.held -= phits;
             o.ring_count -= 1;
             o.ring_first = if u32::from(o.ring_first) + 1 == self.ring { 0 } else { o.ring_first + 1 };
         }
+        None
     }
 }

@@ -4,9 +4,9 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::partition::{Partition, TAIL_PENDING, kind};
 use super::bits::bit;
-use super::state::{Far, Input};
+use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
+use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
@@ -14,92 +14,100 @@ impl Partition {
     pub(crate) fn transfer(&mut self, grant: Request) {
         let now = self.now;
         let size = u32::from(grant.size);
-        let q = self.queues[grant.queue as usize];
-        let packet = q.first;
-        let flits = self.packets[packet].flits;
-        let (head, tail) = (q.sent == 0, q.sent + 1 == flits);
-        self.collector.flit_hops += 1;
-
-        // The flit may still be arriving: a cut-through transfer lasts until its last phit is in. A flit with another
-        // behind it has arrived completely.
-        let entry = match flits {
-            1 => self.packets[packet].entry,
-            _ if q.first == q.last && q.sent + 1 == q.arrived => q.entry,
-            _ => 0,
-        };
-        let config = &*self.config;
-        let came_by = self.packets[packet].came_by as usize;
-        let crossing = match self.allocator.ideal() {
-            true => 0,
-            false => {
-                let arriving = config.serialisation(size, config.links[came_by].bandwidth);
-                config.crossing(size).max((entry + arriving).saturating_sub(now))
+        let q = &self.queues[grant.queue as usize];
+        let (packet, port) = (q.first, q.port);
+        let p = &mut self.packets[packet];
+        let flits = p.flits;
+        // The flit may still be arriving. One with another behind it has arrived completely.
+        let (head, tail, entry) = match flits {
+            1 => (true, true, p.entry),
+            _ => {
+                let last = q.first == q.last && q.sent + 1 == q.arrived;
+                (q.sent == 0, q.sent + 1 == flits, if last { q.entry } else { 0 })
             }
         };
+        self.collector.flit_hops += 1;
 
+        let (config, settings) = (&*self.config, &self.settings);
+        let input = &mut self.inputs[port as usize];
+        let &mut Input { class: came_by, router, upstream_partition, upstream, .. } = input;
+        let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output as usize];
-        let class = output.class;
-        let link = &config.links[class as usize];
-        let serialisation = config.serialisation(size, link.bandwidth);
+        let class = output.class as usize % 8;
+
+        // A cut-through transfer lasts until the flit's last phit is in.
+        let crossing = match settings.ideal {
+            true => 0,
+            false => {
+                let arrived = entry + config.serialisation(size, settings.bandwidth[came_by]);
+                config.crossing(size).max(arrived.saturating_sub(now))
+            }
+        };
+        let busy = now + crossing;
+        let serialisation = config.serialisation(size, settings.bandwidth[class]);
         let enters = now + config.latency;
         let start = config.align(enters.max(output.free).max((enters + crossing).saturating_sub(serialisation)));
-        output.busy = now + crossing;
+        input.busy = busy;
+        output.busy = busy;
         output.free = start + serialisation;
         output.phits += u64::from(size);
-        if config.output_buffer.is_some() {
-            let place = (u32::from(output.ring_first) + u32::from(output.ring_count)) % self.ring;
+        if self.ring != 0 {
+            let mut place = u32::from(output.ring_first) + u32::from(output.ring_count);
+            if place >= self.ring {
+                place -= self.ring;
+            }
             self.rings[(grant.output * self.ring + place) as usize] = (start, size);
             output.ring_count += 1;
             output.held += size;
         }
-        let far = output.far;
-        let channel = (output.vc + u32::from(grant.vc)) as usize;
-
-        let input = &mut self.inputs[q.port as usize];
-        input.busy = now + crossing;
-        let busy = input.busy;
-        let released = if config.credit_at_output { start } else { busy.max(now + 1) };
-        let credit_at = released + input.credit_latency;
-        let (upstream, credited) =
-            (input.upstream_partition, input.upstream_vc + u32::from(grant.lane));
-        let injects = input.injects;
+        let (far, far_queue, channel) =
+            (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
         if head {
-            let p = &mut self.packets[packet];
             self.collector.packet_hops += 1;
-            if injects {
+            if came_by == 0 {
                 p.injected = now;
             }
             if class != 0 {
-                p.hops.add(class);
+                p.hops.add(class as u8);
             }
         }
-        match far {
-            Far::Endpoint => {
-                if tail {
-                    self.file(start + link_latency(self, class) + serialisation, kind::DELIVERY, packet, 0);
+        let released = if config.credit_at_output { start } else { busy.max(now + 1) };
+        let credit_at = released + settings.credit_latency[came_by];
+        let at = start + settings.latency[class];
+
+        if far == SINK {
+            if tail {
+                self.file(at + serialisation, kind::DELIVERY, packet, 0);
+            }
+        } else {
+            self.channels[channel as usize].credits -= size as i32;
+            let queue = far_queue + u32::from(grant.vc);
+            if head {
+                (p.came_by, p.came_in) = (class as u8, grant.vc as u8);
+                if far == self.index {
+                    self.file(at, kind::ARRIVAL, queue, packet);
+                } else {
+                    let mail = &mut self.outbox[far as usize];
+                    mail.heads.push((at, queue));
+                    mail.packets.push(*p);
                 }
+            } else {
+                self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
             }
-            Far::Queues { partition, first } => {
-                self.channels[channel].credits -= size as i32;
-                let at = start + link_latency(self, class);
-                let queue = first + u32::from(grant.vc);
-                self.depart(head, packet, (class, grant.vc), (partition, queue, at));
-            }
-            Far::Nothing => debug_assert!(false, "a packet was sent to a port without a link"),
         }
         if flits > 1 || self.vc_allocator.is_some() {
-            self.channels[channel].owner = if tail { NONE } else { grant.queue };
+            self.channels[channel as usize].owner = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
             }
         }
 
-        let event = Event { target: kind::CREDIT << kind::SHIFT | credited, data: size };
-        self.post(upstream, credit_at, event);
+        let data = pack_credit(grant.lane.into(), size);
+        self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop(grant.queue, packet, busy, far);
+            self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
         } else {
             let q = &mut self.queues[grant.queue as usize];
             q.sent += 1;
@@ -107,38 +115,20 @@ impl Partition {
             q.vcs = 0;
         }
         // A port that will be busy in the next tick need not be looked at then.
-        let Input { ready, router, .. } = self.inputs[q.port as usize];
-        if (busy > now + 1 || ready == 0) && self.ports_of(router) <= 64 {
-            self.ready_ports[router as usize] &= !bit(grant.input.into());
-        }
-        if busy > now + 1 && ready != 0 {
-            self.wake_input_when_free(q.port);
+        let ready = self.inputs[port as usize].ready;
+        if ready == 0 {
+            self.forget_port(router, grant.input);
+        } else if busy > now + 1 {
+            self.forget_port(router, grant.input);
+            self.wake_input_when_free(port);
         }
     }
 
-    fn ports_of(&self, router: u32) -> u32 {
-        self.first_port[router as usize + 1] - self.first_port[router as usize]
-    }
-
-    /// The flit goes to `queue` of `partition`, to arrive at `at`.
+    /// Takes a port from its router's ready ports, unless others share its bit.
     #[inline]
-    fn depart(&mut self, head: bool, packet: u32, by: (u8, u16), to: (u32, u32, Tick)) {
-        let (partition, queue, at) = to;
-        if !head {
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE };
-            self.post(partition, at, event);
-            return;
-        }
-        let p = &mut self.packets[packet];
-        if partition == self.index {
-            (p.came_by, p.came_in) = (by.0, by.1 as u8);
-            self.file(at, kind::ARRIVAL, queue, packet);
-        } else {
-            let mut copy = *p;
-            (copy.came_by, copy.came_in) = (by.0, by.1 as u8);
-            let mail = &mut self.outbox[partition as usize];
-            mail.heads.push((at, queue));
-            mail.packets.push(copy);
+    fn forget_port(&mut self, router: u32, number: u16) {
+        if self.first_port[router as usize + 1] - self.first_port[router as usize] <= 64 {
+            self.ready_ports[router as usize] &= !bit(number.into());
         }
     }
 
@@ -153,16 +143,9 @@ impl Partition {
     }
 
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
-    fn pop(&mut self, queue: u32, packet: u32, free: Tick, far: Far) {
-        let port = self.queues[queue as usize].port;
-        let input = &mut self.inputs[port as usize];
-        if input.count <= 64 {
-            input.ready &= !bit(queue - input.queues);
-        }
-        let gone = match far {
-            Far::Queues { partition, .. } => partition != self.index,
-            Far::Endpoint | Far::Nothing => false,
-        };
+    /// `gone`: the packet lives on in another partition.
+    #[inline]
+    fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
             self.packets.remove(packet);
@@ -174,16 +157,16 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        if self.wants.heads {
+        let input = &mut self.inputs[q.port as usize];
+        if input.count <= 64 {
+            input.ready &= !bit(queue - input.queues);
+        }
+        if self.settings.wants.heads {
             q.sent = TAIL_PENDING;
+            q.eligible = Tick::MAX;
             self.file(free.max(self.now + 1), kind::TAIL, queue, 0);
         } else if !empty {
             self.come_to_front(queue, free);
         }
     }
-}
-
-fn link_latency(partition: &Partition, class: u8) -> Tick {
-    let link = &partition.config.links[class as usize];
-    if class == 0 { link.ejection_latency } else { link.latency }
 }
