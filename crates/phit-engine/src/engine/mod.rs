@@ -2,6 +2,7 @@
 
 pub mod parallel;
 pub mod rng;
+pub mod table;
 pub mod wheel;
 
 /// Simulated time in ticks. A link cycle is one tick, or several where the crossbar has a faster clock.

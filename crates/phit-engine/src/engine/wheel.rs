@@ -3,6 +3,7 @@
 //! Events of one tick come out in no particular order; whoever handles them must not depend on it, because the order
 //! differs with the number of partitions.
 
+use super::table::Table;
 use super::{NONE, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,9 +27,9 @@ struct Node {
 /// use stay in the cache.
 #[derive(Debug)]
 pub struct Wheel {
-    heads: Vec<u32>,
-    occupied: Vec<u64>,
-    nodes: Vec<Node>,
+    heads: Table<u32>,
+    occupied: Table<u64>,
+    nodes: Table<Node>,
     free: u32,
     mask: u32,
     far: BinaryHeap<Reverse<(Tick, Event)>>,
@@ -39,9 +40,9 @@ impl Wheel {
     pub fn new(horizon: Tick) -> Self {
         let size = horizon.max(64).next_power_of_two();
         Self {
-            heads: vec![NONE; size as usize],
-            occupied: vec![0; size as usize / 64],
-            nodes: Vec::new(),
+            heads: vec![NONE; size as usize].into(),
+            occupied: vec![0; size as usize / 64].into(),
+            nodes: Table::default(),
             free: NONE,
             mask: size - 1,
             far: BinaryHeap::new(),
@@ -66,15 +67,14 @@ impl Wheel {
 
     #[inline]
     fn insert_near(&mut self, at: Tick, event: Event) {
-        let bucket = (at & self.mask) as usize;
+        let bucket = at & self.mask;
         let node = Node { event, next: self.heads[bucket] };
         let index = if self.free == NONE {
-            self.nodes.push(node);
-            self.nodes.len() as u32 - 1
+            self.nodes.push(node)
         } else {
             let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = node;
+            self.free = self.nodes[index].next;
+            self.nodes[index] = node;
             index
         };
         self.heads[bucket] = index;
@@ -97,7 +97,7 @@ impl Wheel {
     /// Detaches all events of tick `now`; walk them with [`Self::pop`].
     #[inline]
     pub fn take(&mut self, now: Tick) -> u32 {
-        let bucket = (now & self.mask) as usize;
+        let bucket = now & self.mask;
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         std::mem::replace(&mut self.heads[bucket], NONE)
     }
@@ -108,8 +108,8 @@ impl Wheel {
         if *cursor == NONE {
             return None;
         }
-        let node = self.nodes[*cursor as usize];
-        self.nodes[*cursor as usize].next = self.free;
+        let node = self.nodes[*cursor];
+        self.nodes[*cursor].next = self.free;
         self.free = *cursor;
         *cursor = node.next;
         Some(node.event)
@@ -118,8 +118,8 @@ impl Wheel {
     /// The first tick in `from..limit` that has an event, or `limit`.
     pub fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
         let far = self.far.peek().map_or(limit, |Reverse((at, _))| (*at).clamp(from, limit));
-        let words = self.occupied.len();
-        let start = (from & self.mask) as usize;
+        let words = self.occupied.len() as u32;
+        let start = from & self.mask;
         // The word of `from` is visited twice: its high part first, its low part after a full turn.
         for step in 0..=words {
             let word = (start / 64 + step) % words;
@@ -130,7 +130,7 @@ impl Wheel {
                 bits &= !(!0 << (start % 64));
             }
             if bits != 0 {
-                let bucket = (word * 64) as u32 + bits.trailing_zeros();
+                let bucket = word * 64 + bits.trailing_zeros();
                 let ahead = bucket.wrapping_sub(from) & self.mask;
                 return far.min(from.saturating_add(ahead)).min(limit);
             }
@@ -140,9 +140,9 @@ impl Wheel {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.heads.capacity() * 4
-            + self.occupied.capacity() * 8
-            + self.nodes.capacity() * size_of::<Node>()
+        self.heads.bytes()
+            + self.occupied.bytes()
+            + self.nodes.bytes()
             + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
     }
 }

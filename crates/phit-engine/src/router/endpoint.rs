@@ -53,7 +53,7 @@ impl Partition {
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
         let before = self.collector.span();
         self.collector.open(span.clone());
-        for endpoint in &self.endpoints {
+        for endpoint in self.endpoints.iter() {
             if let Some(packet) = endpoint.next {
                 let birth = packet.cycle * self.config.ticks_per_cycle;
                 if !before.contains(&birth) {
@@ -86,7 +86,7 @@ impl Partition {
     }
 
     fn draw(&mut self, e: u32) {
-        let endpoint = &mut self.endpoints[e as usize];
+        let endpoint = &mut self.endpoints[e];
         endpoint.next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
         if let Some(packet) = endpoint.next {
             self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
@@ -96,14 +96,14 @@ impl Partition {
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     pub(crate) fn send(&mut self, e: u32) {
         loop {
-            let endpoint = &self.endpoints[e as usize];
+            let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
             let cycle = self.config.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
             let earliest = ((packet.cycle + 1) * cycle).max(self.config.align(endpoint.free));
             if earliest > self.now {
                 if endpoint.wake != earliest {
-                    self.endpoints[e as usize].wake = earliest;
+                    self.endpoints[e].wake = earliest;
                     self.file(earliest, kind::SEND, e, 0);
                 }
                 return;
@@ -117,7 +117,7 @@ impl Partition {
     /// The injection queue for the next flit, if it has room.
     fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
         let count = self.config.links[0].vcs;
-        let credits = |lane: u16| self.channels[(endpoint.channel + u32::from(lane)) as usize].credits;
+        let credits = |lane: u16| self.channels[endpoint.channel + u32::from(lane)].credits;
         let fits = |lane: &u16| credits(*lane) >= size as i32;
         if endpoint.sent > 0 {
             return Some(endpoint.lane).filter(fits);
@@ -141,7 +141,7 @@ impl Partition {
         let flits = self.config.flits(packet.size);
         let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
         let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.serialisation(size, b));
-        let endpoint = &mut self.endpoints[e as usize];
+        let endpoint = &mut self.endpoints[e];
         let queue = endpoint.queues + u32::from(lane);
         let channel = endpoint.channel + u32::from(lane);
         let router = endpoint.router;
@@ -150,10 +150,10 @@ impl Partition {
         endpoint.phits += u64::from(size);
         endpoint.sent += 1;
         let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
-        self.channels[channel as usize].credits -= size as i32;
+        self.channels[channel].credits -= size as i32;
         let index = if head { self.create(e, router, packet, flits) } else { NONE };
         if tail {
-            self.endpoints[e as usize].sent = 0;
+            self.endpoints[e].sent = 0;
             self.draw(e);
         }
         if latency == 0 {
@@ -191,7 +191,7 @@ impl Partition {
             topology: &*self.topology,
             router: router + self.routers.start,
             now: self.now,
-            rng: &mut self.endpoints[e as usize].rng,
+            rng: &mut self.endpoints[e].rng,
         };
         self.routing.inject(&mut injection, &mut packet);
         self.packets.insert(packet)

@@ -1,5 +1,6 @@
 //! Packets, and the arena that holds those of one partition.
 
+use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
 use crate::topology::{HopState, Hops, Leg};
 
@@ -80,7 +81,7 @@ impl Packet {
 /// Packets by 32-bit index, with a list of free places.
 #[derive(Debug, Default)]
 pub struct Arena {
-    packets: Vec<Packet>,
+    packets: Table<Packet>,
     free: u32,
     live: u32,
 }
@@ -88,7 +89,7 @@ pub struct Arena {
 impl Arena {
     /// An empty arena.
     pub fn new() -> Self {
-        Self { packets: Vec::new(), free: NONE, live: 0 }
+        Self { packets: Table::default(), free: NONE, live: 0 }
     }
 
     /// Stores a packet and returns its index.
@@ -96,12 +97,11 @@ impl Arena {
     pub fn insert(&mut self, packet: Packet) -> u32 {
         self.live += 1;
         if self.free == NONE {
-            self.packets.push(packet);
-            return self.packets.len() as u32 - 1;
+            return self.packets.push(packet);
         }
         let index = self.free;
-        self.free = self.packets[index as usize].next;
-        self.packets[index as usize] = packet;
+        self.free = self.packets[index].next;
+        self.packets[index] = packet;
         index
     }
 
@@ -109,7 +109,7 @@ impl Arena {
     #[inline]
     pub fn remove(&mut self, index: u32) {
         self.live -= 1;
-        self.packets[index as usize].next = self.free;
+        self.packets[index].next = self.free;
         self.free = index;
     }
 
@@ -120,7 +120,7 @@ impl Arena {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.packets.capacity() * size_of::<Packet>()
+        self.packets.bytes()
     }
 }
 
@@ -128,13 +128,13 @@ impl std::ops::Index<u32> for Arena {
     type Output = Packet;
     #[inline]
     fn index(&self, index: u32) -> &Packet {
-        &self.packets[index as usize]
+        &self.packets[index]
     }
 }
 
 impl std::ops::IndexMut<u32> for Arena {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Packet {
-        &mut self.packets[index as usize]
+        &mut self.packets[index]
     }
 }

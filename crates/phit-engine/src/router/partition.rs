@@ -9,6 +9,7 @@ use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
+use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
@@ -93,27 +94,27 @@ pub struct Partition {
 
     pub(crate) routers: Range<u32>,
     /// First port of each router; one more at the end.
-    pub(crate) first_port: Vec<u32>,
-    pub(crate) rngs: Vec<Rng>,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) queues: Vec<Queue>,
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) channels: Vec<OutputVc>,
+    pub(crate) first_port: Table<u32>,
+    pub(crate) rngs: Table<Rng>,
+    pub(crate) inputs: Table<Input>,
+    pub(crate) queues: Table<Queue>,
+    pub(crate) outputs: Table<Output>,
+    pub(crate) channels: Table<OutputVc>,
     /// Output buffers: start of transmission and size of each flit, `ring` places per port.
-    pub(crate) rings: Vec<(Tick, u32)>,
+    pub(crate) rings: Table<(Tick, u32)>,
     pub(crate) ring: u32,
 
     pub(crate) first_endpoint: u32,
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Table<Endpoint>,
 
     /// Most queues of any input port.
     pub(crate) widest: u32,
     /// Input ports with ready queues, by router.
-    pub(crate) ready_ports: Vec<u64>,
+    pub(crate) ready_ports: Table<u64>,
     /// Routers with something to do, and whether each is listed.
     pub(crate) active: Vec<u32>,
     pub(crate) stepping: Vec<u32>,
-    pub(crate) listed: Vec<bool>,
+    pub(crate) listed: Table<bool>,
     /// Endpoints that may have something to send in this tick.
     pub(crate) senders: Vec<u32>,
 
@@ -127,7 +128,8 @@ pub struct Partition {
     pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
-    pub(crate) grants: Vec<Request>,
+    /// Indices of the granted requests.
+    pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
 }
@@ -171,7 +173,7 @@ impl Partition {
                 std::mem::swap(&mut self.active, &mut self.stepping);
                 let stepping = std::mem::take(&mut self.stepping);
                 for &router in &stepping {
-                    self.listed[router as usize] = false;
+                    self.listed[router] = false;
                 }
                 for &router in &stepping {
                     self.step(router);
@@ -198,17 +200,17 @@ impl Partition {
 
     /// Bytes of the partition's tables.
     pub fn bytes(&self) -> usize {
-        self.first_port.capacity() * 4
-            + self.rngs.capacity() * size_of::<Rng>()
-            + self.inputs.capacity() * size_of::<Input>()
-            + self.queues.capacity() * size_of::<Queue>()
-            + self.outputs.capacity() * size_of::<Output>()
-            + self.channels.capacity() * size_of::<OutputVc>()
-            + self.rings.capacity() * size_of::<(Tick, u32)>()
-            + self.endpoints.capacity() * size_of::<Endpoint>()
-            + self.ready_ports.capacity() * 8
+        self.first_port.bytes()
+            + self.rngs.bytes()
+            + self.inputs.bytes()
+            + self.queues.bytes()
+            + self.outputs.bytes()
+            + self.channels.bytes()
+            + self.rings.bytes()
+            + self.endpoints.bytes()
+            + self.ready_ports.bytes()
             + (self.active.capacity() + self.stepping.capacity()) * 4
-            + self.listed.capacity()
+            + self.listed.bytes()
             + self.senders.capacity() * 4
             + self.packets.bytes()
             + self.wheel.bytes()
@@ -233,7 +235,7 @@ impl Partition {
                 self.packets.remove(target);
             }
             kind::INPUT => {
-                if self.inputs[target as usize].ready != 0 {
+                if self.inputs[target].ready != 0 {
                     self.activate_port(target);
                 }
             }
@@ -247,7 +249,7 @@ impl Partition {
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
     pub(crate) fn arrive(&mut self, queue: u32, packet: u32) {
         let now = self.now;
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue];
         q.entry = now;
         if packet == NONE {
             q.arrived += 1;
@@ -266,14 +268,14 @@ impl Partition {
         q.last = packet;
         q.arrived = 1;
         self.packets[packet].entry = now;
-        if was_empty && self.queues[queue as usize].sent != TAIL_PENDING {
+        if was_empty && self.queues[queue].sent != TAIL_PENDING {
             self.come_to_front(queue, now);
         }
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
     pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue];
         let packet = q.first;
         q.output = NONE;
         q.sent = 0;
@@ -293,9 +295,9 @@ impl Partition {
             let transfer = bandwidth.map_or(0, |b| self.config.serialisation(size, b));
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
-        self.queues[queue as usize].eligible = eligible;
+        self.queues[queue].eligible = eligible;
         if self.settings.wants.heads {
-            let input = &self.inputs[self.queues[queue as usize].port as usize];
+            let input = &self.inputs[self.queues[queue].port];
             let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
             let packet = &mut self.packets[packet];
             advance_leg(&*self.topology, router, packet);
@@ -310,25 +312,25 @@ impl Partition {
 
     /// A mechanism that counts heads hears that the first packet has left `queue`, and only then of the next.
     fn tail_left(&mut self, queue: u32) {
-        let input = &self.inputs[self.queues[queue as usize].port as usize];
+        let input = &self.inputs[self.queues[queue].port];
         let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
         self.routing.tail_left(router, input.number, lane);
-        self.queues[queue as usize].sent = 0;
-        if self.queues[queue as usize].first != NONE {
+        self.queues[queue].sent = 0;
+        if self.queues[queue].first != NONE {
             self.come_to_front(queue, self.now);
         }
     }
 
     /// The front of `queue` may request from now on.
     pub(crate) fn make_ready(&mut self, queue: u32) {
-        let port = self.queues[queue as usize].port;
-        let input = &mut self.inputs[port as usize];
+        let port = self.queues[queue].port;
+        let input = &mut self.inputs[port];
         input.ready |= bit(queue - input.queues);
         if input.busy > self.now {
             self.wake_input_when_free(port);
         } else {
             let router = input.router;
-            self.ready_ports[router as usize] |= bit(input.number.into());
+            self.ready_ports[router] |= bit(input.number.into());
             self.activate(router);
         }
     }
@@ -336,22 +338,22 @@ impl Partition {
     /// Puts `port` among the ports that its router looks at.
     #[inline]
     pub(crate) fn activate_port(&mut self, port: u32) {
-        let input = &self.inputs[port as usize];
-        self.ready_ports[input.router as usize] |= bit(input.number.into());
+        let input = &self.inputs[port];
+        self.ready_ports[input.router] |= bit(input.number.into());
         self.activate(input.router);
     }
 
     #[inline]
     pub(crate) fn activate(&mut self, router: u32) {
-        if !self.listed[router as usize] {
-            self.listed[router as usize] = true;
+        if !self.listed[router] {
+            self.listed[router] = true;
             self.active.push(router);
         }
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
     pub(crate) fn wake_input_when_free(&mut self, port: u32) {
-        let input = &mut self.inputs[port as usize];
+        let input = &mut self.inputs[port];
         if input.wake != input.busy {
             input.wake = input.busy;
             let at = input.busy;
@@ -363,13 +365,13 @@ impl Partition {
     fn credit(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {
-            self.channels[(output.vc + vc) as usize].credits += phits;
+            self.channels[output.vc + vc].credits += phits;
             if output.waiters != 0 {
                 self.wake(target);
             }
         } else {
             let endpoint = target - self.outputs.len() as u32;
-            self.channels[(self.endpoints[endpoint as usize].channel + vc) as usize].credits += phits;
+            self.channels[self.endpoints[endpoint].channel + vc].credits += phits;
             self.senders.push(endpoint);
         }
     }
@@ -377,18 +379,18 @@ impl Partition {
     /// Lets those who wait for `output` try again.
     #[inline]
     pub(crate) fn wake(&mut self, output: u32) {
-        let &Output { router, waiters, .. } = &self.outputs[output as usize];
+        let &Output { router, waiters, .. } = &self.outputs[output];
         if waiters == 0 {
             return;
         }
-        self.outputs[output as usize].waiters = 0;
-        let (first, next) = (self.first_port[router as usize], self.first_port[router as usize + 1]);
-        let inputs = &mut self.inputs[first as usize..next as usize];
+        self.outputs[output].waiters = 0;
+        let (first, next) = (self.first_port[router], self.first_port[router + 1]);
+        let inputs = &mut self.inputs;
         for_each_member(waiters, next - first, |number| {
-            let input = &mut inputs[number as usize];
+            let input = &mut inputs[first + number];
             input.ready |= std::mem::take(&mut input.asleep);
         });
-        self.ready_ports[router as usize] |= waiters;
+        self.ready_ports[router] |= waiters;
         self.activate(router);
     }
 }

@@ -23,6 +23,24 @@ enum Look {
     Sleep(u32),
 }
 
+/// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
+macro_rules! view {
+    ($self:ident, $router:expr) => {{
+        let (first, end) = ($self.first_port[$router], $self.first_port[$router + 1]);
+        let first_channel = $self.outputs[first].vc;
+        View {
+            topology: &*$self.topology,
+            router: $router + $self.routers.start,
+            now: $self.now,
+            vcs: &$self.config.vcs,
+            capacity: &$self.config.capacity,
+            rng: &mut $self.rngs[$router],
+            outputs: $self.outputs.range(first, end),
+            channels: $self.channels.range(first_channel, $self.channels.len() as u32),
+        }
+    }};
+}
+
 impl Partition {
     /// Everything that `router` does in this tick after the arrivals.
     pub(crate) fn step(&mut self, router: u32) {
@@ -31,30 +49,30 @@ impl Partition {
         if self.settings.wants.batch {
             self.route_batch(router);
         }
-        let ports = self.first_port[router as usize + 1] - self.first_port[router as usize];
-        let ready = std::mem::take(&mut self.ready_ports[router as usize]);
+        let ports = self.first_port[router + 1] - self.first_port[router];
+        let ready = std::mem::take(&mut self.ready_ports[router]);
         for_each_member(ready, ports, |number| self.gather(router, number));
         if !self.waiting.is_empty() {
             self.allocate_channels(router);
         }
         if !self.requests.is_empty() {
-            let first_port = self.first_port[router as usize];
+            let first_port = self.first_port[router];
             let round = Round {
                 first_port,
-                ports: self.first_port[router as usize + 1] - first_port,
-                rng: &mut self.rngs[router as usize],
+                ports: self.first_port[router + 1] - first_port,
+                rng: &mut self.rngs[router],
             };
-            let mut grants = std::mem::take(&mut self.grants);
-            self.allocator.allocate(round, &self.requests, &mut grants);
-            for grant in grants.drain(..) {
+            self.grants.clear();
+            self.allocator.allocate(round, &self.requests, &mut self.grants);
+            for index in 0..self.grants.len() {
+                let grant = self.requests[self.grants[index] as usize];
                 // Only the ideal allocator lets several flits take the same room in one tick.
                 if !self.settings.ideal || self.still_fits(&grant) {
-                    self.transfer(grant);
+                    self.transfer(&grant);
                 }
             }
-            self.grants = grants;
         }
-        if self.ready_ports[router as usize] != 0 {
+        if self.ready_ports[router] != 0 {
             self.activate(router);
         }
     }
@@ -63,8 +81,8 @@ impl Partition {
     /// next tick.
     #[inline]
     fn gather(&mut self, router: u32, number: u32) {
-        let port = self.first_port[router as usize] + number;
-        let &Input { ready, queues, count, busy, class, .. } = &self.inputs[port as usize];
+        let port = self.first_port[router] + number;
+        let &Input { ready, queues, count, busy, class, .. } = &self.inputs[port];
         if ready == 0 {
             return;
         }
@@ -81,15 +99,15 @@ impl Partition {
                 Look::Later => {}
                 Look::Sleep(output) => {
                     asleep |= bit(lane);
-                    self.outputs[output as usize].waiters |= bit(number);
+                    self.outputs[output].waiters |= bit(number);
                 }
             }
         });
-        let input = &mut self.inputs[port as usize];
+        let input = &mut self.inputs[port];
         input.ready = again;
         input.asleep |= asleep;
         if again != 0 {
-            self.ready_ports[router as usize] |= bit(number);
+            self.ready_ports[router] |= bit(number);
         }
     }
 
@@ -97,7 +115,7 @@ impl Partition {
     #[inline]
     fn look(&mut self, router: u32, number: u32, queue: u32, lane: u32, class: u8) -> Look {
         let now = self.now;
-        let q = &self.queues[queue as usize];
+        let q = &self.queues[queue];
         if q.first == NONE || q.eligible > now {
             return Look::Later;
         }
@@ -105,7 +123,7 @@ impl Partition {
         if (q.output == NONE || redecides) && !self.settings.wants.batch {
             self.route(router, number, queue, lane);
         }
-        let q = &self.queues[queue as usize];
+        let q = &self.queues[queue];
         if q.output == NONE {
             return Look::Again;
         }
@@ -121,17 +139,17 @@ impl Partition {
             }
         };
         let sleep = if redecides { Look::Again } else { Look::Sleep(q.output) };
-        let output = &self.outputs[q.output as usize];
+        let output = &self.outputs[q.output];
 
         let vc = match q.vcs {
-            0 => Some(q.vc).filter(|vc| self.channels[(output.vc + u32::from(*vc)) as usize].credits >= size as i32),
+            0 => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
             _ if self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(queue, number, lane) { Look::Again } else { sleep };
             }
             1 => Some(q.vc).filter(|vc| self.fits(output.vc, *vc, size, wormhole)),
             // The channel with most credits, the first of equals.
             _ => {
-                let credits = |vc: u16| self.channels[(output.vc + u32::from(vc)) as usize].credits;
+                let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
                 (q.vc..q.vc + q.vcs)
                     .filter(|vc| self.fits(output.vc, *vc, size, wormhole))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
@@ -170,29 +188,19 @@ impl Partition {
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline]
     fn fits(&self, first: u32, vc: u16, size: u32, wormhole: bool) -> bool {
-        let channel = &self.channels[(first + u32::from(vc)) as usize];
+        let channel = &self.channels[first + u32::from(vc)];
         channel.credits >= size as i32 && !(wormhole && channel.owner != NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
     #[inline]
     fn route(&mut self, router: u32, number: u32, queue: u32, lane: u32) {
-        let packet = self.queues[queue as usize].first;
+        let packet = self.queues[queue].first;
         let Some(hop) = self.ejection(router, packet).or_else(|| {
-            let first = self.first_port[router as usize] as usize;
-            let mut view = View {
-                topology: &*self.topology,
-                router: router + self.routers.start,
-                now: self.now,
-                vcs: &self.config.vcs,
-                capacity: &self.config.capacity,
-                rng: &mut self.rngs[router as usize],
-                outputs: &self.outputs[first..self.first_port[router as usize + 1] as usize],
-                channels: &self.channels[self.outputs[first].vc as usize..],
-            };
+            let mut view = view!(self, router);
             self.routing.route(&mut view, number as u16, lane as u16, &mut self.packets[packet])
         }) else {
-            self.queues[queue as usize].output = NONE;
+            self.queues[queue].output = NONE;
             return;
         };
         self.decide(router, queue, hop);
@@ -200,9 +208,9 @@ impl Partition {
 
     /// True if the channel and the output buffer still have room after the grants before this one.
     fn still_fits(&mut self, grant: &Request) -> bool {
-        let (size, first) = (u32::from(grant.size), self.outputs[grant.output as usize].vc);
-        let wormhole = self.packets[self.queues[grant.queue as usize].first].flits > 1;
-        let held = self.queues[grant.queue as usize].vcs == 0;
+        let (size, first) = (u32::from(grant.size), self.outputs[grant.output].vc);
+        let wormhole = self.packets[self.queues[grant.queue].first].flits > 1;
+        let held = self.queues[grant.queue].vcs == 0;
         self.fits(first, grant.vc, size, wormhole && !held)
             && self.config.output_buffer.is_none_or(|most| self.expire(grant.output, size, most).is_none())
     }
@@ -210,20 +218,20 @@ impl Partition {
     /// Notes `hop` as the decision for the head of `queue`.
     #[inline]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
-        let output = self.first_port[router as usize] + u32::from(hop.port);
-        let lanes = if self.settings.transparent || self.outputs[output as usize].class == 0 {
+        let output = self.first_port[router] + u32::from(hop.port);
+        let lanes = if self.settings.transparent || self.outputs[output].class == 0 {
             Lanes::from(hop)
         } else {
             let port = self.topology.port(router + self.routers.start, hop.port);
             match port.peer {
                 crate::topology::Peer::Router { router: next, .. } => {
-                    let packet = &self.packets[self.queues[queue as usize].first];
+                    let packet = &self.packets[self.queues[queue].first];
                     self.queueing.select(&*self.topology, next, packet, hop)
                 }
                 _ => Lanes::from(hop),
             }
         };
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue];
         q.output = output;
         q.vc = lanes.first;
         q.vcs = lanes.count;
@@ -246,16 +254,16 @@ impl Partition {
 
     /// Lets a mechanism that decides for a whole router do so.
     fn route_batch(&mut self, router: u32) {
-        let first = self.first_port[router as usize];
+        let first = self.first_port[router];
         self.heads.clear();
-        let ports = self.first_port[router as usize + 1] - first;
-        for_each_member(self.ready_ports[router as usize], ports, |number| {
-            let input = self.inputs[(first + number) as usize];
+        let ports = self.first_port[router + 1] - first;
+        for_each_member(self.ready_ports[router], ports, |number| {
+            let input = self.inputs[first + number];
             if input.busy > self.now {
                 return;
             }
             for_each_member(input.ready, input.count.into(), |lane| {
-                let q = self.queues[(input.queues + lane) as usize];
+                let q = self.queues[input.queues + lane];
                 let undecided = q.output == NONE || (self.settings.wants.redecide && q.sent == 0 && q.vcs != 0);
                 if q.first == NONE || q.eligible > self.now || !undecided {
                     return;
@@ -272,23 +280,14 @@ impl Partition {
         if self.heads.is_empty() {
             return;
         }
-        let mut view = View {
-            topology: &*self.topology,
-            router: router + self.routers.start,
-            now: self.now,
-            vcs: &self.config.vcs,
-            capacity: &self.config.capacity,
-            rng: &mut self.rngs[router as usize],
-            outputs: &self.outputs[first as usize..self.first_port[router as usize + 1] as usize],
-            channels: &self.channels[self.outputs[first as usize].vc as usize..],
-        };
+        let mut view = view!(self, router);
         self.routing.route_all(&mut view, &mut self.heads, &mut self.packets);
         let heads = std::mem::take(&mut self.heads);
         for head in &heads {
-            let queue = self.inputs[(first + u32::from(head.port)) as usize].queues + u32::from(head.queue);
+            let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
                 Some(hop) => self.decide(router, queue, hop),
-                None => self.queues[queue as usize].output = NONE,
+                None => self.queues[queue].output = NONE,
             }
         }
         self.heads = heads;
@@ -296,10 +295,10 @@ impl Partition {
 
     /// Lists the head of `queue` for VC allocation; false if none of its channels is free.
     fn ask_for_channel(&mut self, queue: u32, number: u32, lane: u32) -> bool {
-        let q = self.queues[queue as usize];
-        let first = self.outputs[q.output as usize].vc + u32::from(q.vc);
+        let q = self.queues[queue];
+        let first = self.outputs[q.output].vc + u32::from(q.vc);
         let free = (0..q.vcs)
-            .filter(|vc| self.channels[(first + u32::from(*vc)) as usize].owner == NONE)
+            .filter(|vc| self.channels[first + u32::from(*vc)].owner == NONE)
             .fold(0u64, |free, vc| free | 1 << vc);
         if free == 0 {
             return false;
@@ -311,20 +310,20 @@ impl Partition {
 
     /// The VC allocation stage of `router`: winners hold their channel and request the crossbar from the next tick on.
     fn allocate_channels(&mut self, router: u32) {
-        let first_channel = self.outputs[self.first_port[router as usize] as usize].vc;
+        let first_channel = self.outputs[self.first_port[router]].vc;
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, channels, outputs) = (&mut self.queues, &mut self.channels, &self.outputs);
         allocator.allocate(first_channel, &self.waiting, |head, channel| {
-            let q = &mut queues[head.queue as usize];
-            q.vc = (channel - outputs[q.output as usize].vc) as u16;
+            let q = &mut queues[head.queue];
+            q.vc = (channel - outputs[q.output].vc) as u16;
             q.vcs = 0;
-            channels[channel as usize].owner = head.queue;
+            channels[channel].owner = head.queue;
         });
     }
 
     /// Files a wake-up of those who wait for `output`.
     fn wake_output_at(&mut self, output: u32, at: u32) {
-        let o = &mut self.outputs[output as usize];
+        let o = &mut self.outputs[output];
         if o.wake <= self.now || o.wake > at {
             o.wake = at;
             self.file(at, kind::OUTPUT, output, 0);
@@ -335,10 +334,10 @@ impl Partition {
     /// `size` phits, returns the tick at which the oldest flit starts.
     #[inline]
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
-        let o = &mut self.outputs[output as usize];
+        let o = &mut self.outputs[output];
         let base = output * self.ring;
         while o.ring_count > 0 {
-            let (start, phits) = self.rings[(base + u32::from(o.ring_first)) as usize];
+            let (start, phits) = self.rings[base + u32::from(o.ring_first)];
             if start >= self.now {
                 return (o.held + size > capacity).then_some(start);
             }

@@ -11,10 +11,10 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
 impl Partition {
-    pub(crate) fn transfer(&mut self, grant: Request) {
+    pub(crate) fn transfer(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
-        let q = &self.queues[grant.queue as usize];
+        let q = &self.queues[grant.queue];
         let (packet, port) = (q.first, q.port);
         let p = &mut self.packets[packet];
         let flits = p.flits;
@@ -29,10 +29,10 @@ impl Partition {
         self.collector.flit_hops += 1;
 
         let (config, settings) = (&*self.config, &self.settings);
-        let input = &mut self.inputs[port as usize];
+        let input = &mut self.inputs[port];
         let &mut Input { class: came_by, router, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
-        let output = &mut self.outputs[grant.output as usize];
+        let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
@@ -56,7 +56,7 @@ impl Partition {
             if place >= self.ring {
                 place -= self.ring;
             }
-            self.rings[(grant.output * self.ring + place) as usize] = (start, size);
+            self.rings[grant.output * self.ring + place] = (start, size);
             output.ring_count += 1;
             output.held += size;
         }
@@ -81,7 +81,7 @@ impl Partition {
                 self.file(at + serialisation, kind::DELIVERY, packet, 0);
             }
         } else {
-            self.channels[channel as usize].credits -= size as i32;
+            self.channels[channel].credits -= size as i32;
             let queue = far_queue + u32::from(grant.vc);
             if head {
                 (p.came_by, p.came_in) = (class as u8, grant.vc as u8);
@@ -97,7 +97,7 @@ impl Partition {
             }
         }
         if flits > 1 || self.vc_allocator.is_some() {
-            self.channels[channel as usize].owner = if tail { NONE } else { grant.queue };
+            self.channels[channel].owner = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
             }
@@ -109,13 +109,13 @@ impl Partition {
         if tail {
             self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
         } else {
-            let q = &mut self.queues[grant.queue as usize];
+            let q = &mut self.queues[grant.queue];
             q.sent += 1;
             q.vc = grant.vc;
             q.vcs = 0;
         }
         // A port that will be busy in the next tick need not be looked at then.
-        let ready = self.inputs[port as usize].ready;
+        let ready = self.inputs[port].ready;
         if ready == 0 {
             self.forget_port(router, grant.input);
         } else if busy > now + 1 {
@@ -127,8 +127,8 @@ impl Partition {
     /// Takes a port from its router's ready ports, unless others share its bit.
     #[inline]
     fn forget_port(&mut self, router: u32, number: u16) {
-        if self.first_port[router as usize + 1] - self.first_port[router as usize] <= 64 {
-            self.ready_ports[router as usize] &= !bit(number.into());
+        if self.first_port[router + 1] - self.first_port[router] <= 64 {
+            self.ready_ports[router] &= !bit(number.into());
         }
     }
 
@@ -150,14 +150,14 @@ impl Partition {
         if gone {
             self.packets.remove(packet);
         }
-        let q = &mut self.queues[queue as usize];
+        let q = &mut self.queues[queue];
         let empty = q.first == q.last;
         if empty {
             q.last = NONE;
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        let input = &mut self.inputs[q.port as usize];
+        let input = &mut self.inputs[q.port];
         if input.count <= 64 {
             input.ready &= !bit(queue - input.queues);
         }

@@ -94,7 +94,7 @@ impl Rule {
 }
 
 impl Allocator for Rule {
-    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<Request>) {
+    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         self.one_queue_per_pair(&round, requests);
         let first_grant = grants.len();
         for iteration in 0..self.iterations {
@@ -121,7 +121,7 @@ impl Allocator for Rule {
             }
             let Self { best, grant, accept, lane, matched_inputs, matched_outputs, radix, queues, .. } = self;
             best.drain(|input, index| {
-                let request = requests[index as usize];
+                let request = &requests[index as usize];
                 let output = request.output - round.first_port;
                 let port = (round.first_port + input) as usize;
                 if iteration == 0 {
@@ -131,10 +131,11 @@ impl Allocator for Rule {
                 lane[port] = after(u32::from(request.lane), *queues);
                 matched_inputs[input as usize] = true;
                 matched_outputs[output as usize] = true;
-                grants.push(request);
+                grants.push(index);
             });
         }
-        for request in &grants[first_grant..] {
+        for &index in &grants[first_grant..] {
+            let request = &requests[index as usize];
             self.matched_inputs[request.input as usize] = false;
             self.matched_outputs[(request.output - round.first_port) as usize] = false;
         }

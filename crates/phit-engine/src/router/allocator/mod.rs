@@ -40,11 +40,11 @@ pub struct Round<'a> {
 
 /// Matches requests with outputs; keeps the state of the arbiters of one partition's routers.
 ///
-/// `requests` come in order of input port and queue. The winners are appended to `grants`: with any allocator but the
+/// `requests` come in order of input port and queue. The indices of the winners are appended to `grants`: with any allocator but the
 /// ideal one at most one per input port and one per output.
 pub trait Allocator: Send {
     /// One round for one router.
-    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<Request>);
+    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
 
     /// True if transfers take no time in the crossbar, so that no port is ever busy.
     fn ideal(&self) -> bool {

@@ -137,11 +137,11 @@ struct Rule {
 }
 
 impl Allocator for Rule {
-    fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<Request>) {
+    fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         if let [request] = requests {
             self.inputs.serve(round.first_port + u32::from(request.input), request.lane);
             self.outputs.serve(request.output, request.input);
-            grants.push(*request);
+            grants.push(0);
             return;
         }
         let mut start = 0;
@@ -170,12 +170,12 @@ impl Allocator for Rule {
         }
         let (inputs, outputs) = (&mut self.inputs, &mut self.outputs);
         self.best.drain(|_, index| {
-            let request = requests[index as usize];
+            let request = &requests[index as usize];
             if self.params.update == Update::Grant {
                 inputs.serve(round.first_port + u32::from(request.input), request.lane);
             }
             outputs.serve(request.output, request.input);
-            grants.push(request);
+            grants.push(index);
         });
     }
 
