@@ -59,10 +59,16 @@ impl Wheel {
     pub fn insert(&mut self, now: Tick, at: Tick, event: Event) {
         debug_assert!(at > now);
         if at - now > self.mask {
-            self.far.push(Reverse((at, event)));
-            return;
+            self.insert_far(at, event);
+        } else {
+            self.insert_near(at, event);
         }
-        self.insert_near(at, event);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_far(&mut self, at: Tick, event: Event) {
+        self.far.push(Reverse((at, event)));
     }
 
     #[inline]
@@ -70,7 +76,7 @@ impl Wheel {
         let bucket = at & self.mask;
         let node = Node { event, next: self.heads[bucket] };
         let index = if self.free == NONE {
-            self.nodes.push(node)
+            self.grow(node)
         } else {
             let index = self.free;
             self.free = self.nodes[index].next;
@@ -81,10 +87,23 @@ impl Wheel {
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, node: Node) -> u32 {
+        self.nodes.push(node)
+    }
+
     /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before
     /// [`Self::take`] whenever time has advanced.
     #[inline]
     pub fn bring_near(&mut self, now: Tick) {
+        if !self.far.is_empty() {
+            self.bring_near_now(now);
+        }
+    }
+
+    #[cold]
+    fn bring_near_now(&mut self, now: Tick) {
         while let Some(Reverse((at, event))) = self.far.peek().copied() {
             if at - now > self.mask {
                 break;

@@ -165,6 +165,7 @@ impl Partition {
 
     /// Makes the packet and lets the routing mechanism see it.
     fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
+        let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
         let mut packet = Packet {
             next: NONE,
             entry: self.now,
@@ -172,7 +173,7 @@ impl Partition {
             injected: NONE,
             source: self.first_endpoint + e,
             destination: generated.destination,
-            destination_router: self.topology.attachment(generated.destination).0,
+            destination_router,
             intermediate: NONE,
             hops: Hops::default(),
             leg_start: Hops::default(),
@@ -185,7 +186,7 @@ impl Partition {
             scratch: 0,
             misrouted: 0,
             flags: 0,
-            spare: 0,
+            ejection_port,
         };
         let mut injection = Injection {
             topology: &*self.topology,

@@ -54,8 +54,8 @@ pub struct Packet {
     pub misrouted: u8,
     /// Free for the routing mechanism.
     pub flags: u8,
-    /// Free.
-    pub spare: u16,
+    /// Port of the destination's router that leads to the destination.
+    pub ejection_port: u16,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

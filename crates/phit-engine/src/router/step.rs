@@ -26,8 +26,6 @@ enum Look {
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
     ($self:ident, $router:expr) => {{
-        let (first, end) = ($self.first_port[$router], $self.first_port[$router + 1]);
-        let first_channel = $self.outputs[first].vc;
         View {
             topology: &*$self.topology,
             router: $router + $self.routers.start,
@@ -35,8 +33,9 @@ macro_rules! view {
             vcs: &$self.config.vcs,
             capacity: &$self.config.capacity,
             rng: &mut $self.rngs[$router],
-            outputs: $self.outputs.range(first, end),
-            channels: $self.channels.range(first_channel, $self.channels.len() as u32),
+            first_port: $self.first_port[$router],
+            outputs: &$self.outputs,
+            channels: &$self.channels,
         }
     }};
 }
@@ -56,10 +55,9 @@ impl Partition {
             self.allocate_channels(router);
         }
         if !self.requests.is_empty() {
-            let first_port = self.first_port[router];
             let round = Round {
-                first_port,
-                ports: self.first_port[router + 1] - first_port,
+                first_port: self.first_port[router],
+                now: self.now,
                 rng: &mut self.rngs[router],
             };
             self.grants.clear();
@@ -248,8 +246,7 @@ impl Partition {
         if packet.destination_router != router || packet.intermediate != NONE {
             return None;
         }
-        let (_, port) = self.topology.attachment(packet.destination);
-        Some(Hop { port, vc: 0, vcs: self.config.vcs[0] })
+        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.config.vcs[0] })
     }
 
     /// Lets a mechanism that decides for a whole router do so.

@@ -4,6 +4,7 @@
 
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
+use crate::engine::table::Table;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
 use crate::router::state::{Output, OutputVc};
@@ -29,22 +30,23 @@ pub struct View<'a> {
     pub capacity: &'a [u32],
     /// This router's random stream.
     pub rng: &'a mut Rng,
-    pub(crate) outputs: &'a [Output],
-    pub(crate) channels: &'a [OutputVc],
+    pub(crate) first_port: u32,
+    pub(crate) outputs: &'a Table<Output>,
+    pub(crate) channels: &'a Table<OutputVc>,
 }
 
 impl View<'_> {
     /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next input
     /// buffer, or on their way back as credits.
     pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
-        let output = &self.outputs[port as usize];
-        let credits = self.channels[(output.vc - self.outputs[0].vc) as usize + vc as usize].credits;
+        let output = &self.outputs[self.first_port + u32::from(port)];
+        let credits = self.channels[output.vc + u32::from(vc)].credits;
         (self.capacity[output.class as usize] as i32 - credits).max(0) as u32
     }
 
     /// True if the crossbar side of output `port` can start a transfer now.
     pub fn idle(&self, port: u16) -> bool {
-        self.outputs[port as usize].busy <= self.now
+        self.outputs[self.first_port + u32::from(port)].busy <= self.now
     }
 }
 

@@ -32,8 +32,8 @@ pub struct Request {
 pub struct Round<'a> {
     /// Index of the router's first port in the partition.
     pub first_port: u32,
-    /// Number of ports.
-    pub ports: u32,
+    /// Current tick.
+    pub now: Tick,
     /// The router's random stream.
     pub rng: &'a mut Rng,
 }

@@ -1,6 +1,8 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use crate::engine::Tick;
+use crate::engine::table::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,10 +58,9 @@ impl AllocatorParams for SeparableInputFirst {
 /// The memory of a row of arbiters: a pointer each, or the order in which their clients were served.
 struct Turns {
     arbiter: Arbiter,
-    clients: usize,
-    pointer: Vec<u16>,
-    served: Vec<u16>,
-    clock: Vec<u16>,
+    clients: u32,
+    pointer: Table<u16>,
+    served: Table<Tick>,
 }
 
 impl Turns {
@@ -71,10 +72,9 @@ impl Turns {
         };
         Self {
             arbiter,
-            clients,
-            pointer: vec![0; pointers],
-            served: vec![0; stamps * clients],
-            clock: vec![0; stamps],
+            clients: clients as u32,
+            pointer: vec![0; pointers].into(),
+            served: vec![0; stamps * clients].into(),
         }
     }
 
@@ -83,11 +83,11 @@ impl Turns {
     fn key(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
         match self.arbiter {
             Arbiter::RoundRobin => {
-                let pointer = self.pointer[at as usize];
-                u64::from(if client >= pointer { client - pointer } else { client + self.clients as u16 - pointer })
+                let (client, pointer) = (u32::from(client), u32::from(self.pointer[at]));
+                u64::from(if client >= pointer { client - pointer } else { client + self.clients - pointer })
             }
             Arbiter::LeastRecentlyServed => {
-                u64::from(self.served[at as usize * self.clients + client as usize]) << 16 | u64::from(client)
+                u64::from(self.served[at * self.clients + u32::from(client)]) << 16 | u64::from(client)
             }
             Arbiter::Random => round.rng.bits() >> 2,
             Arbiter::Age => u64::from(birth) << 16 | u64::from(client),
@@ -95,38 +95,20 @@ impl Turns {
     }
 
     #[inline]
-    fn serve(&mut self, at: u32, client: u16) {
+    fn serve(&mut self, at: u32, client: u16, now: Tick) {
         match self.arbiter {
             Arbiter::RoundRobin => {
-                self.pointer[at as usize] = if client as usize + 1 == self.clients { 0 } else { client + 1 };
+                self.pointer[at] = if u32::from(client) + 1 == self.clients { 0 } else { client + 1 };
             }
-            Arbiter::LeastRecentlyServed => {
-                let clock = &mut self.clock[at as usize];
-                if *clock == u16::MAX {
-                    let row = &mut self.served[at as usize * self.clients..][..self.clients];
-                    *clock = renumber(row);
-                }
-                *clock += 1;
-                self.served[at as usize * self.clients + client as usize] = *clock;
-            }
+            // An arbiter serves one client in a tick, so ticks tell the order; 0 is for those never served.
+            Arbiter::LeastRecentlyServed => self.served[at * self.clients + u32::from(client)] = now + 1,
             Arbiter::Random | Arbiter::Age => {}
         }
     }
 
     fn bytes(&self) -> usize {
-        2 * (self.pointer.capacity() + self.served.capacity() + self.clock.capacity())
+        self.pointer.bytes() + self.served.bytes()
     }
-}
-
-/// Replaces stamps by their ranks, keeping their order; returns the largest.
-fn renumber(stamps: &mut [u16]) -> u16 {
-    let mut sorted = stamps.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    for stamp in stamps {
-        *stamp = sorted.partition_point(|s| s < stamp) as u16;
-    }
-    sorted.len() as u16
 }
 
 struct Rule {
@@ -139,8 +121,8 @@ struct Rule {
 impl Allocator for Rule {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         if let [request] = requests {
-            self.inputs.serve(round.first_port + u32::from(request.input), request.lane);
-            self.outputs.serve(request.output, request.input);
+            self.inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
+            self.outputs.serve(request.output, request.input, round.now);
             grants.push(0);
             return;
         }
@@ -163,7 +145,7 @@ impl Allocator for Rule {
             start = end;
             let request = &requests[chosen];
             if self.params.update == Update::Request {
-                self.inputs.serve(at, request.lane);
+                self.inputs.serve(at, request.lane, round.now);
             }
             let key = self.outputs.key(request.output, input, request.birth, &mut round);
             self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, chosen as u32);
@@ -172,9 +154,9 @@ impl Allocator for Rule {
         self.best.drain(|_, index| {
             let request = &requests[index as usize];
             if self.params.update == Update::Grant {
-                inputs.serve(round.first_port + u32::from(request.input), request.lane);
+                inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
             }
-            outputs.serve(request.output, request.input);
+            outputs.serve(request.output, request.input, round.now);
             grants.push(index);
         });
     }
