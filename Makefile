@@ -41,7 +41,7 @@ bench: ## Run the benchmarks
 	cargo bench --workspace
 
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 clean: ## Remove everything that was built (results in out/ stay)

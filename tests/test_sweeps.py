@@ -73,7 +73,7 @@ def test_points_are_added_without_repeating_old_ones(cli: Cli, write: Write, tmp
     after = files(folder)
     assert {name: after[name] for name in before} == before
     assert len(after) == 4
-    assert phit.sweep(experiment([0.3]), folder)["traffic.load"].to_list() == [0.3]
+    assert phit.sweep(write(experiment([0.3])), folder)["traffic.load"].to_list() == [0.3]
     assert set(pl.read_parquet(folder / "points.parquet")["traffic.load"]) == {*LOADS, 0.3}
 
 

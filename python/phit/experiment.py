@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Point:
     scenario: Document = field(repr=False)
     """The scenario with every default filled in."""
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Identity of the point's results: its complete scenario and the engine's version."""
         text = canonical({"engine": engine_version(), "scenario": self.scenario})
