@@ -67,6 +67,11 @@ class Point:
         return 1.0 + endpoints * (100 + sum(numbers) * phits * detour)
 
 
+def heading(key: str) -> str:
+    """A short name of a swept key: `load` of traffic.load, `routing` of routing.kind."""
+    return key.removesuffix(".kind").rsplit(".", 1)[-1]
+
+
 def label(value: Any) -> Any:
     """A value of a scenario as one cell of a table: a table with `kind` by its kind and keys."""
     if isinstance(value, Mapping):
