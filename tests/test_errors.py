@@ -16,7 +16,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "packet above a cut-through buffer": (tiny(traffic__packet_size=64), ["64", "buffer"]),
     "too few VCs": (
         tiny(routing__kind="valiant", router__links__local__vcs=1),
-        ["router.links.local.vcs", "1", "expected"],
+        ["router.links.local.vcs", "1", "at least 4"],
     ),
     "does not wire": (tiny(topology__groups=10), ["topology.groups", "10", "9"]),
     "unknown pattern": (tiny(traffic__pattern="unifrom"), ["traffic.pattern", "unifrom", 'did you mean "uniform"']),
