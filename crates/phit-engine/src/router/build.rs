@@ -94,9 +94,10 @@ impl Blueprint {
         }
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
-        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-            (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
-        });
+        let per_class =
+            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+                (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
+            });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -225,11 +226,8 @@ impl Blueprint {
 
         let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
         let queues_per_router = radix * widest;
-        let context = RoutingContext {
-            topology: self.topology.clone(),
-            routers: routers.clone(),
-            vcs: config.vcs.clone(),
-        };
+        let context =
+            RoutingContext { topology: self.topology.clone(), routers: routers.clone(), vcs: config.vcs.clone() };
         let routing = self.routing.params().build(&context);
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
         let queueing = self.queueing.params().build(topology, &counts);

@@ -99,9 +99,7 @@ impl Settings {
             wants,
             transparent,
             ideal,
-            immediate: config.allocation_delay == 0
-                && config.switching != Switching::StoreAndForward
-                && !wants.heads,
+            immediate: config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads,
         }
     }
 }
@@ -159,7 +157,11 @@ impl Config {
     /// Ticks for `phits` through the crossbar.
     #[inline]
     pub fn crossing(&self, phits: u32) -> Tick {
-        if self.speedup == 1 { phits * self.ticks_per_cycle } else { (phits * self.ticks_per_cycle).div_ceil(self.speedup) }
+        if self.speedup == 1 {
+            phits * self.ticks_per_cycle
+        } else {
+            (phits * self.ticks_per_cycle).div_ceil(self.speedup)
+        }
     }
 
     /// Ticks for `phits` over a link of `bandwidth` phits per cycle.

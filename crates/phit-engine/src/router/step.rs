@@ -55,11 +55,7 @@ impl Partition {
             self.allocate_channels(router);
         }
         if !self.requests.is_empty() {
-            let round = Round {
-                first_port: self.first_port[router],
-                now: self.now,
-                rng: &mut self.rngs[router],
-            };
+            let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
             self.grants.clear();
             self.allocator.allocate(round, &self.requests, &mut self.grants);
             for index in 0..self.grants.len() {
@@ -90,15 +86,13 @@ impl Partition {
         }
         let injected = u8::from(self.config.transit_priority && class == 0);
         let (mut again, mut asleep) = (0, 0);
-        for_each_member(ready, count.into(), |lane| {
-            match self.look(router, number, queues + lane, lane, injected) {
-                Look::Request => again |= bit(lane),
-                Look::Again => again |= bit(lane),
-                Look::Later => {}
-                Look::Sleep(output) => {
-                    asleep |= bit(lane);
-                    self.outputs[output].waiters |= bit(number);
-                }
+        for_each_member(ready, count.into(), |lane| match self.look(router, number, queues + lane, lane, injected) {
+            Look::Request => again |= bit(lane),
+            Look::Again => again |= bit(lane),
+            Look::Later => {}
+            Look::Sleep(output) => {
+                asleep |= bit(lane);
+                self.outputs[output].waiters |= bit(number);
             }
         });
         let input = &mut self.inputs[port];

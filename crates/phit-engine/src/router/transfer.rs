@@ -60,8 +60,7 @@ impl Partition {
             output.ring_count += 1;
             output.held += size;
         }
-        let (far, far_queue, channel) =
-            (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
+        let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
         if head {
             self.collector.packet_hops += 1;
