@@ -219,6 +219,7 @@ impl Blueprint {
                 queues: first_queue,
                 sent: 0,
                 lane: 0,
+                blocked: false,
                 router,
                 phits: 0,
             });
@@ -237,7 +238,7 @@ impl Blueprint {
             config: self.config.clone(),
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
-            settings: Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal()),
+            settings: Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal(), radix > 64),
             routing,
             queueing,
             allocator,

@@ -34,6 +34,8 @@ pub struct Endpoint {
     pub sent: u16,
     /// Queue of the packet being sent, and the one after the last used.
     pub lane: u16,
+    /// True if it waits for credits.
+    pub blocked: bool,
     /// Its router in the partition.
     pub router: u32,
     /// Packets sent into the network's injection queues, in phits.
@@ -109,7 +111,10 @@ impl Partition {
                 return;
             }
             let size = self.config.flit_phits(packet.size, endpoint.sent);
-            let Some(lane) = self.injection_lane(endpoint, packet, size) else { return };
+            let Some(lane) = self.injection_lane(endpoint, packet, size) else {
+                self.endpoints[e].blocked = true;
+                return;
+            };
             self.send_flit(e, packet, lane, size);
         }
     }
@@ -143,6 +148,7 @@ impl Partition {
         let queue = endpoint.queues + u32::from(lane);
         let channel = endpoint.channel + u32::from(lane);
         let router = endpoint.router;
+        endpoint.blocked = false;
         endpoint.free = self.now + occupied;
         endpoint.lane = lane;
         endpoint.phits += u64::from(size);
@@ -155,7 +161,7 @@ impl Partition {
             self.draw(e);
         }
         if latency == 0 {
-            self.arrive(queue, index);
+            self.arrive::<false>(queue, index);
         } else {
             self.file(self.now + latency, kind::ARRIVAL, queue, index);
         }

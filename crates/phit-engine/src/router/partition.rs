@@ -154,18 +154,22 @@ impl Runs for Partition {
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
-        self.run_ticks(end);
+        match self.settings.single {
+            true => self.run_ticks::<true>(end),
+            false => self.run_ticks::<false>(end),
+        }
         std::mem::swap(&mut self.outbox, outbox);
     }
 }
 
 impl Partition {
-    fn run_ticks(&mut self, end: Tick) {
+    /// Runs all ticks before `end`. `SINGLE`: every packet is one flit, see [`Settings::single`].
+    fn run_ticks<const SINGLE: bool>(&mut self, end: Tick) {
         while self.now < end {
             self.wheel.bring_near(self.now);
             let mut cursor = self.wheel.take(self.now);
             while let Some(event) = self.wheel.pop(&mut cursor) {
-                self.handle(event);
+                self.handle::<SINGLE>(event);
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             while let Some(endpoint) = self.senders.pop() {
@@ -179,7 +183,7 @@ impl Partition {
                     self.listed[router] = false;
                 }
                 for &router in &stepping {
-                    self.step(router);
+                    self.step::<SINGLE>(router);
                 }
                 self.stepping = stepping;
                 self.stepping.clear();
@@ -228,10 +232,10 @@ impl Partition {
     }
 
     #[inline]
-    fn handle(&mut self, event: Event) {
+    fn handle<const SINGLE: bool>(&mut self, event: Event) {
         let target = event.target & kind::MASK;
         match event.target >> kind::SHIFT {
-            kind::ARRIVAL => self.arrive(target, event.data),
+            kind::ARRIVAL => self.arrive::<SINGLE>(target, event.data),
             kind::CREDIT => self.credit(target, event.data),
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
@@ -250,11 +254,20 @@ impl Partition {
     }
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
-    pub(crate) fn arrive(&mut self, queue: u32, packet: u32) {
+    #[inline]
+    pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let q = &mut self.queues[queue];
         q.entry = now;
-        if packet == NONE {
+        if q.first == NONE && (SINGLE || packet != NONE) && self.settings.immediate {
+            // By far the most frequent case: the head may be allocated at once.
+            *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
+            let port = q.port;
+            self.packets[packet].entry = now;
+            self.offer(port, queue);
+            return;
+        }
+        if !SINGLE && packet == NONE {
             q.arrived += 1;
             if q.first == q.last && q.eligible <= now {
                 self.make_ready(queue);
@@ -326,7 +339,12 @@ impl Partition {
 
     /// The front of `queue` may request from now on.
     pub(crate) fn make_ready(&mut self, queue: u32) {
-        let port = self.queues[queue].port;
+        self.offer(self.queues[queue].port, queue);
+    }
+
+    /// Puts `queue` of input `port` among those that may request.
+    #[inline]
+    fn offer(&mut self, port: u32, queue: u32) {
         let input = &mut self.inputs[port];
         input.ready |= bit(queue - input.queues);
         if input.busy > self.now {
@@ -374,8 +392,11 @@ impl Partition {
             }
         } else {
             let endpoint = target - self.outputs.len() as u32;
-            self.channels[self.endpoints[endpoint].channel + vc].credits += phits;
-            self.senders.push(endpoint);
+            let endpoint_record = &self.endpoints[endpoint];
+            self.channels[endpoint_record.channel + vc].credits += phits;
+            if endpoint_record.blocked {
+                self.senders.push(endpoint);
+            }
         }
     }
 

@@ -42,7 +42,7 @@ macro_rules! view {
 
 impl Partition {
     /// Everything that `router` does in this tick after the arrivals.
-    pub(crate) fn step(&mut self, router: u32) {
+    pub(crate) fn step<const SINGLE: bool>(&mut self, router: u32) {
         self.requests.clear();
         self.waiting.clear();
         if self.settings.wants.batch {
@@ -50,19 +50,24 @@ impl Partition {
         }
         let ports = self.first_port[router + 1] - self.first_port[router];
         let ready = std::mem::take(&mut self.ready_ports[router]);
-        for_each_member(ready, ports, |number| self.gather(router, number));
-        if !self.waiting.is_empty() {
+        for_each_member(ready, ports, |number| self.gather::<SINGLE>(router, number));
+        if !SINGLE && !self.waiting.is_empty() {
             self.allocate_channels(router);
         }
         if !self.requests.is_empty() {
             let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
-            self.grants.clear();
-            self.allocator.allocate(round, &self.requests, &mut self.grants);
-            for index in 0..self.grants.len() {
-                let grant = self.requests[self.grants[index] as usize];
-                // Only the ideal allocator lets several flits take the same room in one tick.
-                if !self.settings.ideal || self.still_fits(&grant) {
-                    self.transfer(&grant);
+            if let [request] = self.requests[..] {
+                self.allocator.grant_alone(round, &request);
+                self.transfer::<SINGLE>(&request);
+            } else {
+                self.grants.clear();
+                self.allocator.allocate(round, &self.requests, &mut self.grants);
+                for index in 0..self.grants.len() {
+                    let grant = self.requests[self.grants[index] as usize];
+                    // Only the ideal allocator lets several flits take the same room in one tick.
+                    if !self.settings.ideal || self.still_fits(&grant) {
+                        self.transfer::<SINGLE>(&grant);
+                    }
                 }
             }
         }
@@ -74,7 +79,7 @@ impl Partition {
     /// Collects the requests of one input port; it stays among the router's ready ports if it is to be looked at in the
     /// next tick.
     #[inline]
-    fn gather(&mut self, router: u32, number: u32) {
+    fn gather<const SINGLE: bool>(&mut self, router: u32, number: u32) {
         let port = self.first_port[router] + number;
         let &Input { ready, queues, count, busy, class, .. } = &self.inputs[port];
         if ready == 0 {
@@ -86,7 +91,7 @@ impl Partition {
         }
         let injected = u8::from(self.config.transit_priority && class == 0);
         let (mut again, mut asleep) = (0, 0);
-        for_each_member(ready, count.into(), |lane| match self.look(router, number, queues + lane, lane, injected) {
+        for_each_member(ready, count.into(), |lane| match self.look::<SINGLE>(router, number, queues + lane, lane, injected) {
             Look::Request => again |= bit(lane),
             Look::Again => again |= bit(lane),
             Look::Later => {}
@@ -105,24 +110,26 @@ impl Partition {
 
     /// Looks at the front of one queue.
     #[inline]
-    fn look(&mut self, router: u32, number: u32, queue: u32, lane: u32, class: u8) -> Look {
+    fn look<const SINGLE: bool>(&mut self, router: u32, number: u32, queue: u32, lane: u32, class: u8) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if q.first == NONE || q.eligible > now {
             return Look::Later;
         }
-        let redecides = self.settings.wants.redecide && q.sent == 0 && q.vcs != 0;
-        if (q.output == NONE || redecides) && !self.settings.wants.batch {
-            self.route(router, number, queue, lane);
+        let redecides = self.settings.wants.redecide && (SINGLE || q.sent == 0 && q.vcs != 0);
+        if q.output == NONE || redecides {
+            if !self.settings.wants.batch {
+                self.route(router, number, queue, lane);
+            }
+            if self.queues[queue].output == NONE {
+                return Look::Again;
+            }
         }
         let q = &self.queues[queue];
-        if q.output == NONE {
-            return Look::Again;
-        }
         let &Packet { flits, size, birth, .. } = &self.packets[q.first];
-        let (size, wormhole) = match flits {
-            1 => (size.into(), false),
-            _ => {
+        let (size, wormhole) = match SINGLE || flits == 1 {
+            true => (size.into(), false),
+            false => {
                 let available = if q.first == q.last { q.arrived } else { flits };
                 if q.sent >= available {
                     return Look::Later;
@@ -134,8 +141,8 @@ impl Partition {
         let output = &self.outputs[q.output];
 
         let vc = match q.vcs {
-            0 => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
-            _ if self.vc_allocator.is_some() => {
+            0 if !SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+            _ if !SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(queue, number, lane) { Look::Again } else { sleep };
             }
             1 => Some(q.vc).filter(|vc| self.fits(output.vc, *vc, size, wormhole)),

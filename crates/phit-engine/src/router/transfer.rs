@@ -11,7 +11,7 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
 impl Partition {
-    pub(crate) fn transfer(&mut self, grant: &Request) {
+    pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
         let q = &self.queues[grant.queue];
@@ -19,9 +19,9 @@ impl Partition {
         let p = &mut self.packets[packet];
         let flits = p.flits;
         // The flit may still be arriving. One with another behind it has arrived completely.
-        let (head, tail, entry) = match flits {
-            1 => (true, true, p.entry),
-            _ => {
+        let (head, tail, entry) = match SINGLE || flits == 1 {
+            true => (true, true, p.entry),
+            false => {
                 let last = q.first == q.last && q.sent + 1 == q.arrived;
                 (q.sent == 0, q.sent + 1 == flits, if last { q.entry } else { 0 })
             }
@@ -95,7 +95,7 @@ impl Partition {
                 self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
             }
         }
-        if flits > 1 || self.vc_allocator.is_some() {
+        if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
             self.channels[channel].owner = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
@@ -126,7 +126,7 @@ impl Partition {
     /// Takes a port from its router's ready ports, unless others share its bit.
     #[inline]
     fn forget_port(&mut self, router: u32, number: u16) {
-        if self.first_port[router + 1] - self.first_port[router] <= 64 {
+        if !self.settings.wide {
             self.ready_ports[router] &= !bit(number.into());
         }
     }

@@ -23,6 +23,8 @@ impl Allocator for Rule {
         grants.extend(0..requests.len() as u32);
     }
 
+    fn grant_alone(&mut self, _: Round<'_>, _: &Request) {}
+
     fn ideal(&self) -> bool {
         true
     }

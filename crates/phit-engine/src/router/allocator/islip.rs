@@ -141,6 +141,13 @@ impl Allocator for Rule {
         }
     }
 
+    fn grant_alone(&mut self, round: Round<'_>, request: &Request) {
+        let (input, output) = (u32::from(request.input), request.output - round.first_port);
+        self.grant[request.output as usize] = after(input, self.radix);
+        self.accept[(round.first_port + input) as usize] = after(output, self.radix);
+        self.lane[(round.first_port + input) as usize] = after(request.lane.into(), self.queues);
+    }
+
     fn bytes(&self) -> usize {
         2 * (self.grant.capacity() + self.accept.capacity() + self.lane.capacity())
             + self.best.bytes()

@@ -46,6 +46,9 @@ pub trait Allocator: Send {
     /// One round for one router.
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
 
+    /// Takes note of the grant of a request that was the only one of its router.
+    fn grant_alone(&mut self, round: Round<'_>, request: &Request);
+
     /// True if transfers take no time in the crossbar, so that no port is ever busy.
     fn ideal(&self) -> bool {
         false

@@ -120,12 +120,6 @@ struct Rule {
 
 impl Allocator for Rule {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        if let [request] = requests {
-            self.inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
-            self.outputs.serve(request.output, request.input, round.now);
-            grants.push(0);
-            return;
-        }
         let mut start = 0;
         while start < requests.len() {
             let input = requests[start].input;
@@ -159,6 +153,11 @@ impl Allocator for Rule {
             outputs.serve(request.output, request.input, round.now);
             grants.push(index);
         });
+    }
+
+    fn grant_alone(&mut self, round: Round<'_>, request: &Request) {
+        self.inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
+        self.outputs.serve(request.output, request.input, round.now);
     }
 
     fn bytes(&self) -> usize {
