@@ -290,16 +290,25 @@ impl Partition {
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
+    #[inline]
     pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
-        let packet = q.first;
         q.output = NONE;
         q.sent = 0;
         if self.settings.immediate {
             q.eligible = from;
-            self.make_ready(queue);
-            return;
+            let port = q.port;
+            self.offer(port, queue);
+        } else {
+            self.come_to_front_later(queue, from);
         }
+    }
+
+    /// The same with an allocation delay, under store-and-forward, or for a mechanism that counts heads.
+    #[cold]
+    #[inline(never)]
+    fn come_to_front_later(&mut self, queue: u32, from: Tick) {
+        let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
             let class = self.packets[packet].came_by as usize;
@@ -327,6 +336,8 @@ impl Partition {
     }
 
     /// A mechanism that counts heads hears that the first packet has left `queue`, and only then of the next.
+    #[cold]
+    #[inline(never)]
     fn tail_left(&mut self, queue: u32) {
         let input = &self.inputs[self.queues[queue].port];
         let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
@@ -373,6 +384,7 @@ impl Partition {
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
+    #[inline(never)]
     pub(crate) fn wake_input_when_free(&mut self, port: u32) {
         let input = &mut self.inputs[port];
         if input.wake != input.busy {
@@ -401,7 +413,7 @@ impl Partition {
     }
 
     /// Lets those who wait for `output` try again.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn wake(&mut self, output: u32) {
         let &Output { router, waiters, .. } = &self.outputs[output];
         if waiters == 0 {

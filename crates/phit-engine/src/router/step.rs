@@ -9,7 +9,7 @@ use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
 use crate::routing::{Head, View};
-use crate::topology::Hop;
+use crate::topology::{Hop, Peer};
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -206,6 +206,8 @@ impl Partition {
     }
 
     /// True if the channel and the output buffer still have room after the grants before this one.
+    #[cold]
+    #[inline(never)]
     fn still_fits(&mut self, grant: &Request) -> bool {
         let (size, first) = (u32::from(grant.size), self.outputs[grant.output].vc);
         let wormhole = self.packets[self.queues[grant.queue].first].flits > 1;
@@ -218,22 +220,23 @@ impl Partition {
     #[inline]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router] + u32::from(hop.port);
-        let lanes = if self.settings.transparent || self.outputs[output].class == 0 {
-            Lanes::from(hop)
-        } else {
-            let port = self.topology.port(router + self.routers.start, hop.port);
-            match port.peer {
-                crate::topology::Peer::Router { router: next, .. } => {
-                    let packet = &self.packets[self.queues[queue].first];
-                    self.queueing.select(&*self.topology, next, packet, hop)
-                }
-                _ => Lanes::from(hop),
-            }
-        };
+        let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         let q = &mut self.queues[queue];
         q.output = output;
         q.vc = lanes.first;
         q.vcs = lanes.count;
+    }
+
+    /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
+    #[inline(never)]
+    fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
+        match self.topology.port(router + self.routers.start, hop.port).peer {
+            Peer::Router { router: next, .. } => {
+                let packet = &self.packets[self.queues[queue].first];
+                self.queueing.select(&*self.topology, next, packet, hop)
+            }
+            Peer::Endpoint(_) | Peer::None => hop.into(),
+        }
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.
@@ -251,6 +254,7 @@ impl Partition {
     }
 
     /// Lets a mechanism that decides for a whole router do so.
+    #[inline(never)]
     fn route_batch(&mut self, router: u32) {
         let first = self.first_port[router];
         self.heads.clear();
@@ -292,6 +296,7 @@ impl Partition {
     }
 
     /// Lists the head of `queue` for VC allocation; false if none of its channels is free.
+    #[inline(never)]
     fn ask_for_channel(&mut self, queue: u32, number: u32, lane: u32) -> bool {
         let q = self.queues[queue];
         let first = self.outputs[q.output].vc + u32::from(q.vc);
@@ -307,6 +312,7 @@ impl Partition {
     }
 
     /// The VC allocation stage of `router`: winners hold their channel and request the crossbar from the next tick on.
+    #[inline(never)]
     fn allocate_channels(&mut self, router: u32) {
         let first_channel = self.outputs[self.first_port[router]].vc;
         let Some(allocator) = &mut self.vc_allocator else { return };
@@ -320,6 +326,7 @@ impl Partition {
     }
 
     /// Files a wake-up of those who wait for `output`.
+    #[inline(never)]
     fn wake_output_at(&mut self, output: u32, at: u32) {
         let o = &mut self.outputs[output];
         if o.wake <= self.now || o.wake > at {
