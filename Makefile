@@ -16,7 +16,7 @@ DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 .PHONY: help demo test test-rust test-python lint bench docs clean
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
 	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
@@ -41,7 +41,7 @@ bench: ## Run the benchmarks
 	cargo bench --workspace
 
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 clean: ## Remove everything that was built (results in out/ stay)
@@ -60,5 +60,5 @@ $(STAMPS)/docs: $(STAMPS)/venv
 	@touch $@
 
 $(STAMPS)/build: $(STAMPS)/venv $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	@touch $@

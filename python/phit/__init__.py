@@ -10,7 +10,7 @@ from typing import Any
 
 from phit import _phit
 from phit._phit import __version__
-from phit.errors import InputError, PhitError, ResultsError, ScenarioError
+from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.result import Result, run
 from phit.scenario import complete, load
@@ -25,6 +25,7 @@ __all__ = [
     "Result",
     "ResultsError",
     "ScenarioError",
+    "SimulationError",
     "__version__",
     "catalogue",
     "complete",

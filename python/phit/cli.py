@@ -20,7 +20,7 @@ from phit.progress import RunProgress
 from phit.result import Result
 from phit.scenario import apply_settings, hint, load
 
-BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 app = typer.Typer(
     name="phit",
@@ -130,13 +130,13 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int) -
     experiment = Experiment.read({**document, "sweep": {"name": name}})
     (point,) = experiment.points()
     with ResultsFolder(folder, lambda message: note(f"phit: warning: {message}")) as results:
-        answer = results.adopt(experiment, [point]).get(point.hash)
-        if answer is None:
+        summary = results.adopt(experiment, [point]).get(point.hash)
+        if summary is None:
             with RunProgress() as progress:
                 result = phit.run(point.scenario, threads=threads, progress=progress)
             results.add(point, result.answer())
         else:
-            result = Result(answer["summary"], answer["tables"])
+            result = Result(summary, {})
         results.consolidate()
     return result
 
@@ -199,11 +199,7 @@ def plot(
 
     settings = {k: v for k, v in {"x": x, "y": y, "colour": colour, "facet": facet}.items() if v is not None}
     chosen = [f.value for f in formats or Format]
-    try:
-        written = report.write_figures(report.Folder.read(folder), settings, chosen, into)
-    except OSError as error:
-        raise InputError(f"{into or folder}: cannot write plots there ({error.strerror})") from None
-    for path in written:
+    for path in report.write_figures(report.Folder.read(folder), settings, chosen, into):
         out(str(path))
 
 
@@ -290,6 +286,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except (ScenarioError, PhitError) as error:
         note(f"phit: error: {one_line(error)}")
+        return FAILED if isinstance(error, phit.SimulationError) else BAD_INPUT
+    except OSError as error:
+        if error.filename is None:
+            raise
+        note(f"phit: error: {error.filename}: {error.strerror}")
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED

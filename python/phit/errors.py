@@ -2,7 +2,7 @@
 
 from phit._phit import ScenarioError
 
-__all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError"]
+__all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError", "SimulationError"]
 
 
 class PhitError(ValueError):
@@ -15,6 +15,10 @@ class InputError(PhitError):
 
 class ResultsError(PhitError):
     """A results folder that cannot be read, written or shared."""
+
+
+class SimulationError(PhitError):
+    """Points of a sweep that were valid but could not be simulated to the end."""
 
 
 def one_line(error: BaseException) -> str:

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Point:
     scenario: Document = field(repr=False)
     """The scenario with every default filled in."""
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Identity of the point's results: its complete scenario and the engine's version."""
         text = canonical({"engine": engine_version(), "scenario": self.scenario})
@@ -64,6 +65,11 @@ class Point:
         detour = 1.0 if get_path(self.scenario, "routing.kind") in ("minimal", "dimension_order") else 1.7
         phits = min(load_, 1.0) if isinstance(load_, int | float) else 0.5
         return 1.0 + endpoints * (100 + sum(numbers) * phits * detour)
+
+
+def heading(key: str) -> str:
+    """A short name of a swept key: `load` of traffic.load, `routing` of routing.kind."""
+    return key.removesuffix(".kind").rsplit(".", 1)[-1]
 
 
 def label(value: Any) -> Any:

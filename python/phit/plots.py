@@ -180,7 +180,7 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
     clipped = y.startswith(("latency", "network_latency"))
     limit = latency_limit(rows) if clipped else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
     right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
-    x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False))
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False), axis=alt.Axis(tickCount=7))
     axis = alt.Y("y:Q", title=title_of(y), scale=alt.Scale(domain=[0, limit], nice=False))
     scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
     legend = None if len(names) == 1 else alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2)

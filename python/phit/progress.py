@@ -8,7 +8,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from phit.experiment import Point, label
+from phit.experiment import Point, heading, label
 from phit.result import readable
 
 
@@ -81,7 +81,7 @@ class Reporter:
 
 def describe(point: Point) -> str:
     """The swept keys of a point in words."""
-    return " ".join(f"{key.rsplit('.', 1)[-1]}={label(value)}" for key, value in point.values.items()) or "one point"
+    return " ".join(f"{heading(key)}={label(value)}" for key, value in point.values.items()) or "one point"
 
 
 def outcome(summary: dict[str, Any] | None) -> str:

@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 
 from phit.errors import InputError
+from phit.experiment import heading
 from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document
@@ -65,8 +66,8 @@ def readable_cell(value: Any) -> str:
 
 def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str, str]]:
     """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
-    keys = [(key, key.removesuffix(".kind").rsplit(".", 1)[-1]) for key in swept if key in points.columns]
-    return keys + [(column, heading) for column, heading in MEASURES if column in points.columns]
+    keys = [(key, heading(key)) for key in swept if key in points.columns]
+    return keys + [(column, name) for column, name in MEASURES if column in points.columns]
 
 
 def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -77,7 +78,7 @@ def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], l
         [readable_cell(row[c]) if c in keys else readable(row[c]) for c, _ in columns]
         for row in points.iter_rows(named=True)
     ]
-    return [heading for _, heading in columns], rows
+    return [name for _, name in columns], rows
 
 
 def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
@@ -89,9 +90,9 @@ def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
         caption_justify="left",
         pad_edge=False,
     )
-    for (column, _), heading in zip(short_columns(points, swept), headings, strict=True):
+    for (column, _), name in zip(short_columns(points, swept), headings, strict=True):
         table.add_column(
-            heading, justify="right" if points[column].dtype.is_numeric() else "left", header_style="bold", no_wrap=True
+            name, justify="right" if points[column].dtype.is_numeric() else "left", header_style="bold", no_wrap=True
         )
     for row in rows:
         table.add_row(*row)

@@ -12,7 +12,7 @@ from phit import _phit
 from phit.errors import InputError
 from phit.scenario import Document, Source, load, to_json
 
-MACHINE_KEYS = ("threads", "partitions", "cpu_seconds", "wall_seconds", "peak_memory_bytes")
+MACHINE_KEYS = ("threads", "partitions", "cpu_seconds", "wall_seconds", "peak_memory_bytes", "engine_bytes")
 """Keys of a summary that depend on the machine and not on the scenario."""
 
 HEADLINES = (

@@ -35,9 +35,19 @@ TABLE_FILES = {
 Answer = dict[str, Any]
 """What a run gives: `summary` and `tables`."""
 
+Summary = dict[str, Any]
+"""The summary of a run."""
+
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Writes a file so that at every moment the old or the new content is there, whole."""
+    try:
+        _write_atomically(path, write)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -123,8 +133,8 @@ class ResultsFolder:
         if self._lock is not None:
             self._lock.close()
 
-    def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Answer]:
-        """Makes this the folder of the experiment, or refuses; returns the answers of points that are already there."""
+    def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Summary]:
+        """Makes this the folder of the experiment, or refuses; returns the summaries that are already there."""
         path = self.folder / MANIFEST
         old = read_manifest(self.folder) if path.exists() else {}
         if old:
@@ -132,12 +142,12 @@ class ResultsFolder:
         known = {entry["hash"]: entry for entry in old.get("points", [])}
         for point in points:
             known[point.hash] = {"hash": point.hash, "values": point.values, "state": "planned"}
-        answers = {}
+        summaries = {}
         for hash_ in known:
             answer = self._read_point(hash_)
             known[hash_]["state"] = "planned" if answer is None else "done"
             if answer is not None:
-                answers[hash_] = answer
+                summaries[hash_] = answer["summary"]
         self._manifest = {
             "format": FORMAT,
             "phit": _phit.__version__,
@@ -149,7 +159,7 @@ class ResultsFolder:
             "points": list(known.values()),
         }
         write_json(path, self._manifest)
-        return answers
+        return summaries
 
     def add(self, point: Point, answer: Answer) -> None:
         """Keeps the answer of a finished point."""
@@ -165,7 +175,7 @@ class ResultsFolder:
             if answer is None:
                 continue
             point = Point(entry["values"], answer["summary"]["scenario"])
-            rows.append(point_row(entry["hash"], point, answer))
+            rows.append(point_row(entry["hash"], point, answer["summary"]))
             for name, columns in answer["tables"].items():
                 tables.setdefault(name, []).append(stacked(entry["hash"], point, columns))
         write_parquet(self.folder / "points.parquet", points_frame(rows))
@@ -192,9 +202,9 @@ class ResultsFolder:
         return None
 
 
-def point_row(hash_: str, point: Point, answer: Answer) -> dict[str, Any]:
+def point_row(hash_: str, point: Point, summary: Summary) -> dict[str, Any]:
     """A point as a row of the table of points."""
-    return {"point": hash_, **point.columns, **summary_row(answer["summary"])}
+    return {"point": hash_, **point.columns, **summary_row(summary)}
 
 
 def points_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from phit.errors import PhitError, one_line
+from phit.errors import SimulationError, one_line
 from phit.executors import Answer, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
 from phit.progress import Reporter, describe, reporter
@@ -58,8 +58,8 @@ def _sweep(
     workers: int | None,
     executor: Executor | None,
 ) -> pl.DataFrame:
-    answers = results.adopt(experiment, points) if results else {}
-    missing = [point for point in points if point.hash not in answers]
+    summaries = results.adopt(experiment, points) if results else {}
+    missing = [point for point in points if point.hash not in summaries]
     report.begin(experiment.name, missing, len(points) - len(missing))
     failures: list[str] = []
     try:
@@ -69,20 +69,20 @@ def _sweep(
                 failures.append(f"{describe(point)}: {one_line(answer)}")
                 report.finished(i, point, None)
                 continue
-            answers[point.hash] = answer
+            summaries[point.hash] = answer["summary"]
             if results:
                 results.add(point, answer)
             report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
-        kept = sum(point.hash in answers for point in points)
+        kept = sum(point.hash in summaries for point in points)
         where = f"kept in {results.folder}; the same command runs the rest" if results else "lost, as there is no --out"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
         if results:
             results.consolidate()
     if failures:
-        raise PhitError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
-    return points_frame([point_row(point.hash, point, answers[point.hash]) for point in points])
+        raise SimulationError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
+    return points_frame([point_row(point.hash, point, summaries[point.hash]) for point in points])
 
 
 def _run(

@@ -1,0 +1,91 @@
+"""What the tests share: a tiny scenario, and the command line as a function and as a process."""
+
+import copy
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phit.cli import main
+from phit.scenario import set_path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+TINY: dict[str, Any] = {
+    "topology": {"kind": "dragonfly", "p": 2, "a": 4, "h": 2},
+    "router": {
+        "latency": 5,
+        "links": {
+            "local": {"latency": 10, "vcs": 4, "buffer": 32},
+            "global": {"latency": 100, "vcs": 2, "buffer": 256},
+        },
+    },
+    "routing": {"kind": "minimal"},
+    "traffic": {"pattern": "uniform", "load": 0.1, "packet_size": 8},
+    "measure": {"warmup": 200, "cycles": 600},
+}
+
+Cli = Callable[..., tuple[int, str, str]]
+Start = Callable[..., "subprocess.Popen[str]"]
+Write = Callable[..., Path]
+
+
+def tiny(**changes: Any) -> dict[str, Any]:
+    """The tiny scenario with keys set; two underscores stand for the dot of a path."""
+    document = copy.deepcopy(TINY)
+    for path, value in changes.items():
+        set_path(document, path.replace("__", "."), value)
+    return document
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs the command line in this process: exit status, standard output, standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a document as JSON."""
+
+    def write(document: dict[str, Any], name: str = "scenario.json") -> Path:
+        path = tmp_path / name
+        path.write_text(json.dumps(document))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts the command line as a process, ended with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "phit", *(str(argument) for argument in arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()

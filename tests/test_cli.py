@@ -1,0 +1,108 @@
+"""The command line from end to end."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from phit.result import MACHINE_KEYS
+
+from .conftest import Cli, Write, tiny
+
+
+def test_run_prints_what_a_person_wants_to_see(cli: Cli, write: Write) -> None:
+    status, out, err = cli("run", write(tiny()))
+    assert status == 0
+    assert "accepted load" in out
+    assert "phits/(endpoint·cycle)" in out
+    assert err == ""
+
+
+def test_json_is_one_object_with_the_complete_scenario(cli: Cli, write: Write) -> None:
+    status, out, err = cli("run", write(tiny()), "--set", "traffic.load=0.2", "--json")
+    summary = json.loads(out)
+    assert (status, err, out.count("\n")) == (0, "", 1)
+    assert summary["scenario"]["traffic"]["load"] == 0.2
+    assert summary["accepted_load"] == pytest.approx(0.2, rel=0.2)
+    for key in ("offered_load", "latency_mean", "latency_p99", "hops_mean", "packets", *MACHINE_KEYS):
+        assert key in summary
+
+
+def test_the_same_scenario_gives_the_same_summary(cli: Cli, write: Write) -> None:
+    def summary(*options: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(cli("run", write(tiny()), "--json", *options)[1])
+        return {key: value for key, value in found.items() if key not in MACHINE_KEYS}
+
+    assert summary() == summary() == summary("--threads", "2")
+    assert summary() != summary("--set", "seed=2")
+
+
+def test_a_run_can_be_kept_and_is_not_repeated(cli: Cli, write: Write, tmp_path: Path) -> None:
+    first = cli("run", write(tiny()), "--out", tmp_path / "kept", "--json")
+    again = cli("run", write(tiny()), "--out", tmp_path / "kept", "--json")
+    assert first[0] == 0
+    assert json.loads(first[1]) == json.loads(again[1])
+
+
+def test_sweep_report_and_plot(cli: Cli, write: Write, tmp_path: Path) -> None:
+    sweep = {"product": {"routing.kind": ["minimal", "valiant"], "traffic.load": [0.05, 0.2]}}
+    folder = tmp_path / "results"
+    status, out, err = cli("sweep", write(tiny() | {"sweep": sweep}), "--out", folder, "--workers", 1, "--plot")
+    assert status == 0, err
+    assert "valiant" in out
+    assert "[4/4]" in err
+    for name in ("latency.png", "latency.svg", "latency.html", "throughput.png"):
+        assert (folder / "plots" / name).stat().st_size > 1000
+        assert f"wrote {folder / 'plots' / name}" in err
+    assert (folder / "points.csv").read_text().count("\n") == 5
+    assert "| routing |" in (folder / "points.md").read_text()
+    assert cli("report", folder)[1].count("minimal") == 2
+    assert "| valiant |" in cli("report", folder, "--markdown")[1]
+    assert cli("report", folder, "--csv")[1] == (folder / "points.csv").read_text()
+    status, out, err = cli("plot", folder, "--y", "hops_mean", "--format", "png", "--out", tmp_path / "more")
+    assert (status, out) == (0, f"{tmp_path / 'more' / 'hops_mean.png'}\n")
+
+
+def test_list_and_schema(cli: Cli) -> None:
+    assert "dragonfly" in cli("list")[1]
+    assert "valiant" not in cli("list", "topology")[1]
+    assert "arrangement" in cli("list", "topology", "dragonfly")[1]
+    schema = json.loads(cli("schema")[1])
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert cli("--version")[1] == f"phit {phit.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list", "topolgy"], ["topolgy", 'did you mean "topology"']),
+        (["list", "routing", "minimall"], ["minimall", 'did you mean "minimal"']),
+        (["report", "nowhere"], ["nowhere", "no such results folder"]),
+        (["run", "nowhere.toml"], ["nowhere.toml", "no such file"]),
+    ],
+)
+def test_names_that_do_not_exist(cli: Cli, arguments: list[str], words: list[str]) -> None:
+    status, out, err = cli(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    for word in words:
+        assert word in err
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "x", "--nope"], ["sweep", "x", "--workers", "0"], ["nope"]])
+def test_wrong_options(cli: Cli, arguments: list[str]) -> None:
+    status, out, err = cli(*arguments)
+    assert (status, out) == (2, "")
+    assert "Usage" in err
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "phit", "schema"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

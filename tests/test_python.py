@@ -1,0 +1,75 @@
+"""The Python interface: results and plots."""
+
+from pathlib import Path
+
+import phit
+import polars as pl
+import pytest
+from phit import plots
+from phit.report import Folder, write_figures
+
+from .conftest import tiny
+
+
+def test_a_result_is_a_mapping_with_attributes_and_tables() -> None:
+    told: list[tuple[int, int]] = []
+    result = phit.run(tiny(measure__histogram=True), progress=lambda done, planned: told.append((done, planned)))
+    assert result["latency_mean"] == result.latency_mean == result.summary["latency_mean"]
+    assert set(result) == set(result.summary)
+    assert result.scenario == phit.complete(tiny(measure__histogram=True))
+    assert result.tables["histogram"].columns[:2] == ["latency", "packets"]
+    assert result.tables["histogram"]["packets"].sum() == result.packets
+    assert "accepted load" in repr(result)
+    assert "<table>" in result._repr_html_()
+    assert all(0 <= done <= planned for done, planned in told)
+    with pytest.raises(AttributeError, match="latency_men"):
+        _ = result.latency_men
+
+
+def test_names_of_the_catalogue_and_the_schema_agree() -> None:
+    assert {"topology", "routing", "queueing", "pattern", "process"} <= phit.catalogue().keys()
+    assert {"seed", "topology", "traffic"} <= phit.schema()["properties"].keys()
+
+
+def test_every_plot_of_a_folder_is_drawn(tmp_path: Path) -> None:
+    asked = {"series": {"by": "generation", "bin": 50}, "histogram": True, "links": True, "warmup": 200, "cycles": 600}
+    sweep = {"seeds": 2, "product": {"traffic.load": [0.1, 0.3]}}
+    phit.sweep({**tiny(measure=asked), "sweep": sweep}, tmp_path / "r", workers=1)
+    written = {path.name for path in write_figures(Folder.read(tmp_path / "r"), formats=["png"])}
+    assert {"latency.png", "throughput.png", "histogram.png", "time_series.png", "links.png"} <= written
+    assert all((tmp_path / "r" / "plots" / name).read_bytes().startswith(b"\x89PNG") for name in written)
+
+
+def test_an_interactive_plot_needs_no_network(tmp_path: Path) -> None:
+    points = phit.sweep(tiny() | {"sweep": {"product": {"traffic.load": [0.1, 0.2]}}}, workers=1)
+    (page,) = plots.save(plots.load_curves(points), tmp_path / "page", ["html"])
+    assert "<script src=" not in page.read_text()
+
+
+def drawn(rows: list[tuple[float, float, float, bool]]) -> pl.DataFrame:
+    schema = ["offered_load", "accepted_load", "latency_mean", "saturated"]
+    return plots.series_of(pl.DataFrame(rows, schema=schema, orient="row"), [], {})
+
+
+def test_seeds_become_a_mean_with_students_interval() -> None:
+    points = drawn([(0.1, 0.1, 100.0, False), (0.1, 0.1, 104.0, False), (0.1, 0.1, 102.0, False)])
+    (row,) = plots.curves(points, "latency_mean").to_dicts()
+    assert row["y"] == 102
+    # Standard deviation 2, t of two degrees of freedom 4.303.
+    assert row["half"] == pytest.approx(4.303 * 2 / 3**0.5)
+
+
+def test_a_latency_axis_ends_above_saturation() -> None:
+    points = drawn([(0.1, 0.1, 100.0, False), (0.5, 0.5, 200.0, False), (0.9, 0.6, 9000.0, True)])
+    rows = plots.curves(points, "latency_mean")
+    limit = plots.latency_limit(rows)
+    assert 200 < limit < 1000
+    (crossing,) = plots.crossings(rows, limit).to_dicts()
+    assert crossing["x"] == pytest.approx(0.5 + 0.4 * (limit - 200) / 8800)
+
+
+def test_dask(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
+        experiment = tiny() | {"sweep": {"seeds": 2}}
+        assert phit.sweep(experiment, tmp_path / "r", executor=client.get_executor()).height == 2
