@@ -9,7 +9,7 @@ use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
-use crate::engine::table::Table;
+use crate::engine::table::{Table, reserve_gently};
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
@@ -67,6 +67,9 @@ impl Post for Mail {
     }
 
     fn append(&mut self, other: &mut Self) {
+        reserve_gently(&mut self.heads, other.heads.len());
+        reserve_gently(&mut self.packets, other.packets.len());
+        reserve_gently(&mut self.events, other.events.len());
         self.heads.append(&mut other.heads);
         self.packets.append(&mut other.packets);
         self.events.append(&mut other.events);

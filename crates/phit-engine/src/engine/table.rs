@@ -1,0 +1,83 @@
+//! Tables whose indices are right by construction.
+
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
+/// A fixed table read with 32-bit indices that are known to be in range.
+///
+/// The kernel makes some fifty table accesses for every flit that it moves. Every index it uses is either written into the
+/// tables when they are built (and checked then, by [`check_links`](crate::router::build)), or handed out by the
+/// very structure that it indexes (an arena's places, a wheel's nodes), or computed from these by masks and bounded loops.
+/// Debug builds, and so all tests, check each access.
+#[derive(Debug, Clone)]
+pub struct Table<T>(Vec<T>);
+
+impl<T> From<Vec<T>> for Table<T> {
+    fn from(mut items: Vec<T>) -> Self {
+        items.shrink_to_fit();
+        Self(items)
+    }
+}
+
+/// Makes room for `more` items, and then some: an eighth, where a vector would double.
+pub fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
+    if items.capacity() - items.len() < more {
+        items.reserve_exact(more.max(items.len() / 8).max(16));
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Table<T> {
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<T>()
+    }
+
+    /// Adds an entry and returns its index.
+    #[inline]
+    pub fn push(&mut self, item: T) -> u32 {
+        reserve_gently(&mut self.0, 1);
+        self.0.push(item);
+        self.0.len() as u32 - 1
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+#[allow(unsafe_code)]
+impl<T> Index<u32> for Table<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, index: u32) -> &T {
+        debug_assert!((index as usize) < self.0.len(), "index {index} of a table of {}", self.0.len());
+        // SAFETY: the index is in range by construction, see the type's documentation; a table never shrinks.
+        unsafe { self.0.get_unchecked(index as usize) }
+    }
+}
+
+#[allow(unsafe_code)]
+impl<T> IndexMut<u32> for Table<T> {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut T {
+        debug_assert!((index as usize) < self.0.len(), "index {index} of a table of {}", self.0.len());
+        // SAFETY: the index is in range by construction, see the type's documentation; a table never shrinks.
+        unsafe { self.0.get_unchecked_mut(index as usize) }
+    }
+}
