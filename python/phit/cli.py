@@ -280,6 +280,33 @@ def schema() -> None:
     out(json.dumps(phit.schema(), indent=2, ensure_ascii=False))
 
 
+@app.command()
+def validate(
+    quick: Annotated[bool, typer.Option("--quick", help="Only the cheap comparisons, with fewer seeds.")] = False,
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the page and its plots.")] = Path(
+        "docs"
+    ),
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="The other simulators' numbers.")
+    ] = Path("tests/reference"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+) -> None:
+    """Compare Phit with other simulators; exit status 1 if something differs."""
+    from phit.studies import validation
+    from phit.studies.validation.summary import rich_table
+
+    try:
+        with interruptible():
+            report = validation.validate(folder, folder=reference, quick=quick, workers=workers, progress=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
+    out(rich_table(report.comparisons))
+    for path in report.written:
+        note(f"wrote {path}")
+    if any(c.verdict is validation.Verdict.DIFFERS for c in report.comparisons):
+        raise typer.Exit(1)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
     try:

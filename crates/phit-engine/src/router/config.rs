@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditRelease, InjectionQueue, LinkParams, Phits, RouterParams, Switching, VcAllocation,
+    Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, RouterParams, Switching, VcAllocation,
 };
 
 /// A link class in ticks.
@@ -45,6 +45,8 @@ pub struct Config {
     pub vc_stage: bool,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// Phits per output buffer; `None` if unlimited.
@@ -147,6 +149,7 @@ impl Config {
             },
             vc_stage: params.vc_allocation == VcAllocation::Stage,
             credit_at_output: params.credit_release == CreditRelease::Output,
+            cut_through_holds_output: params.cut_through == CutThrough::Both,
             transit_priority: params.transit_priority,
             output_buffer: match params.output_buffer {
                 Phits::Finite(phits) => Some(phits),

@@ -48,7 +48,7 @@ impl Partition {
         let enters = now + config.latency;
         let start = config.align(enters.max(output.free).max((enters + crossing).saturating_sub(serialisation)));
         input.busy = busy;
-        output.busy = busy;
+        output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
         output.free = start + serialisation;
         output.phits += u64::from(size);
         if self.ring != 0 {

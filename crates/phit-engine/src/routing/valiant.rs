@@ -32,6 +32,19 @@ pub enum Within {
     Group,
 }
 
+/// Which virtual channels the second half of a route takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondHalf {
+    /// Those above the first half's.
+    #[default]
+    Above,
+    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a router
+    /// of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local channel 1, not 2
+    /// (FOGSim). Channels still rise along every route, so none can wait in a circle.
+    Next,
+}
+
 /// Every packet goes minimally to a random router (or group) outside its source group and from there minimally to its
 /// destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +54,13 @@ pub struct Valiant {
     pub via: Via,
     /// Which packets are routed minimally instead.
     pub minimal_within: Within,
+    /// Virtual channels of the second half.
+    pub second_half: SecondHalf,
 }
+
+/// Link classes of a Dragonfly.
+const LOCAL: u8 = 1;
+const GLOBAL: u8 = 2;
 
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
@@ -52,6 +71,11 @@ impl RoutingParams for Valiant {
                 "needs a topology of at least two groups or routers",
             ));
         }
+        if self.second_half == SecondHalf::Next
+            && (self.via != Via::Router || topology.classes() != ["endpoint", "local", "global"])
+        {
+            return Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\""));
+        }
         Ok(())
     }
 
@@ -60,10 +84,11 @@ impl RoutingParams for Valiant {
     }
 
     fn legs(&self) -> Option<Legs> {
-        Some(match self.via {
-            Via::Router => Legs::ToRouter,
-            Via::Group => Legs::ToGroup,
-        })
+        match (self.second_half, self.via) {
+            (SecondHalf::Next, _) => None,
+            (SecondHalf::Above, Via::Router) => Some(Legs::ToRouter),
+            (SecondHalf::Above, Via::Group) => Some(Legs::ToGroup),
+        }
     }
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
@@ -106,10 +131,15 @@ impl Routing for Rule {
         let leg = packet.current_leg(self.0.via == Via::Group);
         let (at, state) = (view.router, packet.hop_state());
         let (topology, vcs) = (view.topology, view.vcs);
-        Some(match packet.intermediate {
+        let mut hop = match packet.intermediate {
             u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, view.rng),
             group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, view.rng),
             router => topology.minimal_hop(at, router, leg, state, vcs, view.rng),
-        })
+        };
+        let met_at_entry = packet.leg == 1 && state.came_by == GLOBAL && packet.hops == packet.leg_start;
+        if self.0.second_half == SecondHalf::Next && met_at_entry && topology.port(at, hop.port).class == LOCAL {
+            hop.vc = 1;
+        }
+        Some(hop)
     }
 }

@@ -95,6 +95,16 @@ pub enum CreditRelease {
     Output,
 }
 
+/// What a packet keeps busy that crosses before its tail has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutThrough {
+    /// Its input and its output, until its last phit has arrived (textbook).
+    Both,
+    /// Its input until then, its output only for the time that its phits need at the crossbar's speed (FOGSim).
+    Input,
+}
+
 /// How often the router allocates, and what a speedup does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -190,6 +200,8 @@ pub struct RouterParams {
     pub credit_release: CreditRelease,
     /// Cycles between the arrival of a credit and its use.
     pub credit_delay: u32,
+    /// What a packet that crosses before its tail has arrived keeps busy.
+    pub cut_through: CutThrough,
     /// Transit traffic goes before injected traffic at every output.
     pub transit_priority: bool,
     /// Which injection queue a packet takes.
@@ -212,6 +224,7 @@ impl Default for RouterParams {
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,
             credit_delay: 0,
+            cut_through: CutThrough::Both,
             transit_priority: false,
             injection_queue: InjectionQueue::LeastOccupied,
             links: BTreeMap::new(),

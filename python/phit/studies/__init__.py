@@ -1,0 +1,1 @@
+"""Studies: what Phit is compared with, one folder each."""

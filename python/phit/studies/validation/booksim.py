@@ -1,0 +1,297 @@
+"""BookSim 2: dimension order on mesh, torus and flattened butterfly; empty networks; what a ring carries."""
+
+import math
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from phit.studies.validation.comparison import (
+    BOOKSIM,
+    BOOKSIM_CALM,
+    EXACT,
+    SATURATION_THROUGHPUT,
+    Case,
+    Document,
+)
+from phit.studies.validation.reference import Row, rows
+
+PATTERNS: dict[str, Document] = {
+    "uniform": {"kind": "uniform", "include_self": True},
+    "tornado": {"kind": "tornado"},
+    "bitcomp": {"kind": "bit_complement"},
+}
+
+NETWORKS = {
+    "a_mesh88_1flit": "8x8 mesh, uniform, 1-flit packets",
+    "a_mesh88_4flit": "8x8 mesh, uniform, 4-flit packets",
+    "a_torus88_uniform": "8x8 torus, uniform",
+    "a_torus88_tornado": "8x8 torus, tornado",
+    "a_torus888_uniform": "8x8x8 torus, uniform",
+    "d_ff_k8c9_uniform_ran_min": "8x8 flattened butterfly of 576, uniform",
+    "d_ff_k8c9_tornado_ran_min": "8x8 flattened butterfly of 576, tornado",
+    "d_ff_k8c16_bitcomp_ran_min": "8x8 flattened butterfly of 1,024, bit complement",
+}
+"""The series that Phit can express, and what they are."""
+
+TORNADO = (
+    "another pattern: BookSim moves nodes by 11 places in a grid of 24x24 nodes, so that a router's packets go to "
+    "routers 3 and 4 places on; Phit moves routers by 3 places"
+)
+
+NEAR_SATURATION = "above 80 % of saturation"
+
+
+def router(
+    *,
+    vcs: int = 4,
+    buffer: int = 8,
+    routing_delay: int = 0,
+    switch_delay: int = 1,
+    credit_delay: int = 2,
+    speedup: int = 1,
+    channel: int = 1,
+    allocator: str = "islip",
+    speculative: bool = False,
+) -> Document:
+    """BookSim's input-queued router: stages of one router cycle each, flits of one phit.
+
+    On a speculative pipeline a head asks for channel and crossbar at once; here it gets both or neither.
+    """
+    return {
+        "latency": 1 + switch_delay,
+        "allocation_delay": routing_delay,
+        "vc_allocation": "with_switch" if speculative else "stage",
+        "speedup": speedup,
+        "clock": "crossbar",
+        "switching": "wormhole",
+        "flit_size": 1,
+        "credit_release": "input",
+        "credit_delay": credit_delay,
+        "injection_queue": "round_robin",
+        "allocator": {"kind": allocator},
+        "links": {
+            "endpoint": {"latency": 1, "ejection_latency": 0, "vcs": vcs, "buffer": buffer},
+            "default": {"latency": channel, "vcs": vcs, "buffer": buffer},
+        },
+    }
+
+
+def configuration(row: Row) -> dict[str, str]:
+    """The whole configuration of a run."""
+    pairs = (part.split(" = ", 1) for part in row["config_string"].split(";") if " = " in part)
+    found = {key.strip(): value.strip() for key, value in pairs}
+    return found | dict(token.split("=", 1) for token in row["overrides"].split())
+
+
+def scenario(row: Row) -> Document:
+    """One of BookSim's runs in Phit's words."""
+    given = configuration(row)
+    topology: Document = {"kind": given["topology"], "dims": [int(given["k"])] * int(given["n"])}
+    if given["topology"] == "flatfly":
+        topology |= {"kind": "hyperx", "endpoints_per_router": int(given["c"])}
+    return {
+        "topology": topology,
+        "router": router(
+            vcs=int(given["num_vcs"]),
+            buffer=int(given["vc_buf_size"]),
+            routing_delay=int(given["routing_delay"]),
+            credit_delay=int(given["credit_delay"]),
+            speedup=int(float(given["internal_speedup"])),
+            allocator=given["sw_allocator"],
+        ),
+        "routing": {"kind": "dimension_order"},
+        "traffic": {
+            "pattern": PATTERNS[given["traffic"]],
+            "process": "bernoulli",
+            "load": float(given["injection_rate"]),
+            "packet_size": int(given["packet_size"]),
+        },
+        "measure": {
+            "warmup": int(given["sample_period"]),
+            "cycles": int(row["measured_cycles"]),
+            "count": "generated" if row["sim_type"] == "latency" else "delivered",
+        },
+    }
+
+
+def curves(folder: Path) -> list[Case]:
+    """The latency-load curves. A load that BookSim gave up in its latency mode counts in its throughput mode alone."""
+    grouped: dict[str, dict[tuple[float, str], list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in (row for table in ("booksim_kncube.csv", "booksim_flatfly.csv") for row in rows(folder, table)):
+        if row["series"] in NETWORKS and row["status"] == "ok":
+            grouped[row["series"]][float(row["offered_flits_node_cycle"]), row["sim_type"]].append(row)
+    found = []
+    for series, points in grouped.items():
+        limit = saturation([run for runs in points.values() for run in runs])
+        found += [_point(series, load, runs, limit) for (load, _), runs in sorted(points.items())]
+    return found
+
+
+def saturation(runs: list[Row]) -> float:
+    """The most that a curve accepts."""
+    return max(float(run["accepted_flits_node_cycle"]) for run in runs)
+
+
+def _point(series: str, load: float, runs: list[Row], limit: float) -> Case:
+    saturated = all(run["saturated"] == "yes" for run in runs)
+    theirs = {"accepted_load": [float(run["accepted_flits_node_cycle"]) for run in runs]}
+    tolerances = {"accepted_load": SATURATION_THROUGHPUT if saturated else BOOKSIM["accepted_load"]}
+    notes = {}
+    if not saturated:
+        theirs["latency_mean"] = [float(run["avg_packet_latency"]) for run in runs]
+        theirs["hops_mean"] = [float(run["link_hops"]) for run in runs]
+        tolerances["hops_mean"] = BOOKSIM["hops_mean"]
+        if load <= BOOKSIM_CALM * limit:
+            tolerances["latency_mean"] = BOOKSIM["latency_mean"]
+        else:
+            notes["latency_mean"] = NEAR_SATURATION
+    if series == "d_ff_k8c9_tornado_ran_min":
+        tolerances, notes = {}, {"latency_mean": TORNADO}
+    return Case(
+        simulator="BookSim",
+        series=NETWORKS[series],
+        load=load,
+        scenario=scenario(runs[0]),
+        theirs=theirs,
+        tolerances=tolerances,
+        quick="torus88_uniform" in series and load in (0.3, 0.5),
+        notes=notes,
+    )
+
+
+EMPTY: dict[str, dict[str, Any]] = {
+    "rd0 va1 sa1 st1 d1": {},
+    "d2 (use_noc_latency=1)": {"channel": 2},
+    "rd1": {"routing_delay": 1},
+    "rd2": {"routing_delay": 2},
+    "st_final2": {"switch_delay": 2},
+    "st_prepare1": {"switch_delay": 2},
+    "credit_delay0": {"credit_delay": 0},
+    "credit_delay8": {"credit_delay": 8},
+    "speculative": {"speculative": True},
+    "speculative rd1": {"speculative": True, "routing_delay": 1},
+    "IS2": {"speedup": 2},
+    "IS2 spec": {"speedup": 2, "speculative": True},
+    "IS3": {"speedup": 3},
+    "IS2 rd1": {"speedup": 2, "routing_delay": 1},
+    "IS4 rd1": {"speedup": 4, "routing_delay": 1},
+    "4-flit": {"packet": 4},
+    "10-flit": {"packet": 10},
+    "allocator sep_in_first": {"allocator": "separable_input_first"},
+}
+"""The settings of an empty torus that Phit can express. The others: stages of BookSim that abort, a speedup of 1.5."""
+
+RING: dict[str, dict[str, Any]] = {
+    "1 VC/class, 1-flit, rd0": {},
+    "1 VC/class, 1-flit, rd1": {"routing_delay": 1},
+    "1 VC/class, 1-flit, IS2": {"speedup": 2},
+    "1 VC/class, 4-flit rd0": {"packet": 4},
+    "1 VC/class, 4-flit rd1": {"packet": 4, "routing_delay": 1},
+    "2 VC/class, 1-flit rd0": {"vcs": 4},
+    "64-flit, 1VC/class, buf 2, credit_delay0": {"packet": 64, "buffer": 2, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 4, credit_delay0": {"packet": 64, "buffer": 4, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 6, credit_delay0": {"packet": 64, "buffer": 6, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 8, credit_delay0": {"packet": 64, "buffer": 8, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 10, credit_delay0": {"packet": 64, "buffer": 10, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 12, credit_delay0": {"packet": 64, "buffer": 12, "credit_delay": 0},
+    "64-flit, 1VC/class, buf 4, credit_delay2": {"packet": 64, "buffer": 4},
+    "64-flit, 1VC/class, buf 4, rd1 credit_delay0": {
+        "packet": 64,
+        "buffer": 4,
+        "credit_delay": 0,
+        "routing_delay": 1,
+    },
+    "64-flit, 1VC/class, buf 4, credit_delay0 d2": {"packet": 64, "buffer": 4, "credit_delay": 0, "channel": 2},
+    "64-flit, 1VC/class, buf 8, credit_delay2": {"packet": 64, "buffer": 8},
+    "64-flit, 1VC/class, buf 8, rd1 credit_delay0": {
+        "packet": 64,
+        "buffer": 8,
+        "credit_delay": 0,
+        "routing_delay": 1,
+    },
+    "64-flit, 1VC/class, buf 8, credit_delay0 d2": {"packet": 64, "buffer": 8, "credit_delay": 0, "channel": 2},
+}
+"""The settings of a saturated ring of 8 that Phit can express. The others: a crossbar of two unpipelined cycles, and
+speculation under load."""
+
+
+def empty_network(packet: int = 1, **settings: Any) -> Document:
+    """An 8x8 torus with so little tornado traffic that packets hardly ever meet."""
+    return {
+        "topology": {"kind": "torus", "dims": [8, 8]},
+        "router": router(**settings),
+        "routing": {"kind": "dimension_order"},
+        "traffic": {"pattern": PATTERNS["tornado"], "load": 0.0005 * packet, "packet_size": packet},
+        "measure": {"warmup": 200, "cycles": 4000, "count": "generated"},
+    }
+
+
+def latency_when_empty(
+    hops: int = 7,
+    *,
+    packet: int = 1,
+    routing_delay: int = 0,
+    switch_delay: int = 1,
+    speedup: int = 1,
+    channel: int = 1,
+    speculative: bool = False,
+    **_: Any,
+) -> int:
+    """BookSim's latency of an empty network in cycles, for `hops` routers on the way.
+
+    One cycle in the source, one on the injection and one on the ejection channel, the stages of every router, the
+    channels between them, and the flits behind the head.
+    """
+    stages = routing_delay + (1 if speculative else 2) + switch_delay
+    return 3 + hops * math.ceil(stages / speedup) + (hops - 1) * channel + packet - 1
+
+
+def saturated_ring(packet: int = 1, **settings: Any) -> Document:
+    """A ring of 8 in which every router sends all it can to the next."""
+    return {
+        "topology": {"kind": "torus", "dims": [8]},
+        "router": router(**({"vcs": 2} | settings)),
+        "routing": {"kind": "dimension_order"},
+        "traffic": {"pattern": {"kind": "neighbor"}, "process": "bernoulli", "load": 1.0, "packet_size": packet},
+        "measure": {"warmup": 4000, "cycles": 60_000},
+    }
+
+
+def settings_alone(folder: Path) -> list[Case]:
+    """Empty networks and saturated rings."""
+    found = []
+    for row in rows(folder, "booksim_zero_load.csv"):
+        empty, variant = row["experiment"].startswith("zero-load"), row["variant"]
+        if empty and variant in EMPTY:
+            found.append(
+                Case(
+                    simulator="BookSim",
+                    series="8x8 torus, tornado, empty",
+                    load=0.0,
+                    scenario=empty_network(**EMPTY[variant]),
+                    theirs={"latency_p50": [float(row["measured_min_latency"])]},
+                    tolerances={"latency_p50": EXACT},
+                    quick=True,
+                    seeds=1,
+                    setting=variant,
+                )
+            )
+        elif not empty and variant in RING:
+            found.append(
+                Case(
+                    simulator="BookSim",
+                    series="ring of 8, neighbour, saturated",
+                    load=1.0,
+                    scenario=saturated_ring(**RING[variant]),
+                    theirs={"accepted_load": [float(row["measured_avg_latency_or_accepted"])]},
+                    tolerances={"accepted_load": SATURATION_THROUGHPUT},
+                    quick=False,
+                    setting=variant,
+                )
+            )
+    return found
+
+
+def cases(folder: Path) -> list[Case]:
+    """Everything of BookSim's."""
+    return [*settings_alone(folder), *curves(folder)]

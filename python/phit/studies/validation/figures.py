@@ -1,0 +1,115 @@
+"""Curves of latency and accepted load: Phit as lines with bands, the other simulator as rings."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from phit.plots import COLOURS, Chart, save, styled, title_of
+from phit.studies.validation.comparison import Comparison
+
+MEASURES = ("latency_mean", "accepted_load")
+
+PANELS_IN_A_ROW = 3
+
+CEILING = 4.0
+"""A latency axis ends at this many times the curve's lowest latency."""
+
+
+def write(comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
+    """Writes a plot per simulator and measure as PNG and SVG; returns the PNGs."""
+    written = []
+    for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
+        for measure in MEASURES:
+            rows = table(comparisons, simulator, measure)
+            if rows.height:
+                stem = folder / f"{simulator.lower()}_{measure.split('_')[0]}"
+                written += [
+                    p for p in save(figure(rows, simulator, measure), stem, ("png", "svg")) if p.suffix == ".png"
+                ]
+    return written
+
+
+def table(comparisons: Sequence[Comparison], simulator: str, measure: str) -> pl.DataFrame:
+    """The points of the curves: panel, curve, load, theirs and ours with its interval."""
+    found: list[dict[str, Any]] = []
+    for c in comparisons:
+        if c.case.simulator != simulator or c.measure != measure or c.case.setting:
+            continue
+        *network, last = c.case.series.split(", ")
+        # FOGSim's series are network, mechanism, pattern: one panel holds both mechanisms.
+        panel, curve = (f"{network[0]}, {last}", network[1]) if simulator == "FOGSim" else (c.case.series, "")
+        found.append(
+            {
+                "panel": panel,
+                "curve": curve,
+                "load": c.case.load,
+                "theirs": c.theirs,
+                "ours": c.ours,
+                "low": c.ours - c.half,
+                "high": c.ours + c.half,
+            }
+        )
+    curves = pl.DataFrame(found)
+    if curves.is_empty():
+        return curves
+    # A single point is no curve.
+    return curves.filter(pl.len().over("panel") > 1).sort("panel", "curve", "load", maintain_order=True)
+
+
+def figure(rows: pl.DataFrame, simulator: str, measure: str) -> Chart:
+    """All panels of one simulator and measure."""
+    names = rows["curve"].unique(maintain_order=True).sort().to_list()
+    panels = rows["panel"].unique(maintain_order=True).to_list()
+    charts = [_panel(rows.filter(pl.col("panel") == name), name, measure, names) for name in panels]
+    lines = [alt.hconcat(*charts[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(charts), PANELS_IN_A_ROW)]
+    what = {"latency_mean": "latency", "accepted_load": "throughput"}[measure]
+    note = f"lines: Phit, with 95 % confidence bands; rings: {simulator}"
+    if measure == "latency_mean":
+        note += f"; the axis ends at {CEILING:g} times the lowest latency"
+    return styled(alt.vconcat(*lines, spacing=28), f"Phit and {simulator}: {what}", note)
+
+
+def _panel(rows: pl.DataFrame, name: str, measure: str, names: list[str]) -> Chart:
+    latency = measure == "latency_mean"
+    right = max(rows["load"]) * 1.05
+    if latency:
+        lowest = float(rows["theirs"].min())  # type: ignore[arg-type]
+        top, bottom = CEILING * lowest, 0.0
+    else:
+        top, bottom = 1.08 * max(*rows["theirs"], *rows["ours"]), 0.0
+    x = alt.X("load:Q", title=title_of("traffic.load"), scale=alt.Scale(domain=[0, right], nice=False))
+    scale = alt.Scale(domain=[bottom, top], nice=False)
+    colour = alt.Color(
+        "curve:N",
+        scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])),
+        legend=alt.Legend(title=None) if len(names) > 1 else None,
+    )
+    base = alt.Chart(rows)
+    layers: list[Any] = []
+    if not latency:
+        end = min(right, top)
+        ideal = pl.DataFrame({"load": [0.0, end], "ours": [0.0, end]})
+        layers.append(
+            alt.Chart(ideal)
+            .mark_line(color="#999", strokeDash=[4, 4], strokeWidth=1, clip=True)
+            .encode(x, alt.Y("ours:Q", title=title_of(measure), scale=scale))
+        )
+    layers += [
+        base.mark_area(opacity=0.22, clip=True).encode(
+            x, alt.Y("low:Q", title=title_of(measure), scale=scale), alt.Y2("high:Q"), colour
+        ),
+        base.mark_line(strokeWidth=1.8, clip=True).encode(
+            x, alt.Y("ours:Q", title=title_of(measure), scale=scale), colour
+        ),
+        base.mark_point(filled=True, size=22, opacity=1, clip=True).encode(
+            x, alt.Y("ours:Q", title=title_of(measure), scale=scale), colour
+        ),
+        base.mark_point(filled=False, size=110, strokeWidth=1.8, opacity=1, clip=True).encode(
+            x, alt.Y("theirs:Q", title=title_of(measure), scale=scale), colour
+        ),
+    ]
+    title = alt.TitleParams(name, anchor="middle", fontSize=13)
+    return alt.layer(*layers).properties(width=300, height=230, title=title)

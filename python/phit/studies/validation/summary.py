@@ -1,0 +1,34 @@
+"""The comparisons in short, for a terminal."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+
+from phit.studies.validation.comparison import NAMES, Comparison, Verdict
+
+
+def rich_table(comparisons: Sequence[Comparison]) -> Table:
+    """One line per series and measure: the largest difference among those that are judged, and how many differ."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("simulator", "setting", "measure"):
+        table.add_column(heading)
+    for heading in ("compared", "largest difference", "tolerance", "differ"):
+        table.add_column(heading, justify="right")
+    grouped: dict[tuple[str, str, str], list[Comparison]] = {}
+    for c in comparisons:
+        if c.verdict is not Verdict.SHOWN:
+            grouped.setdefault((c.case.simulator, c.case.series, NAMES[c.measure]), []).append(c)
+    for key, group in grouped.items():
+        worst = max(group, key=lambda c: abs(c.difference))
+        differ = sum(c.verdict is Verdict.DIFFERS for c in group)
+        limits = sorted({c.tolerance or 0.0 for c in group})
+        table.add_row(
+            *key,
+            str(len(group)),
+            f"{worst.difference:+.2%}",
+            " or ".join(f"{limit:.0%}" for limit in limits),
+            str(differ or ""),
+            style="bold red" if differ else None,
+        )
+    return table
