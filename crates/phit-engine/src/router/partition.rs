@@ -138,7 +138,7 @@ impl Runs for Partition {
 
     fn receive(&mut self, mail: &mut Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
-        let before = self.now.wrapping_sub(1);
+        let before = self.now.saturating_sub(1);
         for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);

@@ -63,7 +63,7 @@ impl Pending {
 
 /// Flits of the first packet of `queue` that have been granted.
 fn sent(queue: &Queue) -> u16 {
-    if queue.sent == TAIL_PENDING { 0 } else { queue.sent }
+    if queue.first == NONE || queue.sent == TAIL_PENDING { 0 } else { queue.sent }
 }
 
 /// Phits of the first `flits` flits of a packet.
