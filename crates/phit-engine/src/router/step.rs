@@ -44,6 +44,16 @@ impl Partition {
             };
             let mut grants = std::mem::take(&mut self.grants);
             self.allocator.allocate(round, &self.requests, &mut grants);
+            if self.allocator.ideal() {
+                // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+                let turn = self.now as usize % grants.len();
+                grants.rotate_left(turn);
+                for grant in grants.drain(..) {
+                    if self.still_fits(&grant) {
+                        self.transfer(grant);
+                    }
+                }
+            }
             for grant in grants.drain(..) {
                 self.transfer(grant);
             }
@@ -52,6 +62,17 @@ impl Partition {
         if self.ready_ports[router as usize] != 0 {
             self.activate(router);
         }
+    }
+
+    /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
+    fn still_fits(&self, grant: &Request) -> bool {
+        let q = &self.queues[grant.queue as usize];
+        let output = &self.outputs[grant.output as usize];
+        let channel = &self.channels[(output.vc + u32::from(grant.vc)) as usize];
+        let size = u32::from(grant.size);
+        channel.credits >= size as i32
+            && (channel.owner == NONE || q.vcs == 0)
+            && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
     }
 
     /// Collects the requests of one input port; it stays among the router's ready ports if it is to be looked at in the
