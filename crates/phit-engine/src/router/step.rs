@@ -136,7 +136,6 @@ impl Partition {
         }
         let size = self.config.flit_phits(packet.size, q.sent);
         let birth = packet.birth;
-        let wormhole = packet.flits > 1;
         let sleep = if self.wants.redecide && head { Look::Again } else { Look::Sleep };
         let output = self.outputs[q.output as usize];
 
@@ -153,7 +152,7 @@ impl Partition {
         } else {
             let fits = |vc: &u16| {
                 let channel = &self.channels[(output.vc + u32::from(*vc)) as usize];
-                channel.credits >= size as i32 && !(wormhole && channel.owner != NONE)
+                channel.credits >= size as i32 && channel.owner == NONE
             };
             // The channel with most credits, the first of equals.
             let credits = |vc: &u16| self.channels[(output.vc + u32::from(*vc)) as usize].credits;

@@ -367,11 +367,11 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
             return wrong("sleeps, but its output does not know");
         }
         let size = partition.config.flit_phits(packet.size, queue.sent);
-        if could_move(partition, queue, packet, size) && !woken(partition, pending, queue.output, now) {
+        if could_move(partition, queue, size) && !woken(partition, pending, queue.output, now) {
             return wrong("sleeps, but could move");
         }
         let blocked_by_output = output.busy > now || no_room(partition, queue.output, size);
-        if has_channel(partition, queue, packet, size)
+        if has_channel(partition, queue, size)
             && blocked_by_output
             && !pending.wakes_ever(kind::OUTPUT, queue.output)
             && !woken(partition, pending, queue.output, now)
@@ -395,7 +395,7 @@ fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
 }
 
 /// True if some permitted channel of the front of `queue` is free and has room for its next flit.
-fn has_channel(partition: &Partition, queue: &Queue, packet: &Packet, size: u32) -> bool {
+fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
     let first = partition.outputs[queue.output as usize].vc + u32::from(queue.vc);
     let channel = |vc: u32| &partition.channels[(first + vc) as usize];
     match queue.vcs {
@@ -403,12 +403,12 @@ fn has_channel(partition: &Partition, queue: &Queue, packet: &Packet, size: u32)
         // In a stage of its own the channel alone is asked for, whatever its credits.
         vcs if partition.vc_allocator.is_some() => (0..u32::from(vcs)).any(|vc| channel(vc).owner == NONE),
         vcs => (0..u32::from(vcs))
-            .any(|vc| channel(vc).credits >= size as i32 && (packet.flits == 1 || channel(vc).owner == NONE)),
+            .any(|vc| channel(vc).credits >= size as i32 && channel(vc).owner == NONE),
     }
 }
 
-fn could_move(partition: &Partition, queue: &Queue, packet: &Packet, size: u32) -> bool {
+fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
     let free = partition.outputs[queue.output as usize].busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
-    has_channel(partition, queue, packet, size) && (free || asks)
+    has_channel(partition, queue, size) && (free || asks)
 }
