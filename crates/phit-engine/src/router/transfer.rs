@@ -28,21 +28,20 @@ impl Partition {
             _ => 0,
         };
         let config = &*self.config;
-        let came_by = self.packets[packet].came_by as usize;
-        let crossing = match self.allocator.ideal() {
-            true => 0,
-            false => {
-                let arriving = config.serialisation(size, config.links[came_by].bandwidth);
-                config.crossing(size).max((entry + arriving).saturating_sub(now))
-            }
+        // The packet itself may already say by which link its head goes on.
+        let arriving = match self.inputs[q.port as usize].injects {
+            true => config.links[0].injection_bandwidth.map_or(0, |b| config.serialisation(size, b)),
+            false => config.serialisation(size, config.links[self.outputs[q.port as usize].class as usize].bandwidth),
         };
+        let arriving = (entry + arriving).saturating_sub(now);
+        let crossing = if self.allocator.ideal() { 0 } else { config.crossing(size).max(arriving) };
 
         let output = &mut self.outputs[grant.output as usize];
         let class = output.class;
         let link = &config.links[class as usize];
         let serialisation = config.serialisation(size, link.bandwidth);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing).saturating_sub(serialisation)));
+        let start = config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         output.busy = now + crossing;
         output.free = start + serialisation;
         output.phits += u64::from(size);
@@ -58,7 +57,7 @@ impl Partition {
         let input = &mut self.inputs[q.port as usize];
         input.busy = now + crossing;
         let busy = input.busy;
-        let released = if config.credit_at_output { start } else { busy.max(now + 1) };
+        let released = if config.credit_at_output { start } else { (now + crossing.max(arriving)).max(now + 1) };
         let credit_at = released + input.credit_latency;
         let (upstream, credited) =
             (input.upstream_partition, input.upstream_vc + u32::from(grant.lane));
