@@ -269,7 +269,11 @@ impl Outcome {
 
     fn injected_loads(&self) -> impl Iterator<Item = f64> + '_ {
         let cycles = f64::from(self.cycles);
-        self.before.injected.iter().zip(&self.after.injected).map(move |(before, after)| (after - before) as f64 / cycles)
+        self.before
+            .injected
+            .iter()
+            .zip(&self.after.injected)
+            .map(move |(before, after)| (after - before) as f64 / cycles)
     }
 
     fn endpoint_table(&self) -> Value {

@@ -213,7 +213,8 @@ impl Simulation {
             if converged || measured >= until.max_cycles {
                 break;
             }
-            let more = (measure.cycles / 2).max(measure.cycles / measure.batches).min(until.max_cycles - measured).max(1);
+            let more =
+                (measure.cycles / 2).max(measure.cycles / measure.batches).min(until.max_cycles - measured).max(1);
             end += more * cycle;
             planned += more;
         }
@@ -265,13 +266,7 @@ impl Simulation {
     }
 
     /// Runs until the latency and the accepted load have settled.
-    fn warm_up(
-        &mut self,
-        cycles: u32,
-        limit: u32,
-        planned: &mut u32,
-        progress: Progress<'_>,
-    ) -> Result<(), RunError> {
+    fn warm_up(&mut self, cycles: u32, limit: u32, planned: &mut u32, progress: Progress<'_>) -> Result<(), RunError> {
         let cycle = self.blueprint.config.ticks_per_cycle;
         let chunk = (cycles / 20).max(50);
         let mut chunks = Vec::new();
@@ -296,8 +291,7 @@ impl Simulation {
 
 /// True if the intervals of mean latency and accepted load are as narrow as asked for.
 fn precise(collector: &Collector, until: &Until) -> bool {
-    let latency: Vec<Batch> =
-        collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
+    let latency: Vec<Batch> = collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
     let load: Vec<f64> = collector.batches.iter().map(|b| b.phits as f64).collect();
     [mean_per_packet(&latency, until.confidence), mean_of_batches(&load, until.confidence)]
         .iter()

@@ -38,7 +38,8 @@ impl Model {
     /// Cycles for a path over `links`. Every flit is followed through every resource that its predecessors used.
     fn cycles(&self, links: &[Link]) -> u64 {
         let t = if self.crossbar_clock { self.speedup } else { 1 };
-        let sizes: Vec<u64> = (0..self.size).step_by(self.flit as usize).map(|at| self.flit.min(self.size - at)).collect();
+        let sizes: Vec<u64> =
+            (0..self.size).step_by(self.flit as usize).map(|at| self.flit.min(self.size - at)).collect();
         let serialisation = |phits: u64, bandwidth: u64| phits.div_ceil(bandwidth) * t;
         // When each flit's first phit is at the input of the router, and the bandwidth with which it comes.
         let mut came = self.injection.1;
@@ -115,7 +116,8 @@ fn assert_all(value: &Value, expected: u64) {
 #[test]
 fn fogsim_paths_take_14_29_134_and_149_cycles() {
     // No link, l, l-g (or g-l), l-g-l as FOGSim has them; g alone comes to 119.
-    let seen: Vec<u64> = latencies(&fogsim()).into_iter().filter(|(_, packets)| *packets > 20).map(|(l, _)| l).collect();
+    let seen: Vec<u64> =
+        latencies(&fogsim()).into_iter().filter(|(_, packets)| *packets > 20).map(|(l, _)| l).collect();
     assert_eq!(seen, [14, 29, 119, 134, 149]);
 }
 
@@ -137,10 +139,7 @@ fn settings() -> Vec<(Model, Value)> {
         (base, json!({})),
         (Model { latency: 4, allocation_delay: 2, ..base }, json!({ "latency": 4, "allocation_delay": 2 })),
         (Model { stage: true, ..base }, json!({ "vc_allocation": "stage" })),
-        (
-            Model { speedup: 3, latency: 5, ..base },
-            json!({ "speedup": 3, "latency": 5 }),
-        ),
+        (Model { speedup: 3, latency: 5, ..base }, json!({ "speedup": 3, "latency": 5 })),
         (
             Model { speedup: 3, latency: 5, crossbar_clock: true, stage: true, ..base },
             json!({ "speedup": 3, "latency": 5, "clock": "crossbar", "vc_allocation": "stage" }),
@@ -176,10 +175,7 @@ fn settings() -> Vec<(Model, Value)> {
         ),
         (Model { size: 1, flit: 1, latency: 2, ..base }, json!({ "latency": 2, "size": 1 })),
         (Model { size: 5, flit: 5, ..base }, json!({ "size": 5 })),
-        (
-            Model { size: 5, flit: 2, ..base },
-            json!({ "size": 5, "switching": "wormhole", "flit_size": 2 }),
-        ),
+        (Model { size: 5, flit: 2, ..base }, json!({ "size": 5, "switching": "wormhole", "flit_size": 2 })),
     ]
 }
 
@@ -237,8 +233,12 @@ fn two_dimensions_with_different_links() {
             "endpoint": { "latency": 1, "buffer": 64 }, "dim0": link(SLOW), "dim1": link(WIDE),
         });
         for kind in ["torus", "hyperx"] {
-            let value =
-                build(json!({ "kind": kind, "dims": [5, 5] }), links.clone(), json!({ "kind": "shift", "offset": 6 }), &router);
+            let value = build(
+                json!({ "kind": kind, "dims": [5, 5] }),
+                links.clone(),
+                json!({ "kind": "shift", "offset": 6 }),
+                &router,
+            );
             let seen = latencies(&value);
             // In a HyperX a second hop in the same dimension is never needed.
             let wrapped = if kind == "torus" { vec![SLOW, WIDE, WIDE] } else { vec![SLOW, WIDE] };

@@ -94,9 +94,10 @@ impl Blueprint {
         }
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
-        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-            (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
-        });
+        let per_class =
+            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+                (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
+            });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -239,11 +240,8 @@ impl Blueprint {
         let ports = inputs.len() as u32;
         let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
         let queues_per_router = radix * widest;
-        let context = RoutingContext {
-            topology: self.topology.clone(),
-            routers: routers.clone(),
-            vcs: config.vcs.clone(),
-        };
+        let context =
+            RoutingContext { topology: self.topology.clone(), routers: routers.clone(), vcs: config.vcs.clone() };
         let routing = self.routing.params().build(&context);
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
         let mut partition = Partition {
@@ -257,13 +255,7 @@ impl Blueprint {
             allocator: config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest }),
             vc_allocator: config.vc_stage.then(|| {
                 let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
-                VcAllocator::new(
-                    ask_all,
-                    injection_channels,
-                    queues.len() as u32,
-                    queues_per_router,
-                    radix * widest,
-                )
+                VcAllocator::new(ask_all, injection_channels, queues.len() as u32, queues_per_router, radix * widest)
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect(),
             widest,

@@ -113,7 +113,11 @@ impl Config {
     /// Ticks for `phits` through the crossbar.
     #[inline]
     pub fn crossing(&self, phits: u32) -> Tick {
-        if self.speedup == 1 { phits * self.ticks_per_cycle } else { (phits * self.ticks_per_cycle).div_ceil(self.speedup) }
+        if self.speedup == 1 {
+            phits * self.ticks_per_cycle
+        } else {
+            (phits * self.ticks_per_cycle).div_ceil(self.speedup)
+        }
     }
 
     /// Ticks for `phits` over a link of `bandwidth` phits per cycle.

@@ -127,9 +127,7 @@ impl Partition {
                 let endpoints = u64::from(self.topology.endpoints());
                 Some((u64::from(packet.destination) * u64::from(count) / endpoints) as u16).filter(fits)
             }
-            InjectionQueue::RoundRobin => {
-                (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits)
-            }
+            InjectionQueue::RoundRobin => (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits),
             InjectionQueue::LeastOccupied => {
                 (0..count).filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }

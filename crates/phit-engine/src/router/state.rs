@@ -32,18 +32,7 @@ const _: () = assert!(size_of::<Queue>() == 32);
 impl Queue {
     /// An empty queue of input port `port`.
     pub fn new(port: u32) -> Self {
-        Self {
-            first: NONE,
-            last: NONE,
-            eligible: 0,
-            entry: 0,
-            port,
-            output: NONE,
-            arrived: 0,
-            sent: 0,
-            vc: 0,
-            vcs: 1,
-        }
+        Self { first: NONE, last: NONE, eligible: 0, entry: 0, port, output: NONE, arrived: 0, sent: 0, vc: 0, vcs: 1 }
     }
 }
 

@@ -4,8 +4,8 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::partition::{Partition, TAIL_PENDING, kind};
 use super::bits::bit;
+use super::partition::{Partition, TAIL_PENDING, kind};
 use super::state::{Far, Input};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
@@ -41,7 +41,8 @@ impl Partition {
         let link = &config.links[class as usize];
         let serialisation = config.serialisation(size, link.bandwidth);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
+        let start =
+            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         output.busy = now + crossing;
         output.free = start + serialisation;
         output.phits += u64::from(size);
@@ -59,8 +60,7 @@ impl Partition {
         let busy = input.busy;
         let released = if config.credit_at_output { start } else { (now + crossing.max(arriving)).max(now + 1) };
         let credit_at = released + input.credit_latency;
-        let (upstream, credited) =
-            (input.upstream_partition, input.upstream_vc + u32::from(grant.lane));
+        let (upstream, credited) = (input.upstream_partition, input.upstream_vc + u32::from(grant.lane));
         let injects = input.injects;
 
         if head {

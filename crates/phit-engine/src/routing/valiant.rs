@@ -46,7 +46,11 @@ pub struct Valiant {
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if topology.groups() < 2 {
-            return Err(ScenarioError::new("kind", "\"valiant\"", "needs a topology of at least two groups or routers"));
+            return Err(ScenarioError::new(
+                "kind",
+                "\"valiant\"",
+                "needs a topology of at least two groups or routers",
+            ));
         }
         Ok(())
     }

@@ -72,7 +72,11 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
             return Err(ScenarioError::new(path("ejection_latency"), "given", "only the class endpoint has this key"));
         }
         if class != "endpoint" && params.injection_bandwidth.is_some() {
-            return Err(ScenarioError::new(path("injection_bandwidth"), "given", "only the class endpoint has this key"));
+            return Err(ScenarioError::new(
+                path("injection_bandwidth"),
+                "given",
+                "only the class endpoint has this key",
+            ));
         }
         if router.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
             return Err(ScenarioError::new(
@@ -148,7 +152,9 @@ fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
         false => Err(ScenarioError::new(
             "measure.cycles",
             measure.cycles,
-            format!("warm-up, measured cycles and drain come to {cycles}; expected fewer than {MAX_CYCLES} router cycles"),
+            format!(
+                "warm-up, measured cycles and drain come to {cycles}; expected fewer than {MAX_CYCLES} router cycles"
+            ),
         )),
     }
 }

@@ -57,7 +57,10 @@ impl Scenario {
                 Some(seed) => parse("seed", seed)?,
                 None => 1,
             },
-            topology: TopologyKind::from_value("topology", required("topology", ", for example kind = \"dragonfly\"")?)?,
+            topology: TopologyKind::from_value(
+                "topology",
+                required("topology", ", for example kind = \"dragonfly\"")?,
+            )?,
             router: parse("router", &inherit_links(section("router")))?,
             routing: match table.get("routing") {
                 Some(routing) => RoutingKind::from_value("routing", routing)?,

@@ -402,13 +402,13 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
         0 => channel(0).credits >= size as i32,
         // In a stage of its own the channel alone is asked for, whatever its credits.
         vcs if partition.vc_allocator.is_some() => (0..u32::from(vcs)).any(|vc| channel(vc).owner == NONE),
-        vcs => (0..u32::from(vcs))
-            .any(|vc| channel(vc).credits >= size as i32 && channel(vc).owner == NONE),
+        vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && channel(vc).owner == NONE),
     }
 }
 
 fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let free = partition.outputs[queue.output as usize].busy <= partition.now && !no_room(partition, queue.output, size);
+    let free =
+        partition.outputs[queue.output as usize].busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
     has_channel(partition, queue, size) && (free || asks)
 }

@@ -69,13 +69,7 @@ impl Turns {
             Arbiter::LeastRecentlyServed => (0, arbiters),
             Arbiter::Random | Arbiter::Age => (0, 0),
         };
-        Self {
-            arbiter,
-            clients,
-            pointer: vec![0; pointers],
-            served: vec![0; stamps * clients],
-            clock: vec![0; stamps],
-        }
+        Self { arbiter, clients, pointer: vec![0; pointers], served: vec![0; stamps * clients], clock: vec![0; stamps] }
     }
 
     /// The priority of `client` at arbiter `at`: the smallest of those who ask wins.
