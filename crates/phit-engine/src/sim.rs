@@ -160,6 +160,12 @@ impl Simulation {
         (&self.partitions, &self.inboxes)
     }
 
+    /// The partitions, for tests that put something of their own into them.
+    #[cfg(test)]
+    pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
+        &mut self.partitions
+    }
+
     /// What the partitions were made from.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint

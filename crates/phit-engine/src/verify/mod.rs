@@ -5,3 +5,6 @@ pub mod conservation;
 pub mod watchdog;
 
 pub use cdg::{Channel, Flaw, Legs, Report, check};
+
+#[cfg(test)]
+mod tests;
