@@ -98,7 +98,8 @@ mod tests {
         (0..12)
             .filter_map(|queue| {
                 let first = 4 * rng.below(2);
-                let free = (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
+                let free =
+                    (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
                 let waiting = Waiting { queue, number: queue, first, count: 4, free };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })

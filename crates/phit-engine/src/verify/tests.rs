@@ -73,7 +73,10 @@ fn a_ring_without_a_dateline_deadlocks_and_the_watchdog_names_the_circle() {
         }
         let message = &messages[0];
         assert!(messages.iter().all(|m| m == message), "{messages:#?}");
-        assert!(message.starts_with("deadlock: ") && message.contains("in queue 0 of input 2 of router 3"), "{message}");
+        assert!(
+            message.starts_with("deadlock: ") && message.contains("in queue 0 of input 2 of router 3"),
+            "{message}"
+        );
     }
 }
 
@@ -188,7 +191,10 @@ fn packets_between_two_endpoints_arrive_in_order() {
                     if at == tick && event.target >> kind::SHIFT == kind::DELIVERY {
                         let packet = partition.packets[event.target & kind::MASK];
                         let before = last.insert((packet.source, packet.destination), packet.birth);
-                        assert!(before.is_none_or(|before| before < packet.birth), "{packet:?} after one of {before:?}");
+                        assert!(
+                            before.is_none_or(|before| before < packet.birth),
+                            "{packet:?} after one of {before:?}"
+                        );
                         assert_ne!(packet.injected, NONE);
                         delivered += 1;
                     }
