@@ -142,7 +142,7 @@ impl Runs for Partition {
 
     fn receive(&mut self, mail: &mut Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
-        let before = self.now.wrapping_sub(1);
+        let before = self.now.saturating_sub(1);
         for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);
@@ -438,7 +438,7 @@ pub(crate) fn pack_credit(vc: u32, phits: u32) -> u32 {
 }
 
 #[inline]
-fn unpack_credit(data: u32) -> (u32, i32) {
+pub(crate) fn unpack_credit(data: u32) -> (u32, i32) {
     (data >> 20, (data & 0xf_ffff) as i32)
 }
 

@@ -62,9 +62,13 @@ impl Partition {
             } else {
                 self.grants.clear();
                 self.allocator.allocate(round, &self.requests, &mut self.grants);
+                if self.settings.ideal {
+                    // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+                    let turn = self.now as usize % self.grants.len();
+                    self.grants.rotate_left(turn);
+                }
                 for index in 0..self.grants.len() {
                     let grant = self.requests[self.grants[index] as usize];
-                    // Only the ideal allocator lets several flits take the same room in one tick.
                     if !self.settings.ideal || self.still_fits(&grant) {
                         self.transfer::<SINGLE>(&grant);
                     }
@@ -127,14 +131,14 @@ impl Partition {
         }
         let q = &self.queues[queue];
         let &Packet { flits, size, birth, .. } = &self.packets[q.first];
-        let (size, wormhole) = match SINGLE || flits == 1 {
-            true => (size.into(), false),
+        let size = match SINGLE || flits == 1 {
+            true => size.into(),
             false => {
                 let available = if q.first == q.last { q.arrived } else { flits };
                 if q.sent >= available {
                     return Look::Later;
                 }
-                (self.config.flit_phits(size, q.sent), true)
+                self.config.flit_phits(size, q.sent)
             }
         };
         let sleep = if redecides { Look::Again } else { Look::Sleep(q.output) };
@@ -145,12 +149,12 @@ impl Partition {
             _ if !SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(queue, number, lane) { Look::Again } else { sleep };
             }
-            1 => Some(q.vc).filter(|vc| self.fits(output.vc, *vc, size, wormhole)),
+            1 => Some(q.vc).filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
             _ => {
                 let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
                 (q.vc..q.vc + q.vcs)
-                    .filter(|vc| self.fits(output.vc, *vc, size, wormhole))
+                    .filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         };
@@ -186,9 +190,9 @@ impl Partition {
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline]
-    fn fits(&self, first: u32, vc: u16, size: u32, wormhole: bool) -> bool {
+    fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = &self.channels[first + u32::from(vc)];
-        channel.credits >= size as i32 && !(wormhole && channel.owner != NONE)
+        channel.credits >= size as i32 && (SINGLE || channel.owner == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
@@ -205,15 +209,16 @@ impl Partition {
         self.decide(router, queue, hop);
     }
 
-    /// True if the channel and the output buffer still have room after the grants before this one.
+    /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
-    fn still_fits(&mut self, grant: &Request) -> bool {
-        let (size, first) = (u32::from(grant.size), self.outputs[grant.output].vc);
-        let wormhole = self.packets[self.queues[grant.queue].first].flits > 1;
-        let held = self.queues[grant.queue].vcs == 0;
-        self.fits(first, grant.vc, size, wormhole && !held)
-            && self.config.output_buffer.is_none_or(|most| self.expire(grant.output, size, most).is_none())
+    fn still_fits(&self, grant: &Request) -> bool {
+        let output = &self.outputs[grant.output];
+        let channel = &self.channels[output.vc + u32::from(grant.vc)];
+        let size = u32::from(grant.size);
+        channel.credits >= size as i32
+            && (channel.owner == NONE || self.queues[grant.queue].vcs == 0)
+            && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
     }
 
     /// Notes `hop` as the decision for the head of `queue`.

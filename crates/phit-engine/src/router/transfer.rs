@@ -36,17 +36,12 @@ impl Partition {
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
-        let crossing = match settings.ideal {
-            true => 0,
-            false => {
-                let arrived = entry + config.serialisation(size, settings.bandwidth[came_by]);
-                config.crossing(size).max(arrived.saturating_sub(now))
-            }
-        };
+        let arriving = (entry + config.serialisation(size, settings.bandwidth[came_by])).saturating_sub(now);
+        let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing).saturating_sub(serialisation)));
+        let start = config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         input.busy = busy;
         output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
         output.free = start + serialisation;
@@ -71,7 +66,7 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if config.credit_at_output { start } else { busy.max(now + 1) };
+        let released = if config.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
