@@ -4,7 +4,6 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::bits::bit;
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
@@ -30,7 +29,7 @@ impl Partition {
 
         let (config, settings) = (&*self.config, &self.settings);
         let input = &mut self.inputs[port];
-        let &mut Input { class: came_by, router, upstream_partition, upstream, .. } = input;
+        let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
@@ -41,7 +40,8 @@ impl Partition {
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
+        let start =
+            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         input.busy = busy;
         output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
         output.free = start + serialisation;
@@ -102,27 +102,14 @@ impl Partition {
 
         if tail {
             self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
-        } else {
-            let q = &mut self.queues[grant.queue];
-            q.sent += 1;
-            q.vc = grant.vc;
-            q.vcs = 0;
+            return;
         }
-        // A port that will be busy in the next tick need not be looked at then.
-        let ready = self.inputs[port].ready;
-        if ready == 0 {
-            self.forget_port(router, grant.input);
-        } else if busy > now + 1 {
-            self.forget_port(router, grant.input);
-            self.wake_input_when_free(port);
-        }
-    }
-
-    /// Takes a port from its router's ready ports, unless others share its bit.
-    #[inline]
-    fn forget_port(&mut self, router: u32, number: u16) {
-        if !self.settings.wide {
-            self.ready_ports[router] &= !bit(number.into());
+        let q = &mut self.queues[grant.queue];
+        q.sent += 1;
+        q.vc = grant.vc;
+        q.vcs = 0;
+        if q.first != q.last || q.sent < q.arrived {
+            self.offer(port, grant.queue);
         }
     }
 
@@ -151,10 +138,6 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        let input = &mut self.inputs[q.port];
-        if input.count <= 64 {
-            input.ready &= !bit(queue - input.queues);
-        }
         if self.settings.wants.heads {
             q.sent = TAIL_PENDING;
             q.eligible = Tick::MAX;

@@ -366,11 +366,15 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
             continue;
         }
         let bit = 1u64 << (index - input.queues);
+        if partition.listed[index] {
+            if !partition.candidates.contains(&index) {
+                return wrong("is listed, but nobody looks at it");
+            }
+            continue;
+        }
         if input.ready & bit != 0 {
-            let looked_at = partition.ready_ports[input.router] >> input.number & 1 == 1
-                && partition.listed[input.router];
-            if !looked_at && !pending.wakes_ever(kind::INPUT, queue.port) {
-                return wrong("is ready, but nobody looks at it");
+            if !pending.wakes_ever(kind::INPUT, queue.port) {
+                return wrong("waits for its port, which will not wake it");
             }
             continue;
         }
@@ -422,8 +426,7 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
 }
 
 fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let free =
-        partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
+    let free = partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
     has_channel(partition, queue, size) && (free || asks)
 }
