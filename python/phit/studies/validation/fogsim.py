@@ -19,8 +19,8 @@ MEASURES = {
 NEAR_SATURATION = "above 90 % of saturation"
 
 FULL_QUEUES = (
-    "above 90 % of saturation; an endpoint's backlog exceeds its injection queues, and while one is full FOGSim makes no "
-    "packets, which Phit's sources do (no option for this was tried)"
+    "above 90 % of saturation; an endpoint's backlog exceeds its injection queues, and while one is full FOGSim makes "
+    "no packets, which Phit's sources do (no option for this was tried)"
 )
 
 INJECTION_QUEUE = 1000
