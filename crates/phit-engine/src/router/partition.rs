@@ -225,7 +225,7 @@ impl Partition {
         self.wheel.insert(self.now, at, Event { target: kind << kind::SHIFT | target, data });
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle<const SINGLE: bool>(&mut self, event: Event) {
         let target = event.target & kind::MASK;
         match event.target >> kind::SHIFT {
@@ -244,7 +244,7 @@ impl Partition {
     }
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let q = &mut self.queues[queue];
@@ -280,7 +280,7 @@ impl Partition {
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
         q.output = NONE;
@@ -339,12 +339,13 @@ impl Partition {
     }
 
     /// The front of `queue` may request from now on.
+    #[inline(always)]
     pub(crate) fn make_ready(&mut self, queue: u32) {
         self.offer(self.queues[queue].port, queue);
     }
 
     /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, port: u32, queue: u32) {
         let input = &mut self.inputs[port];
         if input.busy > self.next_look {
@@ -375,6 +376,7 @@ impl Partition {
     }
 
     /// Credit comes back to a sender.
+    #[inline(always)]
     fn credit(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {

@@ -87,7 +87,7 @@ impl Partition {
     }
 
     /// Allocates the crossbar of `router` to its requests, those from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn allocate<const SINGLE: bool>(&mut self, router: u32, start: usize, end: usize) {
         let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
         if end - start == 1 {
@@ -121,7 +121,7 @@ impl Partition {
     }
 
     /// Looks at the front of one queue.
-    #[inline]
+    #[inline(always)]
     fn look<const SINGLE: bool>(&mut self, queue: u32) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
@@ -205,14 +205,14 @@ impl Partition {
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
-    #[inline]
+    #[inline(always)]
     fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = &self.channels[first + u32::from(vc)];
         channel.credits >= size as i32 && (SINGLE || channel.owner == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
-    #[inline]
+    #[inline(always)]
     fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
         let Some(hop) = self.ejection(router, packet).or_else(|| {
@@ -238,7 +238,7 @@ impl Partition {
     }
 
     /// Notes `hop` as the decision for the head of `queue`.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router] + u32::from(hop.port);
         let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
@@ -261,7 +261,7 @@ impl Partition {
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.
-    #[inline]
+    #[inline(always)]
     fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
@@ -368,7 +368,7 @@ impl Partition {
 
     /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
     /// `size` phits, returns the tick at which the oldest flit starts.
-    #[inline]
+    #[inline(always)]
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let o = &mut self.outputs[output];
         let base = output * self.ring;

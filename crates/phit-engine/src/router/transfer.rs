@@ -10,6 +10,7 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
 impl Partition {
+    #[inline(always)]
     pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
@@ -114,7 +115,7 @@ impl Partition {
     }
 
     /// Files an event here or with another partition.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, partition: u32, at: Tick, event: Event) {
         if partition == self.index {
             self.wheel.insert(self.now, at, event);
@@ -125,7 +126,7 @@ impl Partition {
 
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
