@@ -9,7 +9,7 @@ use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
-use crate::engine::table::{Table, reserve_gently};
+use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
@@ -66,13 +66,13 @@ impl Post for Mail {
         self.heads.is_empty() && self.events.is_empty()
     }
 
-    fn append(&mut self, other: &mut Self) {
-        reserve_gently(&mut self.heads, other.heads.len());
-        reserve_gently(&mut self.packets, other.packets.len());
-        reserve_gently(&mut self.events, other.events.len());
-        self.heads.append(&mut other.heads);
-        self.packets.append(&mut other.packets);
-        self.events.append(&mut other.events);
+    fn like(&self) -> Self {
+        let room = |length: usize| length + length / 16;
+        Self {
+            heads: Vec::with_capacity(room(self.heads.len())),
+            packets: Vec::with_capacity(room(self.packets.len())),
+            events: Vec::with_capacity(room(self.events.len())),
+        }
     }
 }
 
@@ -143,14 +143,14 @@ pub struct Partition {
 impl Runs for Partition {
     type Mail = Mail;
 
-    fn receive(&mut self, mail: &mut Mail) {
+    fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
+        for ((at, queue), packet) in mail.heads.into_iter().zip(mail.packets) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);
         }
-        for (at, event) in mail.events.drain(..) {
+        for (at, event) in mail.events {
             self.wheel.insert(before, at, event);
         }
     }
