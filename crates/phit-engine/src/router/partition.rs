@@ -103,8 +103,13 @@ pub struct Partition {
     pub(crate) queues: Table<Queue>,
     pub(crate) outputs: Table<Output>,
     pub(crate) channels: Table<OutputVc>,
-    /// Output buffers: start of transmission and size of each flit, `ring` places per port.
-    pub(crate) rings: Table<(Tick, u32)>,
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
+    /// is ever held ([`Settings::single`]).
+    pub(crate) owners: Table<u32>,
+    /// Output buffers: start of transmission of each flit, `ring` places per port.
+    pub(crate) rings: Table<Tick>,
+    /// Output buffers: phits of each flit.
+    pub(crate) ring_phits: Table<u16>,
     pub(crate) ring: u32,
 
     pub(crate) first_endpoint: u32,
@@ -195,6 +200,12 @@ impl Partition {
         &self.collector
     }
 
+    /// The queue that holds `channel`; `NONE` if it is free.
+    #[inline]
+    pub(crate) fn owner(&self, channel: u32) -> u32 {
+        if self.settings.single { NONE } else { self.owners[channel] }
+    }
+
     /// Packets in the network and in injection queues.
     pub fn packets_held(&self) -> u32 {
         self.packets.live()
@@ -208,7 +219,9 @@ impl Partition {
             + self.queues.bytes()
             + self.outputs.bytes()
             + self.channels.bytes()
+            + self.owners.bytes()
             + self.rings.bytes()
+            + self.ring_phits.bytes()
             + self.endpoints.bytes()
             + (self.candidates.capacity() + self.looking.capacity() + self.again.capacity()) * 4
             + self.listed.bytes()
@@ -301,13 +314,9 @@ impl Partition {
         let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
-            let class = self.packets[packet].came_by as usize;
-            let (size, entry) = (u32::from(self.packets[packet].size), self.packets[packet].entry);
-            let bandwidth = match class {
-                0 => self.config.links[0].injection_bandwidth,
-                _ => Some(self.config.links[class].bandwidth),
-            };
-            let transfer = bandwidth.map_or(0, |b| self.config.serialisation(size, b));
+            let class = self.inputs[self.queues[queue].port].class as usize % 8;
+            let Packet { size, entry, .. } = self.packets[packet];
+            let transfer = self.config.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue].eligible = eligible;

@@ -207,8 +207,8 @@ impl Partition {
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline(always)]
     fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
-        let channel = &self.channels[first + u32::from(vc)];
-        channel.credits >= size as i32 && (SINGLE || channel.owner == NONE)
+        let channel = first + u32::from(vc);
+        self.channels[channel].credits >= size as i32 && (SINGLE || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
@@ -230,10 +230,10 @@ impl Partition {
     #[inline(never)]
     fn still_fits(&self, grant: &Request) -> bool {
         let output = &self.outputs[grant.output];
-        let channel = &self.channels[output.vc + u32::from(grant.vc)];
+        let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
-        channel.credits >= size as i32
-            && (channel.owner == NONE || self.queues[grant.queue].vcs == 0)
+        self.channels[channel].credits >= size as i32
+            && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
             && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
     }
 
@@ -328,9 +328,8 @@ impl Partition {
     fn ask_for_channel(&mut self, router: u32, port: u32, queue: u32, lane: u32) -> bool {
         let q = self.queues[queue];
         let first = self.outputs[q.output].vc + u32::from(q.vc);
-        let free = (0..q.vcs)
-            .filter(|vc| self.channels[first + u32::from(*vc)].owner == NONE)
-            .fold(0u64, |free, vc| free | 1 << vc);
+        let free =
+            (0..q.vcs).filter(|vc| self.owners[first + u32::from(*vc)] == NONE).fold(0u64, |free, vc| free | 1 << vc);
         if free == 0 {
             return false;
         }
@@ -343,14 +342,14 @@ impl Partition {
     #[inline(never)]
     fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };
-        let (queues, channels, outputs) = (&mut self.queues, &mut self.channels, &self.outputs);
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.owners, &self.outputs);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.first_port[waiting[0].router]].vc;
             allocator.allocate(first_channel, waiting, |head, channel| {
                 let q = &mut queues[head.queue];
                 q.vc = (channel - outputs[q.output].vc) as u16;
                 q.vcs = 0;
-                channels[channel].owner = head.queue;
+                owners[channel] = head.queue;
             });
         }
         self.waiting.clear();
@@ -373,11 +372,12 @@ impl Partition {
         let o = &mut self.outputs[output];
         let base = output * self.ring;
         while o.ring_count > 0 {
-            let (start, phits) = self.rings[base + u32::from(o.ring_first)];
+            let place = base + u32::from(o.ring_first);
+            let start = self.rings[place];
             if start >= self.now {
                 return (o.held + size > capacity).then_some(start);
             }
-            o.held -= phits;
+            o.held -= u32::from(self.ring_phits[place]);
             o.ring_count -= 1;
             o.ring_first = if u32::from(o.ring_first) + 1 == self.ring { 0 } else { o.ring_first + 1 };
         }

@@ -36,7 +36,7 @@ impl Partition {
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + config.serialisation(size, settings.bandwidth[came_by])).saturating_sub(now);
+        let arriving = (entry + config.serialisation(size, settings.arrival_bandwidth[came_by])).saturating_sub(now);
         let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
@@ -52,7 +52,9 @@ impl Partition {
             if place >= self.ring {
                 place -= self.ring;
             }
-            self.rings[grant.output * self.ring + place] = (start, size);
+            let place = grant.output * self.ring + place;
+            self.rings[place] = start;
+            self.ring_phits[place] = grant.size;
             output.ring_count += 1;
             output.held += size;
         }
@@ -92,7 +94,7 @@ impl Partition {
             }
         }
         if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
-            self.channels[channel].owner = if tail { NONE } else { grant.queue };
+            self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
             }
