@@ -16,9 +16,11 @@ Usage: cargo bench -p phit-engine --bench engine -- [OPTIONS]
   --case TEXT        only cases whose name contains TEXT; \"=NAME\" for one exactly
   --list             print the names of the cases
   --scenario         print the scenarios of the cases, one JSON document per line
-  --json             print one JSON document per case and number of threads
+  --json             print one JSON document per case and number of threads; resident_bytes is the growth of the
+                     process's peak, so run one case only to learn what it takes
   --quick            a third of the time, for a first impression
   --threads N,M,...  numbers of threads, timed in turn [1]
+  --partitions N     instead of the automatic choice
   --spans N          timed spans per run [7]
   --warmup CYCLES    cycles before the first span
   --cycles CYCLES    cycles per span";
@@ -114,6 +116,7 @@ struct Settings {
     json: bool,
     quick: bool,
     threads: Vec<usize>,
+    partitions: Option<usize>,
     spans: u32,
     warmup: Option<u32>,
     cycles: Option<u32>,
@@ -128,6 +131,7 @@ impl Settings {
             json: false,
             quick: false,
             threads: vec![1],
+            partitions: None,
             spans: 7,
             warmup: None,
             cycles: None,
@@ -142,6 +146,7 @@ impl Settings {
                 "--quick" => settings.quick = true,
                 "--case" => settings.case = Some(value()?),
                 "--threads" => settings.threads = value()?.split(',').map(number).collect::<Result<_, _>>()?,
+                "--partitions" => settings.partitions = Some(number(&value()?)?),
                 "--spans" => settings.spans = number(&value()?)?,
                 "--warmup" => settings.warmup = Some(number(&value()?)?),
                 "--cycles" => settings.cycles = Some(number(&value()?)?),
@@ -173,13 +178,12 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(scenario: &Scenario, threads: usize, warmup: u32, measured: u32) -> Result<Self, String> {
-        let options = Options { threads, partitions: None };
+    fn new(scenario: &Scenario, options: Options, warmup: u32, measured: u32) -> Result<Self, String> {
         let mut simulation = Simulation::new(scenario, options).map_err(|e| e.to_string())?;
         let ticks = simulation.blueprint().config.ticks_per_cycle;
         simulation.advance_to(warmup * ticks);
         simulation.open_window(measured);
-        Ok(Self { simulation, threads, hops: vec![], cpu: vec![], wall: vec![] })
+        Ok(Self { simulation, threads: options.threads, hops: vec![], cpu: vec![], wall: vec![] })
     }
 
     fn hops(&self, flits: bool) -> u64 {
@@ -206,6 +210,7 @@ impl Bench {
 }
 
 fn run(case: &Case, settings: &Settings) -> Result<(), String> {
+    let idle = peak_resident_bytes();
     let cycles = settings.cycles.unwrap_or(if settings.quick { case.cycles / 2 } else { case.cycles });
     let spans = if settings.quick { settings.spans.div_ceil(2) } else { settings.spans };
     let warmup = settings.warmup.unwrap_or(case.warmup);
@@ -218,7 +223,10 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
         return Ok(());
     }
 
-    let benches = settings.threads.iter().map(|&threads| Bench::new(&scenario, threads, warmup, measured));
+    let benches = settings
+        .threads
+        .iter()
+        .map(|&threads| Bench::new(&scenario, Options { threads, partitions: settings.partitions }, warmup, measured));
     let mut benches = benches.collect::<Result<Vec<_>, _>>()?;
     for _ in 0..spans {
         benches.iter_mut().for_each(|bench| bench.time(cycles, case.flits));
@@ -247,7 +255,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
                 "best": best,
                 "median": median,
                 "bytes_per_endpoint": bytes,
-                "peak_resident_bytes": peak_resident_bytes(),
+                "resident_bytes": peak_resident_bytes().zip(idle).map(|(peak, idle)| peak - idle),
             });
             println!("{record}");
         } else {
@@ -267,7 +275,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// The most memory that this process has had, where the operating system tells.
+/// The most memory that this process has had so far, where the operating system tells.
 fn peak_resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
