@@ -91,13 +91,15 @@ impl Partition {
         }
         let injected = u8::from(self.config.transit_priority && class == 0);
         let (mut again, mut asleep) = (0, 0);
-        for_each_member(ready, count.into(), |lane| match self.look::<SINGLE>(router, number, queues + lane, lane, injected) {
-            Look::Request => again |= bit(lane),
-            Look::Again => again |= bit(lane),
-            Look::Later => {}
-            Look::Sleep(output) => {
-                asleep |= bit(lane);
-                self.outputs[output].waiters |= bit(number);
+        for_each_member(ready, count.into(), |lane| {
+            match self.look::<SINGLE>(router, number, queues + lane, lane, injected) {
+                Look::Request => again |= bit(lane),
+                Look::Again => again |= bit(lane),
+                Look::Later => {}
+                Look::Sleep(output) => {
+                    asleep |= bit(lane);
+                    self.outputs[output].waiters |= bit(number);
+                }
             }
         });
         let input = &mut self.inputs[port];
