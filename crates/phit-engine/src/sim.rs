@@ -14,6 +14,7 @@ use crate::scenario::{Scenario, check};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
 use crate::verify::cdg;
+use crate::verify::watchdog::Watchdog;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub struct Simulation {
     lookahead: Tick,
     threads: usize,
     now: Tick,
+    watchdog: Watchdog,
 }
 
 /// Checks a scenario completely and returns what partitions are made from.
@@ -132,6 +134,7 @@ impl Simulation {
         };
         let partitions = blueprint.build(ranges);
         Ok(Self {
+            watchdog: Watchdog::new(0, blueprint.longest_wait()),
             scenario: scenario.clone(),
             inboxes: Inboxes::new(partitions.len()),
             blueprint,
@@ -155,6 +158,12 @@ impl Simulation {
     /// The partitions, for checks of their state between two calls of [`Self::advance_to`].
     pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
         (&self.partitions, &self.inboxes)
+    }
+
+    /// The partitions, for tests that put something of their own into them.
+    #[cfg(test)]
+    pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
+        &mut self.partitions
     }
 
     /// What the partitions were made from.
@@ -182,7 +191,7 @@ impl Simulation {
     }
 
     /// Runs the whole scenario.
-    pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, Stopped> {
+    pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, RunError> {
         let measure = self.scenario.measure.clone();
         let cycle = self.blueprint.config.ticks_per_cycle;
         let planned_warmup = match measure.warmup {
@@ -190,6 +199,7 @@ impl Simulation {
             Warmup::Auto => measure.cycles,
         };
         let mut planned = planned_warmup + measure.cycles;
+        self.watchdog = Watchdog::new(self.now, self.blueprint.longest_wait());
 
         match measure.warmup {
             Warmup::Cycles(cycles) => self.advance_reporting(cycles * cycle, planned, progress)?,
@@ -244,20 +254,25 @@ impl Simulation {
         })
     }
 
-    fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), Stopped> {
+    fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {
         let cycle = self.blueprint.config.ticks_per_cycle;
         let step = (planned / 100).max(1).saturating_mul(cycle).max(self.lookahead.min(1000));
         while self.now < end {
-            self.advance_to(self.now.saturating_add(step).min(end));
+            self.advance_to(self.now.saturating_add(step).min(end).min(self.watchdog.next()));
+            if self.now == self.watchdog.next() {
+                let mut watchdog = self.watchdog.clone();
+                watchdog.look(self).map_err(RunError::Deadlock)?;
+                self.watchdog = watchdog;
+            }
             if !progress(self.now / cycle, planned.max(self.now / cycle)) {
-                return Err(Stopped);
+                return Err(Stopped.into());
             }
         }
         Ok(())
     }
 
     /// Runs until the latency and the accepted load have settled.
-    fn warm_up(&mut self, cycles: u32, limit: u32, planned: &mut u32, progress: Progress<'_>) -> Result<(), Stopped> {
+    fn warm_up(&mut self, cycles: u32, limit: u32, planned: &mut u32, progress: Progress<'_>) -> Result<(), RunError> {
         let cycle = self.blueprint.config.ticks_per_cycle;
         let chunk = (cycles / 20).max(50);
         let mut chunks = Vec::new();
@@ -294,7 +309,7 @@ const DRAIN_STEP: u32 = 200;
 
 /// Checks, builds and runs a scenario.
 pub fn run(scenario: &Scenario, options: Options, progress: Progress<'_>) -> Result<Outcome, RunError> {
-    Ok(Simulation::new(scenario, options)?.run(progress)?)
+    Simulation::new(scenario, options)?.run(progress)
 }
 
 /// Why a run has no result.
@@ -306,4 +321,7 @@ pub enum RunError {
     /// The run was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// Packets wait for one another in a circle, or for ever: which ones.
+    #[error("{0}")]
+    Deadlock(String),
 }

@@ -4,7 +4,7 @@ use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::scenario::Scenario;
 use phit_engine::sim::{self, Options, RunError, Simulation};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -80,6 +80,7 @@ fn run(
     match result {
         Ok(value) => Ok(value.to_string()),
         Err(RunError::Scenario(error)) => Err(scenario_error(py, &error)),
+        Err(error @ RunError::Deadlock(_)) => Err(PyRuntimeError::new_err(error.to_string())),
         Err(RunError::Stopped(_)) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the run was stopped"))),
     }
 }

@@ -157,6 +157,21 @@ impl Wheel {
         far
     }
 
+    /// Calls `see` with the tick and the event of everything pending, in no particular order, when all ticks before
+    /// `now` have been taken: for checks.
+    pub fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, Event)) {
+        for (bucket, &head) in self.heads.iter().enumerate() {
+            let at = now + ((bucket as u32).wrapping_sub(now) & self.mask);
+            let mut cursor = head;
+            while cursor != NONE {
+                let node = self.nodes[cursor];
+                see(at, node.event);
+                cursor = node.next;
+            }
+        }
+        self.far.iter().for_each(|Reverse((at, event))| see(*at, *event));
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.heads.bytes()

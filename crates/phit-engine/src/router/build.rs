@@ -101,6 +101,20 @@ impl Blueprint {
         per_class.min().unwrap_or(Tick::MAX)
     }
 
+    /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
+    /// 2000 cycles.
+    pub fn longest_wait(&self) -> Tick {
+        let config = &self.config;
+        let link = config.links.iter().map(|l| l.latency.max(l.ejection_latency)).max().unwrap_or(1);
+        // Packets whose flits alternate in an output buffer end all at once.
+        let packets = u32::from(config.links[0].vcs) + 4;
+        let transfers = u32::from(self.traffic.packet_sizes().1).saturating_mul(packets * config.ticks_per_cycle);
+        let sum = [config.latency, config.allocation_delay, config.credit_delay, link, link, transfers]
+            .into_iter()
+            .fold(0, Tick::saturating_add);
+        sum.saturating_mul(10).max(2000 * config.ticks_per_cycle)
+    }
+
     /// Horizon that covers nearly all events.
     fn horizon(&self) -> Tick {
         let config = &self.config;
@@ -249,10 +263,11 @@ impl Blueprint {
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             widest,
-            ready_ports: vec![0; count].into(),
-            active: Vec::with_capacity(count),
-            stepping: Vec::with_capacity(count),
-            listed: vec![false; count].into(),
+            candidates: Vec::new(),
+            listed: vec![false; queues.len()].into(),
+            looking: Vec::new(),
+            again: Vec::new(),
+            next_look: 0,
             senders: Vec::new(),
             rings: vec![(0, 0); (ports * ring) as usize].into(),
             ring,

@@ -76,7 +76,7 @@ impl Partition {
             let mut source = endpoint.source.clone();
             let mut next = endpoint.next;
             while next.is_some_and(|packet| packet.cycle * cycle < end) {
-                next = self.traffic.next(self.first_endpoint + index as u32, &mut source);
+                next = self.following(self.first_endpoint + index as u32, &mut source);
                 if let Some(packet) = next.filter(|p| self.collector.span().contains(&(p.cycle * cycle))) {
                     packets += 1;
                     phits += u64::from(packet.size);
@@ -87,9 +87,17 @@ impl Partition {
         packets
     }
 
+    /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
+    fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        let cycles = Tick::MAX / self.config.ticks_per_cycle - 1;
+        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < cycles)
+    }
+
     fn draw(&mut self, e: u32) {
+        let latest = Tick::MAX / self.config.ticks_per_cycle - 1;
         let endpoint = &mut self.endpoints[e];
-        endpoint.next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
+        let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
+        endpoint.next = next.filter(|packet| packet.cycle < latest);
         if let Some(packet) = endpoint.next {
             self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
         }

@@ -112,12 +112,15 @@ pub struct Partition {
 
     /// Most queues of any input port.
     pub(crate) widest: u32,
-    /// Input ports with ready queues, by router.
-    pub(crate) ready_ports: Table<u64>,
-    /// Routers with something to do, and whether each is listed.
-    pub(crate) active: Vec<u32>,
-    pub(crate) stepping: Vec<u32>,
+    /// Queues to be looked at at the next look, and whether each queue is among them.
+    pub(crate) candidates: Vec<u32>,
     pub(crate) listed: Table<bool>,
+    /// Queues that are being looked at.
+    pub(crate) looking: Vec<u32>,
+    /// Queues of these to be looked at again in the next tick.
+    pub(crate) again: Vec<u32>,
+    /// Tick of the next look at the candidates: this one until it has taken place.
+    pub(crate) next_look: Tick,
     /// Endpoints that may have something to send in this tick.
     pub(crate) senders: Vec<u32>,
 
@@ -142,7 +145,7 @@ impl Runs for Partition {
 
     fn receive(&mut self, mail: &mut Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
-        let before = self.now.wrapping_sub(1);
+        let before = self.now.saturating_sub(1);
         for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);
@@ -166,6 +169,7 @@ impl Partition {
     /// Runs all ticks before `end`. `SINGLE`: every packet is one flit, see [`Settings::single`].
     fn run_ticks<const SINGLE: bool>(&mut self, end: Tick) {
         while self.now < end {
+            self.next_look = self.now;
             self.wheel.bring_near(self.now);
             let mut cursor = self.wheel.take(self.now);
             while let Some(event) = self.wheel.pop(&mut cursor) {
@@ -175,20 +179,11 @@ impl Partition {
             while let Some(endpoint) = self.senders.pop() {
                 self.send(endpoint);
             }
-            if !self.active.is_empty() {
-                // Whatever is listed from here on is for the next tick.
-                std::mem::swap(&mut self.active, &mut self.stepping);
-                let stepping = std::mem::take(&mut self.stepping);
-                for &router in &stepping {
-                    self.listed[router] = false;
-                }
-                for &router in &stepping {
-                    self.step::<SINGLE>(router);
-                }
-                self.stepping = stepping;
-                self.stepping.clear();
+            if !self.candidates.is_empty() {
+                self.next_look = self.now + 1;
+                self.step::<SINGLE>();
             }
-            self.now = match self.active.is_empty() {
+            self.now = match self.candidates.is_empty() {
                 true => self.wheel.next_tick(self.now + 1, end),
                 false => self.now + 1,
             };
@@ -215,8 +210,7 @@ impl Partition {
             + self.channels.bytes()
             + self.rings.bytes()
             + self.endpoints.bytes()
-            + self.ready_ports.bytes()
-            + (self.active.capacity() + self.stepping.capacity()) * 4
+            + (self.candidates.capacity() + self.looking.capacity() + self.again.capacity()) * 4
             + self.listed.bytes()
             + self.senders.capacity() * 4
             + self.packets.bytes()
@@ -241,11 +235,7 @@ impl Partition {
                 self.collector.delivered(&self.packets[target], self.now);
                 self.packets.remove(target);
             }
-            kind::INPUT => {
-                if self.inputs[target].ready != 0 {
-                    self.activate_port(target);
-                }
-            }
+            kind::INPUT => self.input_free(target),
             kind::OUTPUT => self.wake(target),
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
@@ -353,34 +343,24 @@ impl Partition {
         self.offer(self.queues[queue].port, queue);
     }
 
-    /// Puts `queue` of input `port` among those that may request.
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
     #[inline]
-    fn offer(&mut self, port: u32, queue: u32) {
+    pub(crate) fn offer(&mut self, port: u32, queue: u32) {
         let input = &mut self.inputs[port];
-        input.ready |= bit(queue - input.queues);
-        if input.busy > self.now {
+        if input.busy > self.next_look {
+            input.ready |= bit(queue - input.queues);
             self.wake_input_when_free(port);
-        } else {
-            let router = input.router;
-            self.ready_ports[router] |= bit(input.number.into());
-            self.activate(router);
+        } else if !self.listed[queue] {
+            self.listed[queue] = true;
+            self.candidates.push(queue);
         }
     }
 
-    /// Puts `port` among the ports that its router looks at.
-    #[inline]
-    pub(crate) fn activate_port(&mut self, port: u32) {
-        let input = &self.inputs[port];
-        self.ready_ports[input.router] |= bit(input.number.into());
-        self.activate(input.router);
-    }
-
-    #[inline]
-    pub(crate) fn activate(&mut self, router: u32) {
-        if !self.listed[router] {
-            self.listed[router] = true;
-            self.active.push(router);
-        }
+    /// The queues of `port` that have waited for its path to the crossbar may be looked at.
+    fn input_free(&mut self, port: u32) {
+        let input = &mut self.inputs[port];
+        let (first, count) = (input.queues, input.count.into());
+        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer(port, first + lane));
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
@@ -421,13 +401,12 @@ impl Partition {
         }
         self.outputs[output].waiters = 0;
         let (first, next) = (self.first_port[router], self.first_port[router + 1]);
-        let inputs = &mut self.inputs;
         for_each_member(waiters, next - first, |number| {
-            let input = &mut inputs[first + number];
-            input.ready |= std::mem::take(&mut input.asleep);
+            let port = first + number;
+            let input = &mut self.inputs[port];
+            let (queues, count) = (input.queues, input.count.into());
+            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer(port, queues + lane));
         });
-        self.ready_ports[router] |= waiters;
-        self.activate(router);
     }
 }
 
@@ -438,7 +417,7 @@ pub(crate) fn pack_credit(vc: u32, phits: u32) -> u32 {
 }
 
 #[inline]
-fn unpack_credit(data: u32) -> (u32, i32) {
+pub(crate) fn unpack_credit(data: u32) -> (u32, i32) {
     (data >> 20, (data & 0xf_ffff) as i32)
 }
 

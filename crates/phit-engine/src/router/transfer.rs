@@ -4,7 +4,6 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::bits::bit;
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
@@ -30,23 +29,19 @@ impl Partition {
 
         let (config, settings) = (&*self.config, &self.settings);
         let input = &mut self.inputs[port];
-        let &mut Input { class: came_by, router, upstream_partition, upstream, .. } = input;
+        let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
-        let crossing = match settings.ideal {
-            true => 0,
-            false => {
-                let arrived = entry + config.serialisation(size, settings.bandwidth[came_by]);
-                config.crossing(size).max(arrived.saturating_sub(now))
-            }
-        };
+        let arriving = (entry + config.serialisation(size, settings.bandwidth[came_by])).saturating_sub(now);
+        let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing).saturating_sub(serialisation)));
+        let start =
+            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         input.busy = busy;
         output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
         output.free = start + serialisation;
@@ -71,7 +66,7 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if config.credit_at_output { start } else { busy.max(now + 1) };
+        let released = if config.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
@@ -107,27 +102,14 @@ impl Partition {
 
         if tail {
             self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
-        } else {
-            let q = &mut self.queues[grant.queue];
-            q.sent += 1;
-            q.vc = grant.vc;
-            q.vcs = 0;
+            return;
         }
-        // A port that will be busy in the next tick need not be looked at then.
-        let ready = self.inputs[port].ready;
-        if ready == 0 {
-            self.forget_port(router, grant.input);
-        } else if busy > now + 1 {
-            self.forget_port(router, grant.input);
-            self.wake_input_when_free(port);
-        }
-    }
-
-    /// Takes a port from its router's ready ports, unless others share its bit.
-    #[inline]
-    fn forget_port(&mut self, router: u32, number: u16) {
-        if !self.settings.wide {
-            self.ready_ports[router] &= !bit(number.into());
+        let q = &mut self.queues[grant.queue];
+        q.sent += 1;
+        q.vc = grant.vc;
+        q.vcs = 0;
+        if q.first != q.last || q.sent < q.arrived {
+            self.offer(port, grant.queue);
         }
     }
 
@@ -156,10 +138,6 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        let input = &mut self.inputs[q.port];
-        if input.count <= 64 {
-            input.ready &= !bit(queue - input.queues);
-        }
         if self.settings.wants.heads {
             q.sent = TAIL_PENDING;
             q.eligible = Tick::MAX;

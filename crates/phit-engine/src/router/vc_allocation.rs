@@ -9,6 +9,8 @@ use super::allocator::Best;
 pub struct Waiting {
     /// Its queue in the partition.
     pub queue: u32,
+    /// Its router.
+    pub router: u32,
     /// Its queue's number in the router (input port times queues per port, plus queue).
     pub number: u32,
     /// First free channel's search range: first channel of the partition and how many.
@@ -84,5 +86,58 @@ impl VcAllocator {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.grant.capacity() * 2 + self.accept.capacity() + self.grants.capacity() * 8 + self.best.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rng::{Rng, Stream};
+    use std::collections::HashSet;
+
+    /// Heads of a router of 12 queues and 8 channels, four of them after each of two outputs.
+    fn heads(rng: &mut Rng, taken: u64) -> Vec<Waiting> {
+        (0..12)
+            .filter_map(|queue| {
+                let first = 4 * rng.below(2);
+                let free =
+                    (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
+                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free };
+                (free != 0 && rng.below(3) > 0).then_some(waiting)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn no_channel_goes_to_two_heads_and_no_head_gets_two() {
+        for ask_all in [false, true] {
+            let mut allocator = VcAllocator::new(ask_all, 8, 12, 12, 8);
+            let mut rng = Rng::new(1, Stream::Router, 0);
+            for _ in 0..5000 {
+                let taken = rng.bits() & 0xff;
+                let waiting = heads(&mut rng, taken);
+                let (mut channels, mut queues) = (HashSet::new(), HashSet::new());
+                allocator.allocate(0, &waiting, |head, channel| {
+                    assert!(channels.insert(channel), "channel {channel} granted twice");
+                    assert!(queues.insert(head.queue), "two channels for queue {}", head.queue);
+                    assert!(head.free >> (channel - head.first) & 1 == 1, "channel {channel} is not free");
+                });
+                assert_eq!(queues.is_empty(), waiting.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn channels_go_round_the_heads() {
+        for ask_all in [false, true] {
+            let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
+            let waiting: Vec<Waiting> =
+                (0..3).map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1 }).collect();
+            let mut winners = Vec::new();
+            for _ in 0..6 {
+                allocator.allocate(0, &waiting, |head, _| winners.push(head.queue));
+            }
+            assert_eq!(winners, [0, 1, 2, 0, 1, 2]);
+        }
     }
 }

@@ -5,13 +5,18 @@ use super::router::{LinkParams, Phits, Switching, VcAllocation};
 use crate::error::ScenarioError;
 use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
+use crate::verify::Legs;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
 
+/// The flits of an output buffer are counted in 16 bits.
+const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
+
 /// Refuses a scenario that the kernel could not simulate as described.
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     router(scenario, topology)?;
+    sides(scenario, topology)?;
     scenario.routing.params().check(topology).map_err(|e| e.under("routing"))?;
     channels(scenario, topology)?;
     let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
@@ -52,6 +57,9 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
     at_least(path("speedup"), router.speedup, 1, "(the crossbar is no slower than the links)")?;
     at_most(path("speedup"), router.speedup, 64, "")?;
     at_least(path("flit_size"), router.flit_size, 1, "phit")?;
+    if let Phits::Finite(phits) = router.output_buffer {
+        at_most(path("output_buffer"), phits, LARGEST_OUTPUT_BUFFER, "phits, or \"infinite\"")?;
+    }
     if let AllocatorKind::Islip(islip) = &router.allocator {
         at_least(path("allocator.iterations"), islip.iterations.into(), 1, "iteration per tick")?;
     }
@@ -83,6 +91,27 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
                 path("vcs"),
                 params.vcs,
                 "expected at most 64 virtual channels with router.vc_allocation = \"stage\"",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Packets count their hops over links of one class in 8 bits.
+fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let Some(sides) = topology.grid() else { return Ok(()) };
+    let legs = if scenario.routing.params().legs() == Some(Legs::Minimal) { 1 } else { 2 };
+    for (d, &side) in sides.iter().enumerate() {
+        let hops = match topology.wraps() {
+            true => side / 2,
+            // The diameter of a HyperX is the number of its dimensions.
+            false => (side - 1).min(topology.diameter() + 1 - sides.len() as u32),
+        };
+        if hops.saturating_mul(legs) > u32::from(u8::MAX) {
+            return Err(ScenarioError::new(
+                format!("topology.dims[{d}]"),
+                side,
+                format!("routes of up to {} hops in one dimension; expected at most 255", hops.saturating_mul(legs)),
             ));
         }
     }

@@ -1,0 +1,76 @@
+//! One switch against the closed forms of Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet
+//! switch" (IEEE Transactions on Communications 35(12), 1987).
+
+mod common;
+
+use common::{assert_close, histogram, number, run};
+use serde_json::{Value, json};
+
+/// N endpoints on one router, packets of one phit to any endpoint with equal probability.
+fn switch(endpoints: u32, load: f64, router: Value, cycles: u32) -> Value {
+    json!({
+        "topology": { "kind": "single", "endpoints": endpoints },
+        "router": router,
+        "traffic": { "load": load, "pattern": { "kind": "uniform", "include_self": true } },
+        "measure": { "warmup": 2000, "cycles": cycles },
+    })
+}
+
+#[test]
+fn an_output_queued_switch_waits_like_m_d_1() {
+    // In a slot each of N inputs sends to a given output with probability rho/N, one packet leaves it: the mean wait is
+    // (N - 1)/N * rho / (2 (1 - rho)), which is the M/D/1 queue's for N to infinity.
+    for (endpoints, cycles) in [(2, 600_000), (4, 300_000), (16, 80_000)] {
+        for load in [0.2, 0.5, 0.8, 0.9] {
+            let outcome = run(&switch(endpoints, load, json!({ "allocator": "ideal" }), cycles));
+            let n = f64::from(endpoints);
+            let expected = (n - 1.0) / n * load / (2.0 * (1.0 - load));
+            let least = histogram(&outcome)[0].0 as f64;
+            let wait = number(&outcome, "/latency_mean") - least;
+            // Twice the half-width of the 95% interval: about four standard errors.
+            let tolerance = 2.0 * number(&outcome, "/latency_ci");
+            assert!(tolerance < 0.03 + 0.06 * expected, "too short a run: {tolerance} of {expected}");
+            assert_close(wait, expected, tolerance, &format!("wait of {endpoints} endpoints at {load}"));
+            assert_close(number(&outcome, "/accepted_load"), load, 0.01, "load");
+        }
+    }
+}
+
+#[test]
+fn an_input_queued_switch_saturates_where_its_heads_block() {
+    // One FIFO per input, always full. The heads' destinations are a Markov chain; Karol et al., table I, for any rule by which
+    // an output chooses among the heads; 2 - sqrt(2) = 0.586 for N to infinity.
+    for (endpoints, expected, tolerance) in
+        [(2, 0.75, 0.004), (4, 0.6553, 0.003), (8, 0.6184, 0.003), (64, 0.5885, 0.003)]
+    {
+        for arbiter in ["random", "round_robin", "least_recently_served"] {
+            let router = json!({
+                "allocator": { "kind": "separable_input_first", "arbiter": arbiter },
+                "links": { "endpoint": { "vcs": 1, "buffer": 16 } },
+            });
+            let cycles = if endpoints == 64 { 10_000 } else { 60_000 };
+            let outcome = run(&switch(endpoints, 1.0, router, cycles));
+            let what = format!("{endpoints} endpoints, {arbiter}");
+            assert_close(number(&outcome, "/accepted_load"), expected, tolerance, &what);
+            assert_close(number(&outcome, "/offered_load"), 1.0, 1e-9, "offered load");
+        }
+    }
+}
+
+#[test]
+fn islip_and_virtual_output_queues_carry_everything() {
+    // With a queue per output (the injection queue follows the destination) one iteration of iSLIP desynchronises its
+    // pointers and carries 100% of uniform traffic (McKeown 1999, section III).
+    let router = json!({
+        "allocator": { "kind": "islip", "iterations": 1 },
+        "injection_queue": "destination",
+        "links": { "endpoint": { "vcs": 8, "buffer": 1000 } },
+    });
+    let outcome = run(&switch(8, 0.97, router.clone(), 40_000));
+    assert_close(number(&outcome, "/accepted_load"), 0.97, 0.01, "accepted load");
+    // Round robin that knows nothing of what the outputs accepted does worse.
+    let mut separable = router;
+    separable["allocator"] = json!({ "kind": "separable_input_first", "update": "request" });
+    let outcome = run(&switch(8, 1.0, separable, 20_000));
+    assert!(number(&outcome, "/accepted_load") < 0.97);
+}

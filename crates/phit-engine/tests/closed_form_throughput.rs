@@ -1,0 +1,207 @@
+//! Throughput: what the channels carry at most, by counting, and how near a network comes to it.
+
+mod common;
+
+use common::{assert_close, number, run, with};
+use serde_json::{Value, json};
+
+fn accepted(value: &Value) -> f64 {
+    number(&run(value), "/accepted_load")
+}
+
+/// Two routers with an endpoint each that send to one another as fast as the link lets them.
+fn pair(router: Value, size: u32) -> Value {
+    json!({
+        "topology": { "kind": "mesh", "dims": [2] },
+        "router": with(json!({ "links": { "endpoint": { "buffer": 64, "vcs": 1 } } }), router),
+        "traffic": { "load": 1, "packet_size": size, "pattern": "shift" },
+        "measure": { "warmup": 2000, "cycles": 20000 },
+    })
+}
+
+#[test]
+fn a_link_carries_its_buffer_once_per_credit_round_trip() {
+    // From the grant that takes a credit: router latency R and link latency L to the next input, where the flit goes on
+    // at once; its S phits leave the buffer in S cycles; the credit is back after L and can be used D later.
+    for (r, l, d, switching, size, flit) in [
+        (1, 10, 0, "virtual_cut_through", 1, 1),
+        (3, 20, 2, "virtual_cut_through", 1, 1),
+        (2, 15, 1, "virtual_cut_through", 8, 8),
+        (2, 15, 1, "store_and_forward", 8, 8),
+        (2, 15, 0, "wormhole", 8, 1),
+        (1, 20, 3, "wormhole", 8, 4),
+        (1, 20, 3, "wormhole", 40, 2),
+    ] {
+        for credit_release in ["input", "output"] {
+            for flits in [1, 2, 3] {
+                let buffer = flits * flit;
+                // Sent with the first phit on the next link, R after the grant, or when the last phit has left the buffer.
+                let stays = if credit_release == "output" { r } else { flit };
+                let waits = if switching == "store_and_forward" { size } else { 0 };
+                let round_trip = r + l + waits + stays + l + d;
+                let value = pair(
+                    json!({
+                        "latency": r, "switching": switching, "flit_size": flit, "credit_release": credit_release,
+                        "credit_delay": d,
+                        "links": { "dim0": { "latency": l, "vcs": 1, "buffer": buffer } },
+                    }),
+                    size,
+                );
+                let expected = f64::from(buffer) / f64::from(round_trip);
+                let what = format!("{switching} of {size} phits, {flits} x {flit} phits, round trip {round_trip}");
+                assert_close(accepted(&value), expected, 0.002, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_with_room_for_the_round_trip_is_always_busy() {
+    for (switching, flit) in [("virtual_cut_through", 1), ("wormhole", 2)] {
+        let router = json!({
+            "switching": switching, "flit_size": flit, "links": { "dim0": { "latency": 10, "vcs": 1, "buffer": 40 } },
+        });
+        let value = with(pair(router, 8), json!({ "traffic": { "process": "periodic" } }));
+        assert_close(accepted(&value), 1.0, 0.002, switching);
+    }
+}
+
+/// A Dragonfly with short links and deep buffers.
+fn dragonfly(h: u32, routing: Value, load: f64) -> Value {
+    json!({
+        "topology": { "kind": "dragonfly", "p": h, "a": 2 * h, "h": h },
+        "router": {
+            "speedup": 2, "latency": 2,
+            "links": {
+                "endpoint": { "buffer": 64, "vcs": 3 },
+                "local": { "latency": 2, "vcs": 4, "buffer": 64 },
+                "global": { "latency": 8, "vcs": 2, "buffer": 128 },
+            },
+        },
+        "routing": routing,
+        "traffic": { "load": load, "packet_size": 4, "pattern": { "kind": "adversarial", "offset": 1 } },
+        "measure": { "warmup": 4000, "cycles": 6000 },
+    })
+}
+
+#[test]
+fn minimal_routing_of_adversarial_traffic_has_one_global_link_per_group() {
+    // a * p endpoints share the one link to the next group.
+    for h in [1, 2, 3] {
+        let bound = 1.0 / f64::from(2 * h * h);
+        for load in [bound * 1.1, 0.8] {
+            let measured = accepted(&dragonfly(h, json!("minimal"), load));
+            assert!(
+                measured <= bound * 1.005 && measured >= bound * 0.99,
+                "h = {h}, load {load}: {measured} of {bound}"
+            );
+        }
+        let below = accepted(&dragonfly(h, json!("minimal"), bound * 0.9));
+        assert_close(below, bound * 0.9, bound * 0.03, "below saturation");
+    }
+}
+
+#[test]
+fn valiant_routing_of_adversarial_traffic_takes_two_global_links() {
+    // A link from group x to y carries the first half of the routes from x via y and the second half of those via x to
+    // y: twice load * a * p / (a * h), so that at most 1/2 goes through with p = h.
+    for via in ["router", "group"] {
+        let measured = accepted(&dragonfly(2, json!({ "kind": "valiant", "via": via }), 0.9));
+        assert!(measured <= 0.5 * 1.005 && measured > 0.42, "{via}: {measured}");
+        let below = accepted(&dragonfly(2, json!({ "kind": "valiant", "via": via }), 0.35));
+        assert_close(below, 0.35, 0.012, via);
+    }
+}
+
+/// A grid with deep buffers and two allocations per cycle, so that matching does not limit it; transit goes first, or
+/// overloaded rings starve (an arbiter that gives injection half of every link throttles the packets that are furthest on).
+fn grid(kind: &str, dims: &[u32], pattern: Value, load: f64) -> Value {
+    json!({
+        "topology": { "kind": kind, "dims": dims },
+        "router": { "speedup": 2, "clock": "crossbar", "transit_priority": true, "links": { "default": { "vcs": 8, "buffer": 32 } } },
+        "traffic": { "load": load, "pattern": pattern },
+        "measure": { "warmup": 4000, "cycles": 6000 },
+    })
+}
+
+fn uniform() -> Value {
+    json!({ "kind": "uniform", "include_self": true })
+}
+
+/// No link carries more than a phit per cycle.
+#[track_caller]
+fn assert_links_within(value: &Value) {
+    let outcome = run(value);
+    for (class, used) in outcome.summary()["link_utilisation"].as_object().unwrap() {
+        let max = used["max"].as_f64().unwrap();
+        // Phits are counted when they are granted: a few more or less at the ends of the window.
+        assert!(max <= 1.01, "{class}: {max}\n{value}");
+    }
+}
+
+#[test]
+fn uniform_traffic_on_a_torus_saturates_at_8_over_k() {
+    // Half of the packets cross any bisection; 4/k of the channels per endpoint do, k even: load * k / 8 <= 1.
+    for dims in [&[16][..], &[16, 4], &[12, 12]] {
+        let bound = 8.0 / f64::from(dims[0]);
+        let over = accepted(&grid("torus", dims, uniform(), (bound * 1.3).min(1.0)));
+        assert!(over <= bound * 1.01 && over >= bound * 0.85, "{dims:?}: {over} of {bound}");
+        let load = bound * 0.85;
+        assert_close(accepted(&grid("torus", dims, uniform(), load)), load, load * 0.02, "85% of the bound");
+    }
+    assert_links_within(&grid("torus", &[16], uniform(), 1.0));
+}
+
+#[test]
+fn uniform_traffic_on_a_mesh_saturates_at_4_over_k() {
+    // The middle channels of a line of k carry load * k / 4 each, k even.
+    for dims in [&[8][..], &[8, 8], &[12, 3]] {
+        let bound = 4.0 / f64::from(dims[0]);
+        let load = bound * 0.85;
+        assert_close(accepted(&grid("mesh", dims, uniform(), load)), load, load * 0.02, "85% of the bound");
+        // Beyond the bound the sources in the middle lose first, so that what is accepted is no longer uniform; but
+        // it cannot all be accepted.
+        let load = bound * 1.1;
+        let over = accepted(&grid("mesh", dims, uniform(), load));
+        assert!(over < load * 0.985, "{dims:?}: {over} of {load}");
+    }
+    assert_links_within(&grid("mesh", &[8], uniform(), 1.0));
+}
+
+#[test]
+fn tornado_traffic_on_a_ring_uses_one_direction() {
+    // Every packet goes ceil(k/2) - 1 hops the same way: that many packets share each channel.
+    for k in [5u32, 8, 9] {
+        let bound = 1.0 / f64::from(k.div_ceil(2) - 1);
+        let over = accepted(&grid("torus", &[k], json!("tornado"), 1.0));
+        assert!(over <= bound * 1.005 && over >= bound * 0.85, "k = {k}: {over} of {bound}");
+        let load = bound * 0.85;
+        assert_close(accepted(&grid("torus", &[k], json!("tornado"), load)), load, load * 0.03, "85% of the bound");
+    }
+}
+
+#[test]
+fn endpoints_of_one_destination_share_its_ejection_link() {
+    // Everybody sends to endpoint 0, which takes one phit per cycle.
+    let value = json!({
+        "topology": { "kind": "single", "endpoints": 5 },
+        "traffic": { "load": 0.5, "pattern": { "kind": "hotspot", "targets": [0], "share": 1.0 } },
+        "measure": { "warmup": 1000, "cycles": 5000, "endpoints": true },
+    });
+    let outcome = run(&value);
+    let loads = outcome.tables()["endpoints"]["accepted_load"].clone();
+    assert_close(loads[0].as_f64().unwrap(), 1.0, 0.001, "the target");
+}
+
+#[test]
+fn offered_load_is_right_even_in_saturation() {
+    // Generation does not stop where the source queue grows: 6000 cycles of 64 endpoints; standard error of a Bernoulli
+    // source of 4-phit packets is at most 4 * sqrt(64 * 6000 / 4) / (64 * 6000) = 0.003.
+    for load in [0.1, 0.5, 0.9] {
+        let mut value = grid("torus", &[8, 8], json!("tornado"), load);
+        value["traffic"]["packet_size"] = json!(4);
+        let outcome = run(&value);
+        assert_close(number(&outcome, "/offered_load"), load, 0.012, "offered");
+        assert!(number(&outcome, "/accepted_load") < 0.34);
+    }
+}

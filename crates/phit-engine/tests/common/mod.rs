@@ -1,0 +1,201 @@
+//! What the integration tests share: running a scenario, and drawing random ones.
+#![allow(dead_code)]
+
+use phit_engine::result::Outcome;
+use phit_engine::routing::RoutingKind;
+use phit_engine::scenario::Scenario;
+use phit_engine::sim::{self, Options, Simulation};
+use phit_engine::topology::TopologyKind;
+use serde_json::{Value, json};
+
+/// `base` with the keys of `changes` on top, table by table.
+pub fn with(mut base: Value, changes: Value) -> Value {
+    fn merge(base: &mut Value, changes: Value) {
+        match (base, changes) {
+            (Value::Object(base), Value::Object(changes)) if !changes.contains_key("kind") => {
+                for (key, change) in changes {
+                    merge(base.entry(key).or_insert(Value::Null), change);
+                }
+            }
+            (base, changes) => *base = changes,
+        }
+    }
+    merge(&mut base, changes);
+    base
+}
+
+pub fn scenario(value: &Value) -> Scenario {
+    Scenario::from_value(value).unwrap_or_else(|error| panic!("{error}\n{value}"))
+}
+
+pub fn run_with(value: &Value, options: Options) -> Outcome {
+    sim::run(&scenario(value), options, &mut |_, _| true).unwrap_or_else(|error| panic!("{error}\n{value}"))
+}
+
+pub fn run(value: &Value) -> Outcome {
+    run_with(value, Options::default())
+}
+
+pub fn simulation(value: &Value, options: Options) -> Simulation {
+    Simulation::new(&scenario(value), options).unwrap_or_else(|error| panic!("{error}\n{value}"))
+}
+
+/// `(latency, packets)` of every latency that occurred.
+pub fn histogram(outcome: &Outcome) -> Vec<(u64, u64)> {
+    outcome.collector().histogram.as_ref().expect("the histogram is on by default").iter().collect()
+}
+
+/// A number of the summary, by JSON pointer.
+pub fn number(outcome: &Outcome, pointer: &str) -> f64 {
+    let summary = Value::Object(outcome.summary());
+    summary.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer} in {summary}"))
+}
+
+#[track_caller]
+pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!((measured - expected).abs() <= tolerance, "{what}: {measured}, expected {expected} ± {tolerance}");
+}
+
+/// Choices from a list of numbers, in order: small numbers stand for the simple alternatives, so that a failing case shrinks.
+pub struct Choices<'a>(std::slice::Iter<'a, u32>);
+
+/// Numbers that [`random`] takes at most.
+pub const CHOICES: usize = 64;
+
+impl Choices<'_> {
+    fn below(&mut self, n: u32) -> u32 {
+        self.0.next().expect("enough choices") % n
+    }
+
+    fn of<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u32) as usize].clone()
+    }
+
+    fn bool(&mut self) -> bool {
+        self.below(2) == 1
+    }
+}
+
+/// A small random scenario that is valid and free of deadlock.
+pub fn random(choices: &[u32]) -> Value {
+    let mut draw = Choices(choices.iter());
+    let topology = draw.of(&[
+        json!({ "kind": "torus", "dims": [4] }),
+        json!({ "kind": "single", "endpoints": 4 }),
+        json!({ "kind": "mesh", "dims": [3, 2], "endpoints_per_router": 2 }),
+        json!({ "kind": "torus", "dims": [3, 3] }),
+        json!({ "kind": "hyperx", "dims": [3, 2], "endpoints_per_router": 2, "parallel": [1, 2] }),
+        json!({ "kind": "dragonfly", "p": 1, "a": 2, "h": 1 }),
+        json!({ "kind": "dragonfly", "p": 2, "a": 3, "h": 2, "groups": 4 }),
+    ]);
+    let kind = topology["kind"].as_str().unwrap().to_owned();
+    let dragonfly = kind == "dragonfly";
+    let routing = match kind.as_str() {
+        "single" => json!("minimal"),
+        "dragonfly" => draw.of(&[
+            json!("minimal"),
+            json!({ "kind": "valiant", "via": "router" }),
+            json!({ "kind": "valiant", "via": "group", "minimal_within": "group" }),
+        ]),
+        _ => draw.of(&[json!("dimension_order"), json!("minimal"), json!({ "kind": "valiant" })]),
+    };
+    let graph = TopologyKind::from_value("", &topology).unwrap().build().unwrap();
+    let (needed, _) = RoutingKind::from_value("", &routing).unwrap().params().vcs_needed(&*graph);
+
+    let (size, largest, mean) = draw.of(&[
+        (json!(1), 1, 1.0),
+        (json!(4), 4, 4.0),
+        (json!({ "kind": "choice", "sizes": [1, 5] }), 5, 3.0),
+        (json!({ "kind": "uniform", "min": 1, "max": 6 }), 6, 3.5),
+        (json!({ "kind": "choice", "sizes": [2, 7, 9], "weights": [2, 1, 1] }), 9, 5.0),
+    ]);
+    let switching = draw.of(&["virtual_cut_through", "store_and_forward", "wormhole"]);
+    let flit = 1 + draw.below(4);
+    let unit: u32 = if switching == "wormhole" { flit.min(largest) } else { largest };
+    let buffer = |draw: &mut Choices| match draw.below(5) {
+        0 => json!(2 * unit),
+        1 => json!(unit),
+        2 => json!(unit + 1),
+        3 => json!(4 * unit),
+        _ => json!("infinite"),
+    };
+    let mut links = serde_json::Map::new();
+    for (class, needed) in graph.classes().iter().zip(&needed) {
+        let mut link = json!({
+            "latency": draw.of(&[1, 0, 2, 5, 9]),
+            "bandwidth": draw.of(&[1, 2, 3]),
+            "vcs": u32::from(*needed) + draw.below(3),
+            "buffer": buffer(&mut draw),
+        });
+        if class == "endpoint" {
+            link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
+            link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
+        }
+        links.insert(class.clone(), link);
+    }
+    let arbiter = draw.of(&["round_robin", "least_recently_served", "random", "age"]);
+    let update = draw.of(&["grant", "request"]);
+    let allocator = match draw.below(4) {
+        0 | 1 => json!({ "kind": "separable_input_first", "arbiter": arbiter, "update": update }),
+        2 => json!({ "kind": "islip", "iterations": 1 + draw.below(3) }),
+        _ => json!("ideal"),
+    };
+    let router = json!({
+        "latency": 1 + draw.below(4),
+        "allocation_delay": draw.below(3),
+        "speedup": 1 + draw.below(3),
+        "clock": draw.of(&["link", "crossbar"]),
+        "switching": switching,
+        "flit_size": flit,
+        "vc_allocation": draw.of(&["with_switch", "stage"]),
+        "allocator": allocator,
+        "output_buffer": buffer(&mut draw),
+        "credit_release": draw.of(&["input", "output"]),
+        "credit_delay": draw.of(&[0, 1, 3]),
+        "transit_priority": draw.bool(),
+        "injection_queue": draw.of(&["least_occupied", "round_robin", "destination"]),
+        "links": links,
+    });
+    let pattern = draw.of(&[
+        json!("uniform"),
+        json!({ "kind": "shift", "offset": 1 }),
+        json!("permutation"),
+        json!({ "kind": "hotspot", "targets": [0], "share": 0.5 }),
+        if dragonfly { json!("adversarial") } else { json!({ "kind": "uniform", "include_self": true }) },
+    ]);
+    let load = draw.of(&[0.1, 0.02, 0.4, 0.7, 1.0]);
+    let process = draw.of(&[json!("bernoulli"), json!("periodic"), json!({ "kind": "on_off", "burst": 20 })]);
+    let load = if process["kind"] == "on_off" { f64::min(load, 0.6) } else { f64::min(load, mean) };
+    let changes = draw.of(&[
+        json!([]),
+        json!([{ "cycle": 150, "pattern": { "kind": "shift", "offset": 2 } }]),
+        json!([{ "cycle": 120, "load": 0.5 }, { "cycle": 260, "load": 0 }]),
+    ]);
+    let mut measure = json!({
+        "warmup": draw.of(&[json!(100), json!(0), json!("auto")]),
+        "cycles": draw.of(&[200, 157]),
+        "batches": 10,
+        "max_warmup": 400,
+        "count": draw.of(&["delivered", "generated"]),
+        "links": true,
+        "endpoints": true,
+        "max_drain": 700,
+    });
+    match draw.below(3) {
+        0 => {}
+        1 => measure["series"] = json!({ "by": "generation", "bin": 20 }),
+        _ => measure["series"] = json!({ "by": "window", "bin": 33 }),
+    }
+    if draw.below(3) == 2 {
+        measure["until"] = json!({ "half_width": 0.2, "max_cycles": 600 });
+    }
+    json!({
+        "seed": draw.below(1000),
+        "topology": topology,
+        "routing": routing,
+        "router": router,
+        "traffic":
+            { "pattern": pattern, "load": load, "process": process, "packet_size": size, "changes": changes },
+        "measure": measure,
+    })
+}

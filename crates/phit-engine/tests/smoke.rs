@@ -1,0 +1,149 @@
+//! Everything registered runs: one small scenario for each kind of each concept.
+//!
+//! A kind that is registered without a scenario here fails `every_kind_has_a_scenario` by name.
+
+mod common;
+
+use common::{run, with};
+use phit_engine::queueing::QueueingKind;
+use phit_engine::router::allocator::AllocatorKind;
+use phit_engine::routing::RoutingKind;
+use phit_engine::scenario::Scenario;
+use phit_engine::topology::TopologyKind;
+use phit_engine::traffic::packet_size::PacketSizeKind;
+use phit_engine::traffic::patterns::PatternKind;
+use phit_engine::traffic::processes::ProcessKind;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A scenario that every kind changes in one place.
+fn base() -> Value {
+    json!({
+        "topology": { "kind": "torus", "dims": [4, 4] },
+        "router": { "links": { "default": { "vcs": 4 } } },
+        "traffic": { "load": 0.2 },
+        "measure": { "warmup": 200, "cycles": 400 },
+    })
+}
+
+/// Scenarios for the kinds of every concept: concept, kind, what to change in [`base`].
+fn cases() -> Vec<(&'static str, &'static str, Value)> {
+    let topology = |table: Value| json!({ "topology": table });
+    let routing = |table: Value| json!({ "routing": table });
+    let pattern = |table: Value| json!({ "traffic": { "pattern": table } });
+    let process = |table: Value| json!({ "traffic": { "process": table } });
+    let size = |table: Value| json!({ "traffic": { "packet_size": table } });
+    let allocator = |table: Value| json!({ "router": { "allocator": table } });
+    vec![
+        ("topology", "dragonfly", topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 }))),
+        ("topology", "mesh", topology(json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }))),
+        ("topology", "torus", topology(json!({ "kind": "torus", "dims": [4, 2, 3] }))),
+        ("topology", "hyperx", topology(json!({ "kind": "hyperx", "dims": [4, 3], "parallel": [1, 2] }))),
+        ("topology", "single", topology(json!({ "kind": "single", "endpoints": 8 }))),
+        ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
+        ("routing", "valiant", routing(json!({ "kind": "valiant", "via": "router" }))),
+        (
+            "routing",
+            "valiant",
+            with(
+                topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 })),
+                routing(json!({ "kind": "valiant", "via": "group", "minimal_within": "group" })),
+            ),
+        ),
+        ("routing", "dimension_order", routing(json!({ "kind": "dimension_order" }))),
+        ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
+        ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
+        ("allocator", "islip", allocator(json!({ "kind": "islip", "iterations": 2 }))),
+        ("allocator", "ideal", allocator(json!({ "kind": "ideal" }))),
+        ("pattern", "uniform", pattern(json!({ "kind": "uniform" }))),
+        ("pattern", "adversarial", pattern(json!({ "kind": "adversarial", "offset": 1 }))),
+        ("pattern", "shift", pattern(json!({ "kind": "shift", "offset": 3 }))),
+        ("pattern", "bit_complement", pattern(json!({ "kind": "bit_complement" }))),
+        ("pattern", "bit_reverse", pattern(json!({ "kind": "bit_reverse" }))),
+        ("pattern", "transpose", pattern(json!({ "kind": "transpose" }))),
+        ("pattern", "shuffle", pattern(json!({ "kind": "shuffle" }))),
+        ("pattern", "tornado", pattern(json!({ "kind": "tornado" }))),
+        ("pattern", "neighbor", pattern(json!({ "kind": "neighbor" }))),
+        ("pattern", "permutation", pattern(json!({ "kind": "permutation" }))),
+        ("pattern", "hotspot", pattern(json!({ "kind": "hotspot", "targets": [3], "share": 0.1 }))),
+        (
+            "pattern",
+            "mix",
+            pattern(json!({ "kind": "mix", "parts": [
+                { "weight": 1, "pattern": "uniform" }, { "weight": 1, "pattern": "tornado" },
+            ] })),
+        ),
+        ("process", "bernoulli", process(json!({ "kind": "bernoulli" }))),
+        ("process", "on_off", process(json!({ "kind": "on_off", "burst": 20 }))),
+        ("process", "periodic", process(json!({ "kind": "periodic" }))),
+        ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
+        ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
+        ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
+    ]
+}
+
+#[test]
+fn every_kind_has_a_scenario() {
+    let have: BTreeSet<(&str, &str)> = cases().iter().map(|(concept, kind, _)| (*concept, *kind)).collect();
+    let registries: [(&str, &[&str]); 7] = [
+        ("topology", TopologyKind::KINDS),
+        ("routing", RoutingKind::KINDS),
+        ("queueing", QueueingKind::KINDS),
+        ("allocator", AllocatorKind::KINDS),
+        ("pattern", PatternKind::KINDS),
+        ("process", ProcessKind::KINDS),
+        ("packet size", PacketSizeKind::KINDS),
+    ];
+    for (concept, kinds) in registries {
+        for kind in kinds {
+            assert!(
+                have.contains(&(concept, *kind)),
+                "the {concept} {kind:?} is registered, but no scenario in tests/smoke.rs runs it: add one to `cases`"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_kind_runs() {
+    for (concept, kind, changes) in cases() {
+        let value = with(base(), changes);
+        let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{concept} {kind}: {error}"));
+        let used = match concept {
+            "topology" => scenario.topology.kind(),
+            "routing" => scenario.routing.kind(),
+            "queueing" => scenario.queueing.kind(),
+            "allocator" => scenario.router.allocator.kind(),
+            "pattern" => scenario.traffic.pattern.kind(),
+            "process" => scenario.traffic.process.kind(),
+            _ => scenario.traffic.packet_size.kind(),
+        };
+        assert_eq!(used, kind, "the scenario for the {concept} {kind:?} uses another one");
+        let outcome = run(&value);
+        assert!(outcome.collector().sums.packets > 100, "{concept} {kind}: hardly a packet arrived");
+        // A load of 0.2 saturates none of them: what arrives is what was sent, within what is on its way.
+        let (offered, accepted) = (outcome.offered_load(), outcome.accepted_load());
+        assert!((offered - accepted).abs() < 0.04, "{concept} {kind}: offered {offered}, accepted {accepted}");
+    }
+}
+
+#[test]
+fn every_switching_and_stage_runs() {
+    for switching in ["virtual_cut_through", "store_and_forward", "wormhole"] {
+        for vc_allocation in ["with_switch", "stage"] {
+            for clock in ["link", "crossbar"] {
+                let value = with(
+                    base(),
+                    json!({
+                        "router": {
+                            "switching": switching, "flit_size": 2, "vc_allocation": vc_allocation, "clock": clock,
+                            "speedup": 2, "output_buffer": 16, "credit_release": "output",
+                        },
+                        "traffic": { "packet_size": 4, "load": 0.1 },
+                    }),
+                );
+                assert!(run(&value).collector().sums.packets > 100, "{value}");
+            }
+        }
+    }
+}
