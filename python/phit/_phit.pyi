@@ -27,8 +27,8 @@ def run(
 def verify(scenario: str) -> str:
     """Whether the routes of a scenario given as JSON are free of deadlock; returns JSON with ``proved``.
 
-    True comes with ``channels``, ``dependencies`` and ``states``; false with ``reason`` and ``cycle``, a list of channels
-    ``{"router", "port", "vc"}``, empty if the reason is another; null with ``reason``.
+    True comes with ``channels``, ``dependencies`` and ``states``; false with ``reason`` and ``cycle``, a list of
+    channels ``{"router", "port", "vc"}``, empty if the reason is another; null with ``reason``.
     """
 
 def schema() -> str:

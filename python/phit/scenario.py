@@ -178,8 +178,8 @@ def complete(scenario: Source) -> Document:
 def verify(scenario: Source) -> Document:
     """Proves the routes of a scenario free of deadlock by their channel dependency graph, or shows why not.
 
-    `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is false, `reason`
-    says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait for one another in a circle.
+    `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is
+    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle.
     """
     document = load(scenario)
     if "sweep" in document:
