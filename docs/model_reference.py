@@ -99,7 +99,7 @@ def rows_of(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterat
 def meaning(schema: dict[str, Any]) -> str:
     """The description of a key, with the names that it may take and what each of them means."""
     named = [option for option in schema.get("oneOf", []) if isinstance(option.get("const"), str)]
-    text = schema.get("description", "").strip()
+    text: str = schema.get("description", "").strip()
     return text + "".join(f'<br>`"{o["const"]}"`: {o.get("description", "").strip()}' for o in named)
 
 
