@@ -76,6 +76,39 @@ def test_list_and_schema(cli: Cli) -> None:
     assert cli("--version")[1] == f"phit {phit.__version__}\n"
 
 
+RING = {"topology": {"kind": "torus", "dims": [4]}, "traffic": {"load": 0.1}}
+
+
+def test_verify_proves(cli: Cli, write: Write) -> None:
+    status, out, err = cli("verify", write(RING))
+    assert (status, err) == (0, "")
+    assert out.startswith("proved: ")
+    status, out, _ = cli("verify", write(RING), "--json")
+    # Four routers, two directions, two virtual channels. The packets of a direction go two hops at most, so that each
+    # of the eight channels of a first hop of two is followed by one other. To each router packets are on their way in
+    # the three others, or have come one of two hops to either of its neighbours.
+    assert (status, json.loads(out)) == (0, {"proved": True, "channels": 16, "dependencies": 8, "states": 4 * (3 + 2)})
+
+
+def test_verify_shows_the_cycle(cli: Cli, write: Write) -> None:
+    arguments = ("verify", write(RING), "--set", "router.links.dim0.vcs=1")
+    status, out, err = cli(*arguments)
+    assert (status, err) == (1, "")
+    assert out.startswith("not proved: ")
+    assert out.count("\n  router ") == 4
+    report = json.loads(cli(*arguments, "--json")[1])
+    assert report["proved"] is False
+    assert [channel["router"] for channel in report["cycle"]] == [0, 1, 2, 3]
+    assert {channel["vc"] for channel in report["cycle"]} == {0}
+
+
+def test_verify_refuses_what_cannot_be_simulated(cli: Cli, write: Write) -> None:
+    status, out, err = cli("verify", write(RING | {"topology": {"kind": "torus", "dims": [1]}}))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "topology.dims[0] = 1" in err
+    assert "experiment" in cli("verify", write(RING | {"sweep": {"seeds": 2}}))[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

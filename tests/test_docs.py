@@ -47,6 +47,12 @@ def test_python(page: Path, checkout: Path) -> None:
             assert done.returncode == 0, (block, done.stderr)
 
 
+def test_the_readme_lists_every_kind() -> None:
+    rows = re.findall(r"^\| (\w+) \| (`.*) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {concept: re.findall(r"`(\w+)`", kinds) for concept, kinds in rows}
+    assert listed == {concept: [e["kind"] for e in entries] for concept, entries in phit.catalogue().items()}
+
+
 def test_the_scenario_of_the_guide_is_valid() -> None:
     (text,) = blocks(ROOT / "docs" / "scenarios.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"

@@ -13,8 +13,23 @@ class ScenarioError(ValueError):
 def complete(scenario: str) -> str:
     """JSON of a scenario in, the same validated and with every default filled in out."""
 
-def run(scenario: str, threads: int = 1, progress: Callable[[int, int], None] | None = None) -> str:
-    """Runs the scenario given as JSON; returns JSON ``{"summary": {...}, "tables": {name: {column: [..]}}}``."""
+def run(
+    scenario: str,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    partitions: int | None = None,
+) -> str:
+    """Runs the scenario given as JSON; returns JSON ``{"summary": {...}, "tables": {name: {column: [..]}}}``.
+
+    Neither ``threads`` nor ``partitions`` (of the network; by default chosen by its size) changes a result.
+    """
+
+def verify(scenario: str) -> str:
+    """Whether the routes of a scenario given as JSON are free of deadlock; returns JSON with ``proved``.
+
+    True comes with ``channels``, ``dependencies`` and ``states``; false with ``reason`` and ``cycle``, a list of
+    channels ``{"router", "port", "vc"}``, empty if the reason is another; null with ``reason``.
+    """
 
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""

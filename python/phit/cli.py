@@ -223,6 +223,30 @@ def report(
         note(f"{found.planned} points of this experiment have not finished; `phit sweep` runs them")
 
 
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
+    settings: Settings = [],  # noqa: B006
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> None:
+    """Prove the routes of a scenario free of deadlock, or show why not; exit status 1 if they are not proved."""
+    with interruptible():
+        report = phit.verify(apply_settings(load(file), settings))
+    if as_json:
+        out(json.dumps(report, ensure_ascii=False))
+    elif report["proved"]:
+        out("proved: no packets can wait for one another in a circle")
+        out(f"{report['channels']:,} channels, {report['dependencies']:,} dependencies among them, no cycle")
+    elif report.get("cycle"):
+        out("not proved: packets in these channels can wait, each for the next and the last for the first")
+        for channel in report["cycle"]:
+            out(f"  router {channel['router']} port {channel['port']} VC {channel['vc']}")
+    else:
+        out(f"not proved: {report['reason']}")
+    if not report["proved"]:
+        raise typer.Exit(FAILED)
+
+
 @app.command("list")
 def list_(
     concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ...", show_default=False)] = None,

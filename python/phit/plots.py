@@ -41,6 +41,12 @@ SATURATED_SHARE = 0.95
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 """Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
 
+THIS_RUN = "this run"
+"""The name of the only point of a table."""
+
+SHAPES = ("circle", "square", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right", "stroke")
+"""Marks of curves; the triangle that points up is for saturation."""
+
 Chart = Any
 """An altair chart of any shape: change it further, or `save` it."""
 
@@ -185,7 +191,8 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
     scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
     legend = None if len(names) == 1 else alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2)
     colour = alt.Color("series:N", scale=scale, legend=legend)
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=names), legend=legend)
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
     faded = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
     tips = [
         alt.Tooltip("series:N", title="curve"),
@@ -275,38 +282,51 @@ def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str
 
 def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
     """Distribution of link utilisation by link class, one panel per point of a table with `class` and `utilisation`."""
-    rows = (
+    counted = (
         table.with_columns(
             series=_series(table, names or {}),
-            bin=((pl.col("utilisation") * 25).floor().clip(0, 24) / 25),
+            slot=(pl.col("utilisation") * 25).floor().clip(0, 24).cast(pl.Int64),
         )
-        .group_by("series", "class", "bin")
+        .group_by("series", "class", "slot")
         .agg(pl.len().alias("links"))
-        .with_columns(end=pl.col("bin") + 0.04, share=pl.col("links") / pl.col("links").sum().over("series", "class"))
-        .sort("series", "class", "bin")
     )
-    classes = rows["class"].unique().sort().to_list()
+    # A line runs through empty bins too, and ends at 1: the last bin stands there once more.
+    slots = pl.DataFrame({"at": range(26)}).with_columns(slot=pl.col("at").clip(0, 24))
+    rows = (
+        counted.select("series", "class")
+        .unique()
+        .join(slots, how="cross")
+        .join(counted, on=["series", "class", "slot"], how="left")
+        .with_columns(pl.col("links").fill_null(0), bin=pl.col("at") / 25)
+        .with_columns(
+            share=pl.col("links") / pl.col("links").filter(pl.col("at") < 25).sum().over("series", "class"),
+            range=pl.format("{} to {}", pl.col("slot") / 25, (pl.col("slot") + 1) / 25),
+        )
+        .sort("series", "class", "at")
+    )
+    classes = sorted(rows["class"].unique().to_list(), key=lambda name: (name != "endpoint", name))
     charts = [
         alt.Chart(panel)
-        .mark_bar(opacity=0.65)
+        .mark_area(interpolate="step-after", fillOpacity=0.2, line={"strokeWidth": 1.8})
         .encode(
-            alt.X("bin:Q", bin="binned", title=title_of("utilisation"), scale=alt.Scale(domain=[0, 1])),
-            alt.X2("end:Q"),
+            alt.X("bin:Q", title=title_of("utilisation"), scale=alt.Scale(domain=[0, 1])),
             alt.Y("share:Q", title="Share of the links of a class", axis=alt.Axis(format="~%")).stack(None),
             alt.Color("class:N", title="Links", scale=alt.Scale(domain=classes, range=list(COLOURS[: len(classes)]))),
-            tooltip=["class", "bin", "links"],
+            tooltip=["class", alt.Tooltip("range:N", title="utilisation"), "links"],
         )
-        .properties(width=340, height=240, title=str(name))
+        .properties(width=340, height=240, title="" if name == THIS_RUN else str(name))
         for (name,), panel in rows.group_by("series", maintain_order=True)
     ]
     return styled(
-        alt.vconcat(*(alt.hconcat(*charts[i : i + 3]) for i in range(0, len(charts), 3))), "Link utilisation", ""
+        alt.vconcat(*(alt.hconcat(*charts[i : i + 3]) for i in range(0, len(charts), 3))),
+        "Link utilisation",
+        "bins of 0.04, each class of links by itself",
     )
 
 
 def _series(table: pl.DataFrame, names: Mapping[str, str]) -> pl.Expr:
     if "point" not in table.columns:
-        return pl.lit("this run")
+        return pl.lit(THIS_RUN)
     return pl.col("point").replace_strict(names, default=pl.col("point").str.head(8), return_dtype=pl.String)
 
 

@@ -173,3 +173,17 @@ def complete(scenario: Source) -> Document:
     """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
     completed: Document = json.loads(_phit.complete(to_json(load(scenario))))
     return completed
+
+
+def verify(scenario: Source) -> Document:
+    """Proves the routes of a scenario free of deadlock by their channel dependency graph, or shows why not.
+
+    `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is
+    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle.
+    """
+    document = load(scenario)
+    if "sweep" in document:
+        raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
+    document.pop("plot", None)
+    report: Document = json.loads(_phit.verify(to_json(document)))
+    return report

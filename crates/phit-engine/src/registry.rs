@@ -10,20 +10,40 @@ macro_rules! registry {
     ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path { $($kind:literal => $variant:ident($params:ty)),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        $vis enum $name { $(#[doc = concat!("`kind = \"", $kind, "\"`")] $variant($params)),+ }
+        $vis enum $name {
+            $(#[doc = concat!("`kind = \"", $kind, "\"`")] $variant($params),)+
+            /// One that is not registered; see [`Self::custom`].
+            Custom($crate::registry::Custom<dyn $as + Send + Sync>),
+        }
 
         impl $name {
             /// Names accepted as `kind`.
             pub const KINDS: &'static [&'static str] = &[$($kind),+];
 
+            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what was
+            /// read, they take part in a run as if they were. A document cannot name them.
+            pub fn custom<T>(kind: &'static str, params: T) -> Self
+            where
+                T: $as + serde::Serialize + Send + Sync + 'static,
+            {
+                let value = serde_json::to_value(&params).unwrap_or_default();
+                Self::Custom($crate::registry::Custom::new(kind, value, std::sync::Arc::new(params)))
+            }
+
             /// The `kind` of this value.
             pub fn kind(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $kind),+ }
+                match self {
+                    $(Self::$variant(_) => $kind,)+
+                    Self::Custom(custom) => custom.kind(),
+                }
             }
 
             /// The parameters, as what this concept asks of them.
             pub fn params(&self) -> &dyn $as {
-                match self { $(Self::$variant(params) => params),+ }
+                match self {
+                    $(Self::$variant(params) => params,)+
+                    Self::Custom(custom) => custom.params(),
+                }
             }
 
             /// Reads the table found at `path`; a bare string stands for a table with only `kind`.
@@ -39,7 +59,8 @@ macro_rules! registry {
             /// The table this value was read from, with every default filled in.
             pub fn to_value(&self) -> serde_json::Value {
                 let (kind, value) = match self {
-                    $(Self::$variant(params) => ($kind, serde_json::to_value(params))),+
+                    $(Self::$variant(params) => ($kind, serde_json::to_value(params)),)+
+                    Self::Custom(custom) => (custom.kind(), Ok(custom.value().clone())),
                 };
                 let mut table = serde_json::Map::new();
                 table.insert("kind".into(), kind.into());
@@ -77,6 +98,55 @@ macro_rules! registry {
 
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Value, json};
+use std::fmt;
+use std::sync::Arc;
+
+/// Parameters that are not registered, with their name: what lets a program run a mechanism of its own.
+pub struct Custom<P: ?Sized> {
+    kind: &'static str,
+    value: Value,
+    params: Arc<P>,
+}
+
+impl<P: ?Sized> Custom<P> {
+    /// `params` under the name `kind`; `value` is their table, as a result shows it.
+    pub fn new(kind: &'static str, value: Value, params: Arc<P>) -> Self {
+        Self { kind, value, params }
+    }
+
+    /// The name.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The table of the parameters.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &P {
+        &self.params
+    }
+}
+
+impl<P: ?Sized> Clone for Custom<P> {
+    fn clone(&self) -> Self {
+        Self { kind: self.kind, value: self.value.clone(), params: self.params.clone() }
+    }
+}
+
+impl<P: ?Sized> fmt::Debug for Custom<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, self.value)
+    }
+}
+
+impl<P: ?Sized> PartialEq for Custom<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.value == other.value
+    }
+}
 
 /// Splits a table into its `kind` and the rest.
 pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Result<(String, Value), ScenarioError> {

@@ -15,14 +15,19 @@ const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 
 /// Refuses a scenario that the kernel could not simulate as described.
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    router(scenario, topology)?;
-    sides(scenario, topology)?;
-    scenario.routing.params().check(topology).map_err(|e| e.under("routing"))?;
+    graph(scenario, topology)?;
     channels(scenario, topology)?;
     let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
     scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
     buffers(scenario, topology)?;
     duration(scenario)
+}
+
+/// Refuses routers and a routing mechanism that do not fit the topology.
+pub fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    router(scenario, topology)?;
+    sides(scenario, topology)?;
+    scenario.routing.params().check(topology).map_err(|e| e.under("routing"))
 }
 
 /// The settings of a class and the path under which they stand.

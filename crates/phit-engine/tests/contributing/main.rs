@@ -1,0 +1,123 @@
+//! The worked examples of CONTRIBUTING.md, run from outside the engine.
+
+mod butterfly;
+mod o1turn;
+mod ring;
+
+use butterfly::Butterfly;
+use o1turn::O1Turn;
+use phit_engine::routing::RoutingKind;
+use phit_engine::scenario::Scenario;
+use phit_engine::sim::{self, Options};
+use phit_engine::topology::{TopologyKind, TopologyParams};
+use phit_engine::traffic::PatternKind;
+use phit_engine::verify::{Legs, cdg};
+use ring::Ring;
+use serde_json::{Map, Value, json};
+
+fn scenario(value: Value) -> Scenario {
+    Scenario::from_value(&value).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(scenario: &Scenario) -> Map<String, Value> {
+    sim::run(scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}")).summary()
+}
+
+fn number(summary: &Map<String, Value>, key: &str) -> f64 {
+    summary[key].as_f64().unwrap_or_else(|| panic!("{key}: {}", summary[key]))
+}
+
+/// Runs a ring of eight routers with one endpoint each.
+fn on_a_ring(traffic: Value) -> Scenario {
+    let mut scenario = scenario(json!({
+        "topology": { "kind": "single", "endpoints": 1 },
+        "router": { "links": { "ring": { "latency": 4, "vcs": 2 } } },
+        "traffic": traffic,
+        "measure": { "warmup": 0, "cycles": 400_000, "histogram": true },
+    }));
+    scenario.topology = TopologyKind::custom("ring", Ring { routers: 8 });
+    scenario
+}
+
+#[test]
+fn packets_take_the_shorter_way_round_the_ring() {
+    for (offset, distance) in [(1, 1), (3, 3), (4, 4), (6, 2), (-1, 1)] {
+        let pattern = json!({ "kind": "shift", "offset": offset });
+        let summary = run(&on_a_ring(json!({ "pattern": pattern, "load": 0.001 })));
+        // One cycle to the endpoint's link and one over it, one in each router, four over each link between them, one
+        // to the endpoint, one for the phit itself. So few packets hardly ever meet.
+        assert_eq!(number(&summary, "hops_mean"), f64::from(distance));
+        assert_eq!(number(&summary, "latency_p50"), f64::from(1 + 1 + (distance + 1) + 4 * distance + 1 + 1));
+    }
+}
+
+#[test]
+fn the_ring_is_free_of_deadlock_with_a_dateline_only() {
+    let ring = Ring { routers: 8 }.build().unwrap();
+    assert!(cdg::check(&*ring, Legs::Minimal, &[1, 2]).is_ok());
+    assert!(cdg::check(&*ring, Legs::ToRouter, &[1, 4]).is_ok());
+    assert!(matches!(cdg::check(&*ring, Legs::ToRouter, &[1, 2]), Err(cdg::Flaw::Cycle(_))));
+    let mut short = on_a_ring(json!({ "load": 0.1 }));
+    short.router.links.get_mut("ring").unwrap().vcs = 1;
+    let refused = sim::prepare(&short).err().unwrap().to_string();
+    assert!(refused.starts_with("router.links.ring.vcs = 1: routing \"minimal\" needs at least 2"), "{refused}");
+}
+
+/// Transpose on a mesh of 8 x 8. With the order x, y the packets of row r turn at the diagonal: the busiest link, into
+/// router (7, 7), carries those of the seven others. Of the two orders, one fills a row's links on one side of
+/// the diagonal and the other those on the other side, each with half of the packets: the busiest carries 7/2.
+#[test]
+fn o1turn_halves_the_load_of_the_busiest_link() {
+    let transpose = |routing: Option<O1Turn>, load: f64| {
+        let mut scenario = scenario(json!({
+            "topology": { "kind": "mesh", "dims": [8, 8] },
+            "router": { "links": { "default": { "vcs": 4 } } },
+            "routing": "dimension_order",
+            "traffic": { "pattern": "transpose", "load": load },
+            "measure": { "warmup": 1000, "cycles": 50_000 },
+        }));
+        if let Some(params) = routing {
+            scenario.routing = RoutingKind::custom("o1turn", params);
+        }
+        run(&scenario)
+    };
+    let busiest = |summary: &Map<String, Value>| {
+        let of = |class: &str| summary["link_utilisation"][class]["max"].as_f64().unwrap();
+        of("dim0").max(of("dim1"))
+    };
+    let load = 0.1;
+    let (fixed, drawn) = (transpose(None, load), transpose(Some(O1Turn::default()), load));
+    // 35,000 or 17,500 packets over that link: five standard deviations are 3 % and 4 %.
+    assert!((busiest(&fixed) / (7.0 * load) - 1.0).abs() < 0.03, "{}", busiest(&fixed));
+    assert!((busiest(&drawn) / (3.5 * load) - 1.0).abs() < 0.04, "{}", busiest(&drawn));
+    let difference = number(&fixed, "hops_mean") / number(&drawn, "hops_mean") - 1.0;
+    assert!(difference.abs() < 0.01, "both are minimal: {difference}");
+    // Above 1/7 the one order cannot carry the load; below 2/7 the two together can.
+    assert_eq!(transpose(None, 0.2)["saturated"], true);
+    assert_eq!(transpose(Some(O1Turn::default()), 0.2)["saturated"], false);
+    // All packets along x first is dimension order again.
+    assert!((busiest(&transpose(Some(O1Turn { x_first: 1.0 }), load)) / (7.0 * load) - 1.0).abs() < 0.03);
+}
+
+#[test]
+fn o1turn_needs_two_dimensions() {
+    let mut line = scenario(json!({
+        "topology": { "kind": "mesh", "dims": [8] },
+        "traffic": { "load": 0.1 },
+    }));
+    line.routing = RoutingKind::custom("o1turn", O1Turn::default());
+    let refused = sim::prepare(&line).err().unwrap().to_string();
+    assert_eq!(refused, "routing.kind = \"o1turn\": needs a mesh, torus or hyperx of two dimensions");
+}
+
+/// With three bits, 1 and 4 send to each other and so do 3 and 6, all of them three hops round a ring of eight; the other
+/// four endpoints send to themselves.
+#[test]
+fn the_butterfly_exchanges_the_first_and_the_last_bit() {
+    let mut scenario = on_a_ring(json!({ "load": 0.01, "process": "periodic" }));
+    scenario.traffic.pattern = PatternKind::custom("butterfly", Butterfly {});
+    let outcome = sim::run(&scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+    let hops = number(&outcome.summary(), "hops_mean");
+    assert!((hops - 4.0 * 3.0 / 8.0).abs() < 0.001, "{hops}");
+    assert_eq!(outcome.scenario().to_value()["traffic"]["pattern"], json!({ "kind": "butterfly" }));
+}
