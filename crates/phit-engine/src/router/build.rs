@@ -272,6 +272,7 @@ impl Blueprint {
             senders: Vec::new(),
             rings: vec![0; (ports * ring) as usize].into(),
             ring_phits: vec![0; (ports * ring) as usize].into(),
+            latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ring,
             routers,

@@ -106,6 +106,8 @@ pub struct Partition {
     /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
     /// is ever held ([`Settings::single`]).
     pub(crate) owners: Table<u32>,
+    /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
+    pub(crate) latest: Table<Tick>,
     /// Output buffers: start of transmission of each flit, `ring` places per port.
     pub(crate) rings: Table<Tick>,
     /// Output buffers: phits of each flit.
@@ -220,6 +222,7 @@ impl Partition {
             + self.outputs.bytes()
             + self.channels.bytes()
             + self.owners.bytes()
+            + self.latest.bytes()
             + self.rings.bytes()
             + self.ring_phits.bytes()
             + self.endpoints.bytes()
@@ -260,8 +263,10 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
+        if !SINGLE && !self.settings.single {
+            self.latest[queue] = now;
+        }
         let q = &mut self.queues[queue];
-        q.entry = now;
         if q.first == NONE && (SINGLE || packet != NONE) && self.settings.immediate {
             // By far the most frequent case: the head may be allocated at once.
             *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };

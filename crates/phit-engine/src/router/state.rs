@@ -11,8 +11,6 @@ pub struct Queue {
     pub last: u32,
     /// Earliest tick at which the front flit may be allocated.
     pub eligible: Tick,
-    /// Tick at which the last flit arrived.
-    pub entry: Tick,
     /// Input port.
     pub port: u32,
     /// Output port chosen for the first packet; `NONE` before routing.
@@ -27,12 +25,12 @@ pub struct Queue {
     pub vcs: u16,
 }
 
-const _: () = assert!(size_of::<Queue>() == 32);
+const _: () = assert!(size_of::<Queue>() == 28);
 
 impl Queue {
     /// An empty queue of input port `port`.
     pub fn new(port: u32) -> Self {
-        Self { first: NONE, last: NONE, eligible: 0, entry: 0, port, output: NONE, arrived: 0, sent: 0, vc: 0, vcs: 1 }
+        Self { first: NONE, last: NONE, eligible: 0, port, output: NONE, arrived: 0, sent: 0, vc: 0, vcs: 1 }
     }
 }
 

@@ -242,6 +242,12 @@ impl Partition {
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router] + u32::from(hop.port);
         let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+        // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
+        let there = output < self.first_port[router + 1] && {
+            let channels = u32::from(lanes.first) + u32::from(lanes.count);
+            lanes.count > 0 && channels <= u32::from(self.outputs[output].vcs)
+        };
+        assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         let q = &mut self.queues[queue];
         q.output = output;
         q.vc = lanes.first;

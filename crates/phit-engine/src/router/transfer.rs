@@ -23,7 +23,7 @@ impl Partition {
             true => (true, true, p.entry),
             false => {
                 let last = q.first == q.last && q.sent + 1 == q.arrived;
-                (q.sent == 0, q.sent + 1 == flits, if last { q.entry } else { 0 })
+                (q.sent == 0, q.sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
             }
         };
         self.collector.flit_hops += 1;
