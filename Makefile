@@ -40,8 +40,8 @@ lint: $(STAMPS)/build ## Check formatting, lints and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: ## Run the benchmarks
-	cargo bench --workspace
+bench: ## Measure speed and memory, write docs/performance.md (3 minutes; leave the machine alone)
+	$(PYTHON) benches/measure.py
 
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

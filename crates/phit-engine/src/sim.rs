@@ -187,6 +187,12 @@ impl Simulation {
         self.now = end;
     }
 
+    /// Records packets from now on, for `cycles` cycles: what [`Self::run`] does between warming up and measuring.
+    pub fn open_window(&mut self, cycles: u32) {
+        let end = self.now + cycles * self.blueprint.config.ticks_per_cycle;
+        self.partitions.iter_mut().for_each(|p| p.open_window(self.now..end));
+    }
+
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
         let mut bytes = self.partitions.iter().map(Partition::bytes).sum();

@@ -9,7 +9,7 @@ use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
-use crate::engine::table::{Table, reserve_gently};
+use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
@@ -66,13 +66,13 @@ impl Post for Mail {
         self.heads.is_empty() && self.events.is_empty()
     }
 
-    fn append(&mut self, other: &mut Self) {
-        reserve_gently(&mut self.heads, other.heads.len());
-        reserve_gently(&mut self.packets, other.packets.len());
-        reserve_gently(&mut self.events, other.events.len());
-        self.heads.append(&mut other.heads);
-        self.packets.append(&mut other.packets);
-        self.events.append(&mut other.events);
+    fn like(&self) -> Self {
+        let room = |length: usize| length + length / 16;
+        Self {
+            heads: Vec::with_capacity(room(self.heads.len())),
+            packets: Vec::with_capacity(room(self.packets.len())),
+            events: Vec::with_capacity(room(self.events.len())),
+        }
     }
 }
 
@@ -103,8 +103,13 @@ pub struct Partition {
     pub(crate) queues: Table<Queue>,
     pub(crate) outputs: Table<Output>,
     pub(crate) channels: Table<OutputVc>,
-    /// Output buffers: start of transmission and size of each flit, `ring` places per port.
-    pub(crate) rings: Table<(Tick, u32)>,
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
+    /// is ever held ([`Settings::single`]).
+    pub(crate) owners: Table<u32>,
+    /// Output buffers: start of transmission of each flit, `ring` places per port.
+    pub(crate) rings: Table<Tick>,
+    /// Output buffers: phits of each flit.
+    pub(crate) ring_phits: Table<u16>,
     pub(crate) ring: u32,
 
     pub(crate) first_endpoint: u32,
@@ -143,14 +148,14 @@ pub struct Partition {
 impl Runs for Partition {
     type Mail = Mail;
 
-    fn receive(&mut self, mail: &mut Mail) {
+    fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
+        for ((at, queue), packet) in mail.heads.into_iter().zip(mail.packets) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);
         }
-        for (at, event) in mail.events.drain(..) {
+        for (at, event) in mail.events {
             self.wheel.insert(before, at, event);
         }
     }
@@ -195,6 +200,12 @@ impl Partition {
         &self.collector
     }
 
+    /// The queue that holds `channel`; `NONE` if it is free.
+    #[inline]
+    pub(crate) fn owner(&self, channel: u32) -> u32 {
+        if self.settings.single { NONE } else { self.owners[channel] }
+    }
+
     /// Packets in the network and in injection queues.
     pub fn packets_held(&self) -> u32 {
         self.packets.live()
@@ -208,7 +219,9 @@ impl Partition {
             + self.queues.bytes()
             + self.outputs.bytes()
             + self.channels.bytes()
+            + self.owners.bytes()
             + self.rings.bytes()
+            + self.ring_phits.bytes()
             + self.endpoints.bytes()
             + (self.candidates.capacity() + self.looking.capacity() + self.again.capacity()) * 4
             + self.listed.bytes()
@@ -225,7 +238,7 @@ impl Partition {
         self.wheel.insert(self.now, at, Event { target: kind << kind::SHIFT | target, data });
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle<const SINGLE: bool>(&mut self, event: Event) {
         let target = event.target & kind::MASK;
         match event.target >> kind::SHIFT {
@@ -244,7 +257,7 @@ impl Partition {
     }
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let q = &mut self.queues[queue];
@@ -280,7 +293,7 @@ impl Partition {
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
         q.output = NONE;
@@ -301,13 +314,9 @@ impl Partition {
         let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
-            let class = self.packets[packet].came_by as usize;
-            let (size, entry) = (u32::from(self.packets[packet].size), self.packets[packet].entry);
-            let bandwidth = match class {
-                0 => self.config.links[0].injection_bandwidth,
-                _ => Some(self.config.links[class].bandwidth),
-            };
-            let transfer = bandwidth.map_or(0, |b| self.config.serialisation(size, b));
+            let class = self.inputs[self.queues[queue].port].class as usize % 8;
+            let Packet { size, entry, .. } = self.packets[packet];
+            let transfer = self.config.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue].eligible = eligible;
@@ -339,12 +348,13 @@ impl Partition {
     }
 
     /// The front of `queue` may request from now on.
+    #[inline(always)]
     pub(crate) fn make_ready(&mut self, queue: u32) {
         self.offer(self.queues[queue].port, queue);
     }
 
     /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, port: u32, queue: u32) {
         let input = &mut self.inputs[port];
         if input.busy > self.next_look {
@@ -375,6 +385,7 @@ impl Partition {
     }
 
     /// Credit comes back to a sender.
+    #[inline(always)]
     fn credit(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {

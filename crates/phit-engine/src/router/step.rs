@@ -87,7 +87,7 @@ impl Partition {
     }
 
     /// Allocates the crossbar of `router` to its requests, those from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn allocate<const SINGLE: bool>(&mut self, router: u32, start: usize, end: usize) {
         let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
         if end - start == 1 {
@@ -121,7 +121,7 @@ impl Partition {
     }
 
     /// Looks at the front of one queue.
-    #[inline]
+    #[inline(always)]
     fn look<const SINGLE: bool>(&mut self, queue: u32) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
@@ -205,14 +205,14 @@ impl Partition {
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
-    #[inline]
+    #[inline(always)]
     fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
-        let channel = &self.channels[first + u32::from(vc)];
-        channel.credits >= size as i32 && (SINGLE || channel.owner == NONE)
+        let channel = first + u32::from(vc);
+        self.channels[channel].credits >= size as i32 && (SINGLE || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
-    #[inline]
+    #[inline(always)]
     fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
         let Some(hop) = self.ejection(router, packet).or_else(|| {
@@ -230,15 +230,15 @@ impl Partition {
     #[inline(never)]
     fn still_fits(&self, grant: &Request) -> bool {
         let output = &self.outputs[grant.output];
-        let channel = &self.channels[output.vc + u32::from(grant.vc)];
+        let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
-        channel.credits >= size as i32
-            && (channel.owner == NONE || self.queues[grant.queue].vcs == 0)
+        self.channels[channel].credits >= size as i32
+            && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
             && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
     }
 
     /// Notes `hop` as the decision for the head of `queue`.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router] + u32::from(hop.port);
         let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
@@ -261,7 +261,7 @@ impl Partition {
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.
-    #[inline]
+    #[inline(always)]
     fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
@@ -328,9 +328,8 @@ impl Partition {
     fn ask_for_channel(&mut self, router: u32, port: u32, queue: u32, lane: u32) -> bool {
         let q = self.queues[queue];
         let first = self.outputs[q.output].vc + u32::from(q.vc);
-        let free = (0..q.vcs)
-            .filter(|vc| self.channels[first + u32::from(*vc)].owner == NONE)
-            .fold(0u64, |free, vc| free | 1 << vc);
+        let free =
+            (0..q.vcs).filter(|vc| self.owners[first + u32::from(*vc)] == NONE).fold(0u64, |free, vc| free | 1 << vc);
         if free == 0 {
             return false;
         }
@@ -343,14 +342,14 @@ impl Partition {
     #[inline(never)]
     fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };
-        let (queues, channels, outputs) = (&mut self.queues, &mut self.channels, &self.outputs);
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.owners, &self.outputs);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.first_port[waiting[0].router]].vc;
             allocator.allocate(first_channel, waiting, |head, channel| {
                 let q = &mut queues[head.queue];
                 q.vc = (channel - outputs[q.output].vc) as u16;
                 q.vcs = 0;
-                channels[channel].owner = head.queue;
+                owners[channel] = head.queue;
             });
         }
         self.waiting.clear();
@@ -368,16 +367,17 @@ impl Partition {
 
     /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
     /// `size` phits, returns the tick at which the oldest flit starts.
-    #[inline]
+    #[inline(always)]
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let o = &mut self.outputs[output];
         let base = output * self.ring;
         while o.ring_count > 0 {
-            let (start, phits) = self.rings[base + u32::from(o.ring_first)];
+            let place = base + u32::from(o.ring_first);
+            let start = self.rings[place];
             if start >= self.now {
                 return (o.held + size > capacity).then_some(start);
             }
-            o.held -= phits;
+            o.held -= u32::from(self.ring_phits[place]);
             o.ring_count -= 1;
             o.ring_first = if u32::from(o.ring_first) + 1 == self.ring { 0 } else { o.ring_first + 1 };
         }

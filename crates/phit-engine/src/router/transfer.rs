@@ -10,6 +10,7 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
 impl Partition {
+    #[inline(always)]
     pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
@@ -35,7 +36,7 @@ impl Partition {
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + config.serialisation(size, settings.bandwidth[came_by])).saturating_sub(now);
+        let arriving = (entry + config.serialisation(size, settings.arrival_bandwidth[came_by])).saturating_sub(now);
         let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
@@ -51,7 +52,9 @@ impl Partition {
             if place >= self.ring {
                 place -= self.ring;
             }
-            self.rings[grant.output * self.ring + place] = (start, size);
+            let place = grant.output * self.ring + place;
+            self.rings[place] = start;
+            self.ring_phits[place] = grant.size;
             output.ring_count += 1;
             output.held += size;
         }
@@ -91,7 +94,7 @@ impl Partition {
             }
         }
         if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
-            self.channels[channel].owner = if tail { NONE } else { grant.queue };
+            self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
             }
@@ -114,7 +117,7 @@ impl Partition {
     }
 
     /// Files an event here or with another partition.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, partition: u32, at: Tick, event: Event) {
         if partition == self.index {
             self.wheel.insert(self.now, at, event);
@@ -125,7 +128,7 @@ impl Partition {
 
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {

@@ -1,0 +1,391 @@
+"""Measures the speed and the memory of the engine and writes `docs/performance.md`.
+
+Runs the cases of `crates/phit-engine/benches/engine.rs`, each in a process of its own: hops per CPU second, memory, and
+two threads against one. Counts of instructions, mispredicted branches and cache misses per hop come from cachegrind:
+the difference of two runs of different lengths, so that building and warming up the network cancel. What is written by
+hand is in `benches/performance.md`, where the tables go between the lines.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE = ROOT / "benches" / "performance.md"
+DOCUMENT = ROOT / "docs" / "performance.md"
+RESULTS = ROOT / "benches" / "results.json"
+
+Record = dict[str, Any]
+
+H8, H4 = "dragonfly-h8-uniform-0.3", "dragonfly-h4-uniform-0.3"
+TORUS = ("torus-1flit-0.5", "torus-4flit-0.5")
+PROFILED = H8
+
+COUNTED = {H8: (400, 200), H4: (1000, 1500), "dragonfly-h8-adversarial-0.3": (600, 100)} | dict.fromkeys(
+    TORUS, (300, 200)
+)
+"""Cases run under cachegrind: cycles to warm up, cycles that count."""
+
+CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
+"""The private caches of a current core, so that counts agree between machines: the last level is the second."""
+
+LARGE = (*CACHES[:2], "--LL=33554432,16,64")
+"""The same with a last level of 32 MiB, the size of a server's third level: what misses it comes from memory."""
+
+BLOCKS = {H8: (1, 16, None, 129), H4: (1, None, 33)}
+"""Numbers of partitions to compare: none, the automatic one, as many as there are groups."""
+
+COLUMNS = {
+    "instructions": ("Ir",),
+    "mispredicted": ("Bcm", "Bim"),
+    "l1": ("I1mr", "D1mr", "D1mw"),
+    "l2": ("ILmr", "DLmr", "DLmw"),
+}
+
+PEERS = {"dragonfly-h8": ("FOGSim", 0.05e6), "dragonfly-h4": ("FOGSim", 0.08e6), "torus": ("BookSim", 0.28e6)}
+"""Hops per CPU second of the peers' best builds on the same networks and loads, on a quiet machine of two cores."""
+
+
+def build() -> Path:
+    """Builds the benchmark and returns its executable."""
+    command = ["cargo", "bench", "--quiet", "-p", "phit-engine", "--bench", "engine", "--no-run"]
+    output = subprocess.run(
+        [*command, "--message-format=json"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+    )
+    for message in map(json.loads, output.stdout.splitlines()):
+        if message.get("target", {}).get("name") == "engine" and message.get("executable"):
+            return Path(message["executable"])
+    raise SystemExit("measure.py: cargo has built no benchmark")
+
+
+@dataclass
+class Engine:
+    """The benchmark's executable."""
+
+    executable: Path
+    quick: bool
+
+    def cases(self) -> list[str]:
+        """Names of all cases."""
+        command = [str(self.executable), "--bench", "--list"]
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        return output.stdout.split()
+
+    def run(self, case: str, *options: str, under: Iterable[str] = ()) -> list[Record]:
+        """Runs one case and returns a record per number of threads."""
+        command = [*under, str(self.executable), "--bench", "--json", "--case", f"={case}", *options]
+        command += ["--quick"] if self.quick else []
+        quiet = subprocess.DEVNULL if under else None
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=quiet, text=True)
+        return [json.loads(line) for line in output.stdout.splitlines()]
+
+    def count(self, case: str, caches: tuple[str, ...] = CACHES) -> Record:
+        """Counts per hop of a case, in all, by compiled function and by source file."""
+        warmup, cycles = COUNTED[case]
+        with ThreadPoolExecutor(2) as pool:
+            (_, none), (hops, some) = pool.map(lambda cycles: self._count(case, warmup, cycles, caches), (0, cycles))
+        some.subtract(none)
+        counts: Record = {"hops": hops, "all": {}, "functions": {}, "files": {}}
+        for (part, name, column), count in some.items():
+            if count:
+                counts[part].setdefault(name, dict.fromkeys(COLUMNS, 0.0))[column] += count / hops
+        counts["all"] = counts["all"][""]
+        return counts
+
+    def _count(
+        self, case: str, warmup: int, cycles: int, caches: tuple[str, ...]
+    ) -> tuple[int, Counter[tuple[str, str, str]]]:
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "counts"
+            valgrind = ["valgrind", "--tool=cachegrind", "--branch-sim=yes", "--cache-sim=yes", *caches]
+            valgrind.append(f"--cachegrind-out-file={output}")
+            spans = ["--spans", "1", "--warmup", str(warmup), "--cycles", str(cycles)]
+            plain = Engine(self.executable, quick=False)
+            (record,) = plain.run(case, *spans, under=valgrind)
+            return sum(record["hops"]), read_counts(output)
+
+
+def read_counts(path: Path) -> Counter[tuple[str, str, str]]:
+    """Sums up an output file of cachegrind: (part, name, column) to count."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    events: list[str] = []
+    file = function = ""
+    columns: dict[str, list[int]] = {}
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith("events: "):
+            events = line.split()[1:]
+            columns = {column: [events.index(e) for e in wanted] for column, wanted in COLUMNS.items()}
+        elif line.startswith("fl="):
+            file = source(line[3:])
+        elif line.startswith("fn="):
+            function = short(line[3:])
+        elif line[:1].isdigit():
+            numbers = [int(number) for number in line.split()[1:]]
+            for column, places in columns.items():
+                if count := sum(numbers[place] for place in places):
+                    counts["all", "", column] += count
+                    counts["functions", function, column] += count
+                    counts["files", file, column] += count
+    return counts
+
+
+def source(path: str) -> str:
+    """What a table calls a source file: those of other authors together."""
+    if found := re.search(r"phit-engine/(?:src|benches)/(.+)", path):
+        return found[1]
+    if found := re.search(r"registry/src/[^/]+/([a-z_0-9-]+?)-[0-9.]+/", path):
+        return f"crate {found[1]}"
+    if "/rustc/" in path or "library/" in path:
+        return "Rust's standard library"
+    return "C library"
+
+
+def short(function: str) -> str:
+    """A function's name without hashes, generic parameters and all but the last parts of its path."""
+    name = re.sub(r"::h[0-9a-f]{16}$", "", function)
+    if found := re.match(r"<(.+) as (.+)>::(\w+)$", name):
+        return "::".join([*found[1].split("::")[-2:], found[3]])
+    name = re.sub(r"::\{\{closure\}\}|::_\{\{closure\}\}", "", name)
+    if found := re.match(r"(.*)::<impl .+>::(\w+)$", name):
+        name = f"{found[1]}::{found[2]}"
+    name = re.sub(r"<.*>", "", name)
+    return "::".join(name.split("::")[-2:])
+
+
+def show(number: float, digits: int = 2) -> str:
+    """A number for a table."""
+    return f"{number:,.{digits}f}"
+
+
+def table(heads: list[str], rows: Iterable[list[str]]) -> str:
+    """A table in Markdown, all columns but the first to the right."""
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def describe(case: str) -> str:
+    """A case in words."""
+    kind, *rest, load = case.split("-")
+    words = {"uniform": "UN, minimal", "adversarial": "ADV+1, Valiant"}
+    if kind == "torus":
+        return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
+    size, *_, traffic = rest
+    return f"Dragonfly {size.replace('h', 'h=')}, {words[traffic]}, {load}{', as FOGSim' if 'fogsim' in rest else ''}"
+
+
+def speed_table(runs: dict[str, Record]) -> str:
+    """Speed and memory of all cases."""
+    rows = [
+        [
+            describe(case),
+            show(run["accepted_load"], 3),
+            show(run["best"] / 1e6),
+            show(run["median"] / 1e6),
+            f"{run['bytes_per_endpoint']:,.0f}",
+            f"{run['resident_bytes'] / run['endpoints']:,.0f}" if run["resident_bytes"] else "–",
+            str(run["partitions"]),
+        ]
+        for case, run in runs.items()
+    ]
+    heads = ["network, traffic, load", "accepted", "best", "median", "tables", "resident", "partitions"]
+    return table(heads, rows)
+
+
+def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: Record) -> str:
+    """What is required and aimed at, and what was measured."""
+    at_least: Callable[[float, float], bool] = lambda measured, bound: measured >= bound  # noqa: E731
+    at_most: Callable[[float, float], bool] = lambda measured, bound: measured <= bound  # noqa: E731
+    rows = []
+
+    def row(what: str, sign: str, required: float, aim: float | None, measured: float | None, digits: int = 2) -> None:
+        meets = at_least if sign == "≥" else at_most
+        verdict = "not measured"
+        if measured is not None:
+            verdict = (
+                "aim" if aim is not None and meets(measured, aim) else "yes" if meets(measured, required) else "**no**"
+            )
+        bounds = [f"{sign} {bound:,g}" if bound is not None else "–" for bound in (required, aim)]
+        rows.append([what, *bounds, "–" if measured is None else show(measured, digits), verdict])
+
+    row("h=8, UN 0.3: million packet-hops/s", "≥", 5, 12, runs[H8]["best"] / 1e6)
+    row("h=4, UN 0.3: million packet-hops/s", "≥", 6, 14, runs[H4]["best"] / 1e6)
+    for case in TORUS:
+        what = f"8×8×8 torus, 0.5, {case[6]}-flit packets: million flit-hops/s"
+        row(what, "≥", 3, 10, runs[case]["best"] / 1e6)
+    for case, h in ((H8, 8), (H4, 4)):
+        measured = counts[case]["all"]["instructions"] if case in counts else None
+        row(f"h={h}, UN 0.3: instructions per packet-hop", "≤", 1000, 600, measured, 0)
+    row("h=8, UN 0.3: bytes per endpoint", "≤", 2000, 1200, runs[H8]["bytes_per_endpoint"], 0)
+    row("h=8, UN 0.3: two threads against one", "≥", 1.6, None, threads["speedup"])
+    return table(["", "required", "aim", "measured", "met"], rows)
+
+
+def peers_table(runs: dict[str, Record]) -> str:
+    """The speed of this engine over that of its peers."""
+    compared = ["dragonfly-h8-fogsim-uniform-0.3", H8, "dragonfly-h4-fogsim-uniform-0.3", H4, *TORUS]
+    rows = []
+    for case in compared:
+        peer, theirs = next(found for prefix, found in PEERS.items() if case.startswith(prefix))
+        ours = runs[case]["best"]
+        rows.append([describe(case), peer, show(theirs / 1e6), show(ours / 1e6), f"{ours / theirs:.0f}"])
+    return table(["network, traffic, load", "peer", "the peer", "Phit", "times"], rows)
+
+
+def counts_table(counts: dict[str, Record]) -> str:
+    """Counts per hop of all cases run under cachegrind."""
+    rows = [[describe(case), *counted(count["all"])] for case, count in counts.items()]
+    return table(["network, traffic, load", "instructions", "mispredicted", "L1 misses", "L2 misses"], rows)
+
+
+def profile_table(count: Record, part: str, head: str, rows: int) -> str:
+    """The parts with most instructions per hop."""
+    parts: list[tuple[str, dict[str, float]]] = sorted(count[part].items(), key=lambda item: -item[1]["instructions"])
+    rest = {column: sum(other[column] for _, other in parts[rows:]) for column in COLUMNS}
+    shown = [[f"`{name}`" if "::" in name or ".rs" in name else name, *counted(own)] for name, own in parts[:rows]]
+    return table(
+        [head, "instructions", "mispredicted", "L1 misses", "L2 misses"], [*shown, ["all others", *counted(rest)]]
+    )
+
+
+def counted(count: dict[str, float]) -> list[str]:
+    """The columns of a table of counts."""
+    return [show(count["instructions"], 0), *(show(count[column]) for column in ("mispredicted", "l1", "l2"))]
+
+
+def compare_threads(engine: Engine) -> Record:
+    """Two threads against one, timed in turn by the clock on the wall."""
+    one, two = engine.run(H8, "--threads", "1,2", "--spans", "21", "--cycles", "300")
+    return {
+        "one": min(one["wall_seconds"]),
+        "two": min(two["wall_seconds"]),
+        "speedup": min(one["wall_seconds"]) / min(two["wall_seconds"]),
+        "median_speedup": median(a / b for a, b in zip(one["wall_seconds"], two["wall_seconds"], strict=True)),
+        "cpu": min(two["cpu_seconds"]) / min(one["cpu_seconds"]),
+    }
+
+
+def blocks_table(engine: Engine) -> str:
+    """Speed by number of partitions on one thread."""
+    rows = []
+    for case, numbers in BLOCKS.items():
+        for number in numbers:
+            (run,) = engine.run(case, *(["--partitions", str(number)] if number else []), "--spans", "5")
+            partitions = f"{run['partitions']}{'' if number else ' (automatic)'}"
+            rows.append([describe(case), partitions, show(run["best"] / 1e6), f"{run['bytes_per_endpoint']:,.0f}"])
+    return table(["network, traffic, load", "partitions", "million hops/s", "bytes/endpoint"], rows)
+
+
+def block_bytes(run: Record) -> float:
+    """Bytes of the tables of one partition."""
+    return float(run["bytes_per_endpoint"] * run["endpoints"] / run["partitions"])
+
+
+def reloaded_lines(run: Record) -> float:
+    """Cache lines per hop if every partition fetches all of its tables once in the 100 cycles of a global link."""
+    hops = sum(run["hops"]) / (len(run["hops"]) * run["cycles"])
+    return float(block_bytes(run) * run["partitions"] / 64 / (100 * hops))
+
+
+def threads_text(threads: Record) -> str:
+    """What two threads give, in words."""
+    return (
+        f"Dragonfly h=8, UN 0.3, 300 cycles by the clock on the wall: {threads['one']:.3f} s on one thread, "
+        f"{threads['two']:.3f} s on two (best of 21, timed in turn): **{threads['speedup']:.2f} times** as fast; "
+        f"median of the 21 ratios {threads['median_speedup']:.2f}. Two threads together take {threads['cpu']:.2f} "
+        f"times the CPU time of one, so two cores that do nothing else give at most {2 / threads['cpu']:.2f}."
+    )
+
+
+def machine_text(before: float, after: float) -> str:
+    """The machine and how busy it was."""
+    cpu = "a processor of unknown model"
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        found = dict(re.findall(r"^(model name|cpu MHz|cache size)\s*: (.+)$", cpuinfo.read_text(), re.MULTILINE))
+        cpu = found.get("model name", cpu)
+        cpu += f" at {float(found['cpu MHz']) / 1000:.1f} GHz" if "cpu MHz" in found else ""
+        cpu += f", {found['cache size']} of cache as `/proc/cpuinfo` has it" if "cache size" in found else ""
+    rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
+    return (
+        f"{cpu}, {os.cpu_count()} cores, {platform.system()}, rustc {rustc}, release profile, no `target-cpu`. Mean "
+        f"load of the machine before the timed runs {before:.1f}, after them {after:.1f} (the runs themselves account "
+        "for 1 to 2 of it); what is above that shared the cores and caches with them."
+    )
+
+
+def main() -> None:
+    """Runs everything."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="a third of the time, for a first impression")
+    parser.add_argument("--no-counts", action="store_true", help="without cachegrind; also if there is no valgrind")
+    parser.add_argument("--dry-run", action="store_true", help="print the document instead of writing it")
+    options = parser.parse_args()
+
+    engine = Engine(build(), options.quick)
+    before = os.getloadavg()[0]
+    runs: dict[str, Record] = {}
+    for case in engine.cases():
+        (runs[case],) = engine.run(case)
+        print(f"{case:<32} {runs[case]['best'] / 1e6:6.2f} million hops per CPU second", file=sys.stderr)
+    blocks = blocks_table(engine)
+    threads = compare_threads(engine)
+    print(f"{'two threads':<32} {threads['speedup']:6.2f} times one", file=sys.stderr)
+    after = os.getloadavg()[0]
+    counts: dict[str, Record] = {}
+    if shutil.which("valgrind") and not options.no_counts:
+        for case in COUNTED:
+            counts[case] = engine.count(case)
+            print(f"{case:<32} {counts[case]['all']['instructions']:6.0f} instructions per hop", file=sys.stderr)
+        from_memory = show(engine.count(PROFILED, LARGE)["all"]["l2"])
+    else:
+        from_memory = "?"
+
+    missing = "Not measured: needs valgrind."
+    parts = {
+        "required": required_table(runs, counts, threads),
+        "peers": peers_table(runs),
+        "speed": speed_table(runs),
+        "counts": counts_table(counts) if counts else missing,
+        "functions": profile_table(counts[PROFILED], "functions", "function", 14) if counts else missing,
+        "files": profile_table(counts[PROFILED], "files", "source", 16) if counts else missing,
+        "torus": profile_table(counts[TORUS[0]], "functions", "function", 10) if counts else missing,
+        "blocks": blocks,
+        "from_memory": from_memory,
+        "reloaded": show(reloaded_lines(runs[PROFILED])),
+        "block_size": f"{block_bytes(runs[PROFILED]) / 1000:.0f}",
+        "threads": threads_text(threads),
+        "machine": machine_text(before, after),
+    }
+    document = re.sub(r"<!-- ([a-z_]+) -->", lambda found: parts[found[1]], TEMPLATE.read_text())
+    if options.dry_run:
+        print(document)
+        return
+    DOCUMENT.write_text(document)
+    RESULTS.write_text(json.dumps(results(runs, counts, threads), indent=2) + "\n")
+    print(f"written: {DOCUMENT.relative_to(ROOT)}, {RESULTS.relative_to(ROOT)}", file=sys.stderr)
+
+
+def results(runs: dict[str, Record], counts: dict[str, Record], threads: Record) -> Record:
+    """The figures alone, to compare with those of another commit."""
+    kept = ("best", "median", "bytes_per_endpoint")
+    figures: Record = {case: {key: float(f"{run[key]:.4g}") for key in kept} for case, run in runs.items()}
+    for case, count in counts.items():
+        figures[case]["per_hop"] = {column: float(f"{number:.4g}") for column, number in count["all"].items()}
+    return {"cases": figures, "two_threads": {key: float(f"{number:.4g}") for key, number in threads.items()}}
+
+
+if __name__ == "__main__":
+    main()
