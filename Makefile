@@ -13,7 +13,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python lint bench docs clean
+.PHONY: help demo test test-rust test-python validate lint bench docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test-rust: ## Run the Rust tests
 
 test-python: $(STAMPS)/build ## Run the Python tests
 	$(BIN)/pytest -q
+
+validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
+	$(BIN)/phit validate
 
 lint: $(STAMPS)/build ## Check formatting, lints and types
 	cargo fmt --all --check

@@ -205,3 +205,49 @@ fn offered_load_is_right_even_in_saturation() {
         assert!(number(&outcome, "/accepted_load") < 0.34);
     }
 }
+
+#[test]
+fn a_finite_output_buffer_is_used_once_per_crossing() {
+    // Room is taken with the grant and is free in the tick after the flit has started on the link, R + 1 cycles later: B
+    // flits of one phit per R + 1 cycles, if the link takes as many.
+    for latency in [1, 3, 8] {
+        for buffer in [1, 2, 3, 5, 20] {
+            let value = json!({
+                "topology": { "kind": "single", "endpoints": 4 },
+                "router": { "latency": latency, "output_buffer": buffer },
+                "traffic": { "load": 1, "pattern": { "kind": "shift", "offset": 1 } },
+                "measure": { "warmup": 1000, "cycles": 18000 },
+            });
+            let expected = (f64::from(buffer) / f64::from(latency + 1)).min(1.0);
+            assert_close(accepted(&value), expected, 0.002, &format!("{buffer} phits, latency {latency}"));
+        }
+    }
+}
+
+#[test]
+fn the_crossbar_carries_its_speedup() {
+    // Links of 8 phits per cycle at both sides: inputs and outputs of the crossbar are what limits. A hot spot's own packets
+    // go elsewhere, so that two outputs' worth is carried then.
+    for speedup in [1, 2, 3] {
+        for clock in ["link", "crossbar"] {
+            for (pattern, receivers) in [
+                (json!({ "kind": "shift", "offset": 1 }), 5.0),
+                (json!({ "kind": "hotspot", "targets": [0], "share": 1 }), 2.0),
+            ] {
+                let value = json!({
+                    "topology": { "kind": "single", "endpoints": 5 },
+                    "router": { "speedup": speedup, "clock": clock, "links": { "endpoint": { "bandwidth": 8, "buffer": 96 } } },
+                    "traffic": { "load": 4, "packet_size": 12, "pattern": pattern, "process": "periodic" },
+                    "measure": { "warmup": 1000, "cycles": 6000 },
+                });
+                let expected = f64::from(speedup) * receivers / 5.0;
+                assert_close(
+                    accepted(&value),
+                    expected,
+                    0.01,
+                    &format!("speedup {speedup}, {clock}, {receivers} outputs"),
+                );
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ use phit_engine::engine::rng::{Rng, Stream};
 use phit_engine::router::allocator::{Allocator, AllocatorContext, AllocatorKind, Request, Round};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const RADIX: u32 = 6;
 const QUEUES: u32 = 4;
@@ -22,13 +23,26 @@ const FIRST_PORT: u32 = RADIX;
 
 fn request(input: u16, lane: u16, output: u32) -> Request {
     let queue = u32::from(input) * QUEUES + u32::from(lane);
-    Request { queue, output: FIRST_PORT + output, input, lane, vc: 0, class: 0, size: 1, birth: 100 }
+    Request {
+        queue,
+        port: FIRST_PORT + u32::from(input),
+        output: FIRST_PORT + output,
+        router: 0,
+        birth: 100,
+        input,
+        lane,
+        vc: 0,
+        size: 1,
+        class: 0,
+    }
 }
 
 fn allocate(allocator: &mut dyn Allocator, rng: &mut Rng, requests: &[Request]) -> Vec<Request> {
+    static NOW: AtomicU32 = AtomicU32::new(0);
     let mut grants = Vec::new();
-    allocator.allocate(Round { first_port: FIRST_PORT, ports: RADIX, rng }, requests, &mut grants);
-    grants
+    let now = NOW.fetch_add(1, Ordering::Relaxed);
+    allocator.allocate(Round { first_port: FIRST_PORT, now, rng }, requests, &mut grants);
+    grants.into_iter().map(|index| requests[index as usize]).collect()
 }
 
 fn rng() -> Rng {

@@ -11,16 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub trait Post: Default + Send {
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
-    /// Moves everything from `other` here; `other` keeps its memory.
-    fn append(&mut self, other: &mut Self);
+    /// An empty one with room for about as much as there is in this one.
+    fn like(&self) -> Self;
 }
 
 /// What runs in epochs and exchanges mail.
 pub trait Runs: Send {
     /// What is exchanged.
     type Mail: Post;
-    /// Takes in mail, to be handled at ticks from the current one on; leaves it empty.
-    fn receive(&mut self, mail: &mut Self::Mail);
+    /// Takes in mail, to be handled at ticks from the current one on.
+    fn receive(&mut self, mail: Self::Mail);
     /// Runs all ticks before `end`, putting what is for partition `i` into `outbox[i]`.
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Self::Mail>);
 }
@@ -74,19 +74,19 @@ impl Drop for Abandon<'_> {
     }
 }
 
-/// The mail that waits for each partition between two calls of [`advance`].
+/// The mail that waits for each partition between two calls of [`advance`], from each thread that had some.
 #[derive(Debug)]
-pub struct Inboxes<M>(Vec<Mutex<M>>);
+pub struct Inboxes<M>(Vec<Mutex<Vec<M>>>);
 
 impl<M: Post> Inboxes<M> {
     /// Empty inboxes for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
-        Self((0..partitions).map(|_| Mutex::new(M::default())).collect())
+        Self((0..partitions).map(|_| Mutex::new(Vec::new())).collect())
     }
 
     /// Calls `see` with the mail of every partition.
     pub fn for_each(&self, mut see: impl FnMut(usize, &M)) {
-        self.0.iter().enumerate().for_each(|(index, mail)| see(index, &lock(mail)));
+        self.0.iter().enumerate().for_each(|(index, mail)| lock(mail).iter().for_each(|mail| see(index, mail)));
     }
 }
 
@@ -113,16 +113,21 @@ pub fn advance<P: Runs>(
         while at < end {
             at = at.saturating_add(lookahead).min(end);
             for (index, partition) in own.iter_mut().enumerate() {
-                partition.receive(&mut lock(&inboxes.0[first + index]));
+                let mail = std::mem::take(&mut *lock(&inboxes.0[first + index]));
+                mail.into_iter().for_each(|mail| partition.receive(mail));
                 partition.run_until(at, &mut outbox);
-                for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
-                    if !mail.is_empty() {
-                        lock(inbox).append(mail);
-                    }
+            }
+            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs only
+            // the memory of one.
+            if !barrier.wait() {
+                return;
+            }
+            for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
+                if !mail.is_empty() {
+                    let next = mail.like();
+                    lock(inbox).push(std::mem::replace(mail, next));
                 }
             }
-            // Mail of this epoch is due in the next at the earliest: taking some of it early does no harm, but all of it
-            // must be there when the next begins.
             if !barrier.wait() {
                 return;
             }

@@ -55,7 +55,7 @@ impl Wheel {
     }
 
     /// Files `event` for tick `at`, which must be later than `now`.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, now: Tick, at: Tick, event: Event) {
         debug_assert!(at > now);
         if at - now > self.mask {
@@ -71,7 +71,7 @@ impl Wheel {
         self.far.push(Reverse((at, event)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert_near(&mut self, at: Tick, event: Event) {
         let bucket = at & self.mask;
         let node = Node { event, next: self.heads[bucket] };
@@ -114,7 +114,7 @@ impl Wheel {
     }
 
     /// Detaches all events of tick `now`; walk them with [`Self::pop`].
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, now: Tick) -> u32 {
         let bucket = now & self.mask;
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
@@ -122,7 +122,7 @@ impl Wheel {
     }
 
     /// The event at `cursor` of a detached list; advances the cursor and frees the node. `None` at the end.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, cursor: &mut u32) -> Option<Event> {
         if *cursor == NONE {
             return None;

@@ -208,7 +208,7 @@ impl Blueprint {
                     phits: 0,
                     waiters: 0,
                 });
-                channels.extend((0..lanes).map(|_| OutputVc { credits, owner: NONE }));
+                channels.extend((0..lanes).map(|_| OutputVc { credits }));
             }
         }
         first_port.push(inputs.len() as u32);
@@ -222,7 +222,7 @@ impl Blueprint {
             let channel = channels.len() as u32;
             inputs[port as usize].upstream = ports + endpoints.len() as u32;
             let credits = config.links[0].buffer as i32;
-            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits, owner: NONE }));
+            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits }));
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
                 rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
@@ -247,12 +247,13 @@ impl Blueprint {
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
         let queueing = self.queueing.params().build(topology, &counts);
         let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
+        let settings = Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal(), radix > 64);
         let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
-            settings: Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal(), radix > 64),
+            settings,
             routing,
             queueing,
             allocator,
@@ -263,12 +264,15 @@ impl Blueprint {
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             widest,
-            ready_ports: vec![0; count].into(),
-            active: Vec::with_capacity(count),
-            stepping: Vec::with_capacity(count),
-            listed: vec![false; count].into(),
+            candidates: Vec::new(),
+            listed: vec![false; queues.len()].into(),
+            looking: Vec::new(),
+            again: Vec::new(),
+            next_look: 0,
             senders: Vec::new(),
-            rings: vec![(0, 0); (ports * ring) as usize].into(),
+            rings: vec![0; (ports * ring) as usize].into(),
+            ring_phits: vec![0; (ports * ring) as usize].into(),
+            owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ring,
             routers,
             first_port: first_port.into(),

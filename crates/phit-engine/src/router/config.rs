@@ -70,8 +70,10 @@ pub struct Settings {
     pub latency: [Tick; 8],
     /// Ticks that a credit for an input port takes to be usable, by class.
     pub credit_latency: [Tick; 8],
-    /// Phits per cycle, by class.
+    /// Phits per cycle of the link behind an output, by class.
     pub bandwidth: [u32; 8],
+    /// Phits per cycle in which flits arrive at an input, by class.
+    pub arrival_bandwidth: [u32; 8],
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
@@ -98,10 +100,13 @@ impl Settings {
         };
         let mut latency = by_class(&|link| link.latency);
         latency[0] = config.links[0].ejection_latency;
+        let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
+        arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         Self {
             latency,
             credit_latency: by_class(&|link| link.latency + config.credit_delay),
             bandwidth: by_class(&|link| link.bandwidth),
+            arrival_bandwidth,
             wants,
             transparent,
             ideal,

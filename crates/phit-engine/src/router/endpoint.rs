@@ -128,6 +128,7 @@ impl Partition {
     }
 
     /// The injection queue for the next flit, if it has room.
+    #[inline(always)]
     fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
         let count = self.config.links[0].vcs;
         let credits = |lane: u16| self.channels[endpoint.channel + u32::from(lane)].credits;
@@ -147,6 +148,7 @@ impl Partition {
         }
     }
 
+    #[inline(always)]
     fn send_flit(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
         let link = &self.config.links[0];
         let flits = self.config.flits(packet.size);
@@ -176,6 +178,7 @@ impl Partition {
     }
 
     /// Makes the packet and lets the routing mechanism see it.
+    #[inline(always)]
     fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
         let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
         let mut packet = Packet {

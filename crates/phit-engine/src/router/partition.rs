@@ -9,7 +9,7 @@ use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
-use crate::engine::table::{Table, reserve_gently};
+use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
@@ -66,13 +66,13 @@ impl Post for Mail {
         self.heads.is_empty() && self.events.is_empty()
     }
 
-    fn append(&mut self, other: &mut Self) {
-        reserve_gently(&mut self.heads, other.heads.len());
-        reserve_gently(&mut self.packets, other.packets.len());
-        reserve_gently(&mut self.events, other.events.len());
-        self.heads.append(&mut other.heads);
-        self.packets.append(&mut other.packets);
-        self.events.append(&mut other.events);
+    fn like(&self) -> Self {
+        let room = |length: usize| length + length / 16;
+        Self {
+            heads: Vec::with_capacity(room(self.heads.len())),
+            packets: Vec::with_capacity(room(self.packets.len())),
+            events: Vec::with_capacity(room(self.events.len())),
+        }
     }
 }
 
@@ -103,8 +103,13 @@ pub struct Partition {
     pub(crate) queues: Table<Queue>,
     pub(crate) outputs: Table<Output>,
     pub(crate) channels: Table<OutputVc>,
-    /// Output buffers: start of transmission and size of each flit, `ring` places per port.
-    pub(crate) rings: Table<(Tick, u32)>,
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
+    /// is ever held ([`Settings::single`]).
+    pub(crate) owners: Table<u32>,
+    /// Output buffers: start of transmission of each flit, `ring` places per port.
+    pub(crate) rings: Table<Tick>,
+    /// Output buffers: phits of each flit.
+    pub(crate) ring_phits: Table<u16>,
     pub(crate) ring: u32,
 
     pub(crate) first_endpoint: u32,
@@ -112,12 +117,15 @@ pub struct Partition {
 
     /// Most queues of any input port.
     pub(crate) widest: u32,
-    /// Input ports with ready queues, by router.
-    pub(crate) ready_ports: Table<u64>,
-    /// Routers with something to do, and whether each is listed.
-    pub(crate) active: Vec<u32>,
-    pub(crate) stepping: Vec<u32>,
+    /// Queues to be looked at at the next look, and whether each queue is among them.
+    pub(crate) candidates: Vec<u32>,
     pub(crate) listed: Table<bool>,
+    /// Queues that are being looked at.
+    pub(crate) looking: Vec<u32>,
+    /// Queues of these to be looked at again in the next tick.
+    pub(crate) again: Vec<u32>,
+    /// Tick of the next look at the candidates: this one until it has taken place.
+    pub(crate) next_look: Tick,
     /// Endpoints that may have something to send in this tick.
     pub(crate) senders: Vec<u32>,
 
@@ -140,14 +148,14 @@ pub struct Partition {
 impl Runs for Partition {
     type Mail = Mail;
 
-    fn receive(&mut self, mail: &mut Mail) {
+    fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        for ((at, queue), packet) in mail.heads.drain(..).zip(mail.packets.drain(..)) {
+        for ((at, queue), packet) in mail.heads.into_iter().zip(mail.packets) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
             self.wheel.insert(before, at, event);
         }
-        for (at, event) in mail.events.drain(..) {
+        for (at, event) in mail.events {
             self.wheel.insert(before, at, event);
         }
     }
@@ -166,6 +174,7 @@ impl Partition {
     /// Runs all ticks before `end`. `SINGLE`: every packet is one flit, see [`Settings::single`].
     fn run_ticks<const SINGLE: bool>(&mut self, end: Tick) {
         while self.now < end {
+            self.next_look = self.now;
             self.wheel.bring_near(self.now);
             let mut cursor = self.wheel.take(self.now);
             while let Some(event) = self.wheel.pop(&mut cursor) {
@@ -175,20 +184,11 @@ impl Partition {
             while let Some(endpoint) = self.senders.pop() {
                 self.send(endpoint);
             }
-            if !self.active.is_empty() {
-                // Whatever is listed from here on is for the next tick.
-                std::mem::swap(&mut self.active, &mut self.stepping);
-                let stepping = std::mem::take(&mut self.stepping);
-                for &router in &stepping {
-                    self.listed[router] = false;
-                }
-                for &router in &stepping {
-                    self.step::<SINGLE>(router);
-                }
-                self.stepping = stepping;
-                self.stepping.clear();
+            if !self.candidates.is_empty() {
+                self.next_look = self.now + 1;
+                self.step::<SINGLE>();
             }
-            self.now = match self.active.is_empty() {
+            self.now = match self.candidates.is_empty() {
                 true => self.wheel.next_tick(self.now + 1, end),
                 false => self.now + 1,
             };
@@ -198,6 +198,12 @@ impl Partition {
     /// What has been counted so far.
     pub fn collector(&self) -> &Collector {
         &self.collector
+    }
+
+    /// The queue that holds `channel`; `NONE` if it is free.
+    #[inline]
+    pub(crate) fn owner(&self, channel: u32) -> u32 {
+        if self.settings.single { NONE } else { self.owners[channel] }
     }
 
     /// Packets in the network and in injection queues.
@@ -213,10 +219,11 @@ impl Partition {
             + self.queues.bytes()
             + self.outputs.bytes()
             + self.channels.bytes()
+            + self.owners.bytes()
             + self.rings.bytes()
+            + self.ring_phits.bytes()
             + self.endpoints.bytes()
-            + self.ready_ports.bytes()
-            + (self.active.capacity() + self.stepping.capacity()) * 4
+            + (self.candidates.capacity() + self.looking.capacity() + self.again.capacity()) * 4
             + self.listed.bytes()
             + self.senders.capacity() * 4
             + self.packets.bytes()
@@ -231,7 +238,7 @@ impl Partition {
         self.wheel.insert(self.now, at, Event { target: kind << kind::SHIFT | target, data });
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle<const SINGLE: bool>(&mut self, event: Event) {
         let target = event.target & kind::MASK;
         match event.target >> kind::SHIFT {
@@ -241,11 +248,7 @@ impl Partition {
                 self.collector.delivered(&self.packets[target], self.now);
                 self.packets.remove(target);
             }
-            kind::INPUT => {
-                if self.inputs[target].ready != 0 {
-                    self.activate_port(target);
-                }
-            }
+            kind::INPUT => self.input_free(target),
             kind::OUTPUT => self.wake(target),
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
@@ -254,7 +257,7 @@ impl Partition {
     }
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let q = &mut self.queues[queue];
@@ -290,7 +293,7 @@ impl Partition {
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
         q.output = NONE;
@@ -311,13 +314,9 @@ impl Partition {
         let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
-            let class = self.packets[packet].came_by as usize;
-            let (size, entry) = (u32::from(self.packets[packet].size), self.packets[packet].entry);
-            let bandwidth = match class {
-                0 => self.config.links[0].injection_bandwidth,
-                _ => Some(self.config.links[class].bandwidth),
-            };
-            let transfer = bandwidth.map_or(0, |b| self.config.serialisation(size, b));
+            let class = self.inputs[self.queues[queue].port].class as usize % 8;
+            let Packet { size, entry, .. } = self.packets[packet];
+            let transfer = self.config.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue].eligible = eligible;
@@ -349,38 +348,29 @@ impl Partition {
     }
 
     /// The front of `queue` may request from now on.
+    #[inline(always)]
     pub(crate) fn make_ready(&mut self, queue: u32) {
         self.offer(self.queues[queue].port, queue);
     }
 
-    /// Puts `queue` of input `port` among those that may request.
-    #[inline]
-    fn offer(&mut self, port: u32, queue: u32) {
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, port: u32, queue: u32) {
         let input = &mut self.inputs[port];
-        input.ready |= bit(queue - input.queues);
-        if input.busy > self.now {
+        if input.busy > self.next_look {
+            input.ready |= bit(queue - input.queues);
             self.wake_input_when_free(port);
-        } else {
-            let router = input.router;
-            self.ready_ports[router] |= bit(input.number.into());
-            self.activate(router);
+        } else if !self.listed[queue] {
+            self.listed[queue] = true;
+            self.candidates.push(queue);
         }
     }
 
-    /// Puts `port` among the ports that its router looks at.
-    #[inline]
-    pub(crate) fn activate_port(&mut self, port: u32) {
-        let input = &self.inputs[port];
-        self.ready_ports[input.router] |= bit(input.number.into());
-        self.activate(input.router);
-    }
-
-    #[inline]
-    pub(crate) fn activate(&mut self, router: u32) {
-        if !self.listed[router] {
-            self.listed[router] = true;
-            self.active.push(router);
-        }
+    /// The queues of `port` that have waited for its path to the crossbar may be looked at.
+    fn input_free(&mut self, port: u32) {
+        let input = &mut self.inputs[port];
+        let (first, count) = (input.queues, input.count.into());
+        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer(port, first + lane));
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
@@ -395,6 +385,7 @@ impl Partition {
     }
 
     /// Credit comes back to a sender.
+    #[inline(always)]
     fn credit(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {
@@ -421,13 +412,12 @@ impl Partition {
         }
         self.outputs[output].waiters = 0;
         let (first, next) = (self.first_port[router], self.first_port[router + 1]);
-        let inputs = &mut self.inputs;
         for_each_member(waiters, next - first, |number| {
-            let input = &mut inputs[first + number];
-            input.ready |= std::mem::take(&mut input.asleep);
+            let port = first + number;
+            let input = &mut self.inputs[port];
+            let (queues, count) = (input.queues, input.count.into());
+            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer(port, queues + lane));
         });
-        self.ready_ports[router] |= waiters;
-        self.activate(router);
     }
 }
 

@@ -108,6 +108,4 @@ const _: () = assert!(size_of::<Output>() == 56);
 pub struct OutputVc {
     /// Free phits in the far buffer.
     pub credits: i32,
-    /// The queue that holds the channel until its packet's tail is granted; `NONE` if free.
-    pub owner: u32,
 }

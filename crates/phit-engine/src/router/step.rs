@@ -1,7 +1,7 @@
-//! One tick of one router: route the heads that need it, gather requests, allocate, transfer.
+//! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
 use super::allocator::{Request, Round};
-use super::bits::{bit, for_each_member};
+use super::bits::bit;
 use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
 use super::state::Input;
@@ -10,6 +10,7 @@ use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
 use crate::routing::{Head, View};
 use crate::topology::{Hop, Peer};
+use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -41,85 +42,98 @@ macro_rules! view {
 }
 
 impl Partition {
-    /// Everything that `router` does in this tick after the arrivals.
-    pub(crate) fn step<const SINGLE: bool>(&mut self, router: u32) {
+    /// Everything that the routers do in this tick after the arrivals.
+    ///
+    /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
+    /// and ports of one router follow one another, so that each router's requests form a run.
+    pub(crate) fn step<const SINGLE: bool>(&mut self) {
+        std::mem::swap(&mut self.candidates, &mut self.looking);
+        self.looking.sort_unstable();
         self.requests.clear();
-        self.waiting.clear();
         if self.settings.wants.batch {
-            self.route_batch(router);
+            self.route_batches();
         }
-        let ports = self.first_port[router + 1] - self.first_port[router];
-        let ready = std::mem::take(&mut self.ready_ports[router]);
-        for_each_member(ready, ports, |number| self.gather::<SINGLE>(router, number));
-        if !SINGLE && !self.waiting.is_empty() {
-            self.allocate_channels(router);
-        }
-        if !self.requests.is_empty() {
-            let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
-            if let [request] = self.requests[..] {
-                self.allocator.grant_alone(round, &request);
-                self.transfer::<SINGLE>(&request);
-            } else {
-                self.grants.clear();
-                self.allocator.allocate(round, &self.requests, &mut self.grants);
-                if self.settings.ideal {
-                    // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
-                    let turn = self.now as usize % self.grants.len();
-                    self.grants.rotate_left(turn);
-                }
-                for index in 0..self.grants.len() {
-                    let grant = self.requests[self.grants[index] as usize];
-                    if !self.settings.ideal || self.still_fits(&grant) {
-                        self.transfer::<SINGLE>(&grant);
-                    }
+        for index in 0..self.looking.len() {
+            let queue = self.looking[index];
+            self.listed[queue] = false;
+            match self.look::<SINGLE>(queue) {
+                Look::Request => {}
+                Look::Again => self.again.push(queue),
+                Look::Later => {}
+                Look::Sleep(output) => {
+                    let input = &mut self.inputs[self.queues[queue].port];
+                    input.asleep |= bit(queue - input.queues);
+                    self.outputs[output].waiters |= bit(input.number.into());
                 }
             }
         }
-        if self.ready_ports[router] != 0 {
-            self.activate(router);
+        self.looking.clear();
+        if !SINGLE && !self.waiting.is_empty() {
+            self.allocate_channels();
+        }
+        let mut start = 0;
+        while start < self.requests.len() {
+            let router = self.requests[start].router;
+            let mut end = start + 1;
+            while end < self.requests.len() && self.requests[end].router == router {
+                end += 1;
+            }
+            self.allocate::<SINGLE>(router, start, end);
+            start = end;
+        }
+        while let Some(queue) = self.again.pop() {
+            self.offer(self.queues[queue].port, queue);
         }
     }
 
-    /// Collects the requests of one input port; it stays among the router's ready ports if it is to be looked at in the
-    /// next tick.
-    #[inline]
-    fn gather<const SINGLE: bool>(&mut self, router: u32, number: u32) {
-        let port = self.first_port[router] + number;
-        let &Input { ready, queues, count, busy, class, .. } = &self.inputs[port];
-        if ready == 0 {
+    /// Allocates the crossbar of `router` to its requests, those from `start` to `end`.
+    #[inline(always)]
+    fn allocate<const SINGLE: bool>(&mut self, router: u32, start: usize, end: usize) {
+        let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
+        if end - start == 1 {
+            let request = self.requests[start];
+            self.allocator.grant_alone(round, &request);
+            self.transfer::<SINGLE>(&request);
             return;
         }
-        if busy > self.now {
-            self.wake_input_when_free(port);
-            return;
+        self.grants.clear();
+        self.allocator.allocate(round, &self.requests[start..end], &mut self.grants);
+        if self.settings.ideal {
+            // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+            let turn = self.now as usize % self.grants.len();
+            self.grants.rotate_left(turn);
         }
-        let injected = u8::from(self.config.transit_priority && class == 0);
-        let (mut again, mut asleep) = (0, 0);
-        for_each_member(ready, count.into(), |lane| match self.look::<SINGLE>(router, number, queues + lane, lane, injected) {
-            Look::Request => again |= bit(lane),
-            Look::Again => again |= bit(lane),
-            Look::Later => {}
-            Look::Sleep(output) => {
-                asleep |= bit(lane);
-                self.outputs[output].waiters |= bit(number);
+        for index in 0..self.grants.len() {
+            let place = start + self.grants[index] as usize;
+            let grant = self.requests[place];
+            if !self.settings.ideal || self.still_fits(&grant) {
+                self.requests[place].queue = NONE;
+                self.transfer::<SINGLE>(&grant);
             }
-        });
-        let input = &mut self.inputs[port];
-        input.ready = again;
-        input.asleep |= asleep;
-        if again != 0 {
-            self.ready_ports[router] |= bit(number);
+        }
+        // The losers try again.
+        for place in start..end {
+            let Request { port, queue, .. } = self.requests[place];
+            if queue != NONE {
+                self.offer(port, queue);
+            }
         }
     }
 
     /// Looks at the front of one queue.
-    #[inline]
-    fn look<const SINGLE: bool>(&mut self, router: u32, number: u32, queue: u32, lane: u32, class: u8) -> Look {
+    #[inline(always)]
+    fn look<const SINGLE: bool>(&mut self, queue: u32) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if q.first == NONE || q.eligible > now {
             return Look::Later;
         }
+        let port = q.port;
+        let &Input { queues, busy, router, number, class, .. } = &self.inputs[port];
+        if busy > now {
+            return Look::Again;
+        }
+        let lane = queue - queues;
         let redecides = self.settings.wants.redecide && (SINGLE || q.sent == 0 && q.vcs != 0);
         if q.output == NONE || redecides {
             if !self.settings.wants.batch {
@@ -147,7 +161,7 @@ impl Partition {
         let vc = match q.vcs {
             0 if !SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
             _ if !SINGLE && self.vc_allocator.is_some() => {
-                return if self.ask_for_channel(queue, number, lane) { Look::Again } else { sleep };
+                return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
             }
             1 => Some(q.vc).filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
@@ -177,31 +191,33 @@ impl Partition {
         }
         self.requests.push(Request {
             queue,
+            port,
             output: index,
-            input: number as u16,
+            router,
+            birth,
+            input: number,
             lane: lane as u16,
             vc,
-            class,
             size: size as u16,
-            birth,
+            class: u8::from(self.config.transit_priority && class == 0),
         });
         Look::Request
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
-    #[inline]
+    #[inline(always)]
     fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
-        let channel = &self.channels[first + u32::from(vc)];
-        channel.credits >= size as i32 && (SINGLE || channel.owner == NONE)
+        let channel = first + u32::from(vc);
+        self.channels[channel].credits >= size as i32 && (SINGLE || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
-    #[inline]
-    fn route(&mut self, router: u32, number: u32, queue: u32, lane: u32) {
+    #[inline(always)]
+    fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
         let Some(hop) = self.ejection(router, packet).or_else(|| {
             let mut view = view!(self, router);
-            self.routing.route(&mut view, number as u16, lane as u16, &mut self.packets[packet])
+            self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet])
         }) else {
             self.queues[queue].output = NONE;
             return;
@@ -214,15 +230,15 @@ impl Partition {
     #[inline(never)]
     fn still_fits(&self, grant: &Request) -> bool {
         let output = &self.outputs[grant.output];
-        let channel = &self.channels[output.vc + u32::from(grant.vc)];
+        let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
-        channel.credits >= size as i32
-            && (channel.owner == NONE || self.queues[grant.queue].vcs == 0)
+        self.channels[channel].credits >= size as i32
+            && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
             && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
     }
 
     /// Notes `hop` as the decision for the head of `queue`.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
         let output = self.first_port[router] + u32::from(hop.port);
         let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
@@ -245,7 +261,7 @@ impl Partition {
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.
-    #[inline]
+    #[inline(always)]
     fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
@@ -258,32 +274,39 @@ impl Partition {
         Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.config.vcs[0] })
     }
 
-    /// Lets a mechanism that decides for a whole router do so.
+    /// Lets a mechanism that decides for a whole router do so, router by router.
     #[inline(never)]
-    fn route_batch(&mut self, router: u32) {
+    fn route_batches(&mut self) {
+        let mut start = 0;
+        while start < self.looking.len() {
+            let router_of = |queue: u32| self.inputs[self.queues[queue].port].router;
+            let router = router_of(self.looking[start]);
+            let run = self.looking[start..].iter().take_while(|queue| router_of(**queue) == router).count();
+            self.route_batch(router, start..start + run);
+            start += run;
+        }
+    }
+
+    /// Lets the mechanism decide for the undecided heads of `router` among the queues being looked at.
+    fn route_batch(&mut self, router: u32, run: Range<usize>) {
         let first = self.first_port[router];
         self.heads.clear();
-        let ports = self.first_port[router + 1] - first;
-        for_each_member(self.ready_ports[router], ports, |number| {
-            let input = self.inputs[first + number];
-            if input.busy > self.now {
-                return;
+        for place in run {
+            let queue = self.looking[place];
+            let q = self.queues[queue];
+            let &Input { busy, queues, number, .. } = &self.inputs[q.port];
+            let undecided = q.output == NONE || (self.settings.wants.redecide && q.sent == 0 && q.vcs != 0);
+            if q.first == NONE || q.eligible > self.now || busy > self.now || !undecided {
+                continue;
             }
-            for_each_member(input.ready, input.count.into(), |lane| {
-                let q = self.queues[input.queues + lane];
-                let undecided = q.output == NONE || (self.settings.wants.redecide && q.sent == 0 && q.vcs != 0);
-                if q.first == NONE || q.eligible > self.now || !undecided {
-                    return;
+            match self.ejection(router, q.first) {
+                Some(hop) => self.decide(router, queue, hop),
+                None => {
+                    let lane = (queue - queues) as u16;
+                    self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
                 }
-                match self.ejection(router, q.first) {
-                    Some(hop) => self.decide(router, input.queues + lane, hop),
-                    None => {
-                        let (port, queue) = (number as u16, lane as u16);
-                        self.heads.push(Head { port, queue, packet: q.first, hop: None });
-                    }
-                }
-            });
-        });
+            }
+        }
         if self.heads.is_empty() {
             return;
         }
@@ -302,32 +325,34 @@ impl Partition {
 
     /// Lists the head of `queue` for VC allocation; false if none of its channels is free.
     #[inline(never)]
-    fn ask_for_channel(&mut self, queue: u32, number: u32, lane: u32) -> bool {
+    fn ask_for_channel(&mut self, router: u32, port: u32, queue: u32, lane: u32) -> bool {
         let q = self.queues[queue];
         let first = self.outputs[q.output].vc + u32::from(q.vc);
-        let free = (0..q.vcs)
-            .filter(|vc| self.channels[first + u32::from(*vc)].owner == NONE)
-            .fold(0u64, |free, vc| free | 1 << vc);
+        let free =
+            (0..q.vcs).filter(|vc| self.owners[first + u32::from(*vc)] == NONE).fold(0u64, |free, vc| free | 1 << vc);
         if free == 0 {
             return false;
         }
-        let number = number * self.widest + lane;
-        self.waiting.push(Waiting { queue, number, first, count: q.vcs as u8, free });
+        let number = port * self.widest + lane;
+        self.waiting.push(Waiting { queue, router, number, first, count: q.vcs as u8, free });
         true
     }
 
-    /// The VC allocation stage of `router`: winners hold their channel and request the crossbar from the next tick on.
+    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick on.
     #[inline(never)]
-    fn allocate_channels(&mut self, router: u32) {
-        let first_channel = self.outputs[self.first_port[router]].vc;
+    fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };
-        let (queues, channels, outputs) = (&mut self.queues, &mut self.channels, &self.outputs);
-        allocator.allocate(first_channel, &self.waiting, |head, channel| {
-            let q = &mut queues[head.queue];
-            q.vc = (channel - outputs[q.output].vc) as u16;
-            q.vcs = 0;
-            channels[channel].owner = head.queue;
-        });
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.owners, &self.outputs);
+        for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
+            let first_channel = outputs[self.first_port[waiting[0].router]].vc;
+            allocator.allocate(first_channel, waiting, |head, channel| {
+                let q = &mut queues[head.queue];
+                q.vc = (channel - outputs[q.output].vc) as u16;
+                q.vcs = 0;
+                owners[channel] = head.queue;
+            });
+        }
+        self.waiting.clear();
     }
 
     /// Files a wake-up of those who wait for `output`.
@@ -342,16 +367,17 @@ impl Partition {
 
     /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
     /// `size` phits, returns the tick at which the oldest flit starts.
-    #[inline]
+    #[inline(always)]
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let o = &mut self.outputs[output];
         let base = output * self.ring;
         while o.ring_count > 0 {
-            let (start, phits) = self.rings[base + u32::from(o.ring_first)];
+            let place = base + u32::from(o.ring_first);
+            let start = self.rings[place];
             if start >= self.now {
                 return (o.held + size > capacity).then_some(start);
             }
-            o.held -= phits;
+            o.held -= u32::from(self.ring_phits[place]);
             o.ring_count -= 1;
             o.ring_first = if u32::from(o.ring_first) + 1 == self.ring { 0 } else { o.ring_first + 1 };
         }

@@ -4,13 +4,13 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::bits::bit;
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
 impl Partition {
+    #[inline(always)]
     pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
@@ -30,18 +30,19 @@ impl Partition {
 
         let (config, settings) = (&*self.config, &self.settings);
         let input = &mut self.inputs[port];
-        let &mut Input { class: came_by, router, upstream_partition, upstream, .. } = input;
+        let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
 
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + config.serialisation(size, settings.bandwidth[came_by])).saturating_sub(now);
+        let arriving = (entry + config.serialisation(size, settings.arrival_bandwidth[came_by])).saturating_sub(now);
         let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
         let busy = now + crossing;
         let serialisation = config.serialisation(size, settings.bandwidth[class]);
         let enters = now + config.latency;
-        let start = config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
+        let start =
+            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
         input.busy = busy;
         output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
         output.free = start + serialisation;
@@ -51,7 +52,9 @@ impl Partition {
             if place >= self.ring {
                 place -= self.ring;
             }
-            self.rings[grant.output * self.ring + place] = (start, size);
+            let place = grant.output * self.ring + place;
+            self.rings[place] = start;
+            self.ring_phits[place] = grant.size;
             output.ring_count += 1;
             output.held += size;
         }
@@ -91,7 +94,7 @@ impl Partition {
             }
         }
         if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
-            self.channels[channel].owner = if tail { NONE } else { grant.queue };
+            self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
             }
@@ -102,32 +105,19 @@ impl Partition {
 
         if tail {
             self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
-        } else {
-            let q = &mut self.queues[grant.queue];
-            q.sent += 1;
-            q.vc = grant.vc;
-            q.vcs = 0;
+            return;
         }
-        // A port that will be busy in the next tick need not be looked at then.
-        let ready = self.inputs[port].ready;
-        if ready == 0 {
-            self.forget_port(router, grant.input);
-        } else if busy > now + 1 {
-            self.forget_port(router, grant.input);
-            self.wake_input_when_free(port);
-        }
-    }
-
-    /// Takes a port from its router's ready ports, unless others share its bit.
-    #[inline]
-    fn forget_port(&mut self, router: u32, number: u16) {
-        if !self.settings.wide {
-            self.ready_ports[router] &= !bit(number.into());
+        let q = &mut self.queues[grant.queue];
+        q.sent += 1;
+        q.vc = grant.vc;
+        q.vcs = 0;
+        if q.first != q.last || q.sent < q.arrived {
+            self.offer(port, grant.queue);
         }
     }
 
     /// Files an event here or with another partition.
-    #[inline]
+    #[inline(always)]
     fn post(&mut self, partition: u32, at: Tick, event: Event) {
         if partition == self.index {
             self.wheel.insert(self.now, at, event);
@@ -138,7 +128,7 @@ impl Partition {
 
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
@@ -151,10 +141,6 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        let input = &mut self.inputs[q.port];
-        if input.count <= 64 {
-            input.ready &= !bit(queue - input.queues);
-        }
         if self.settings.wants.heads {
             q.sent = TAIL_PENDING;
             q.eligible = Tick::MAX;

@@ -9,6 +9,8 @@ use super::allocator::Best;
 pub struct Waiting {
     /// Its queue in the partition.
     pub queue: u32,
+    /// Its router.
+    pub router: u32,
     /// Its queue's number in the router (input port times queues per port, plus queue).
     pub number: u32,
     /// First free channel's search range: first channel of the partition and how many.
@@ -100,7 +102,7 @@ mod tests {
                 let first = 4 * rng.below(2);
                 let free =
                     (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
-                let waiting = Waiting { queue, number: queue, first, count: 4, free };
+                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })
             .collect()
@@ -130,7 +132,7 @@ mod tests {
         for ask_all in [false, true] {
             let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
             let waiting: Vec<Waiting> =
-                (0..3).map(|queue| Waiting { queue, number: queue, first: 0, count: 1, free: 1 }).collect();
+                (0..3).map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1 }).collect();
             let mut winners = Vec::new();
             for _ in 0..6 {
                 allocator.allocate(0, &waiting, |head, _| winners.push(head.queue));

@@ -41,7 +41,7 @@ pub enum SecondHalf {
     Above,
     /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a router
     /// of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local channel 1, not 2
-    /// (FOGSim). Channels still rise along every route, so none can wait in a circle.
+    /// (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a circle.
     Next,
 }
 
@@ -141,5 +141,25 @@ impl Routing for Rule {
             hop.vc = 1;
         }
         Some(hop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologyParams;
+    use crate::topology::dragonfly::Dragonfly;
+    use crate::topology::hyperx::HyperX;
+
+    #[test]
+    fn the_next_channels_are_those_of_a_dragonfly_through_a_router() {
+        let next = |via| Valiant { via, second_half: SecondHalf::Next, ..Default::default() };
+        let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: None, arrangement: Default::default() }.build().unwrap();
+        let hyperx = HyperX { dims: vec![4, 4], endpoints_per_router: 1, parallel: None }.build().unwrap();
+        assert!(next(Via::Router).check(&*dragonfly).is_ok());
+        for (params, topology) in [(next(Via::Group), dragonfly), (next(Via::Router), hyperx)] {
+            let error = params.check(&*topology).unwrap_err().to_string();
+            assert!(error.starts_with("second_half = \"next\": needs a dragonfly"), "{error}");
+        }
     }
 }

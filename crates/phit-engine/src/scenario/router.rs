@@ -151,7 +151,8 @@ pub struct LinkParams {
     /// Phits per cycle.
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
-    /// `"infinite"`: a packet a cycle whatever its size.
+    /// `"infinite"`: a packet a cycle whatever its size, whose phits then
+    /// follow one another at `bandwidth`.
     pub injection_bandwidth: Option<Phits>,
     /// Virtual channels (for the class `endpoint`: injection queues).
     pub vcs: u16,

@@ -243,7 +243,8 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
                 let endpoint = &sender.endpoints[input.upstream - sender.outputs.len() as u32];
                 (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent)
             } else {
-                let sent = (vc.owner != NONE).then(|| sent(&sender.queues[vc.owner]));
+                let owner = sender.owner(channel);
+                let sent = (owner != NONE).then(|| sent(&sender.queues[owner]));
                 sent.filter(|&flits| flits > 0)
             };
             if load.unfinished != sender_sent {
@@ -290,12 +291,13 @@ fn tail_behind(partition: &Partition, packet: u32, index: u32) -> bool {
 /// Virtual channels are held by those whose packets are in them.
 fn channels(partition: &Partition) -> Result<(), String> {
     let count = partition.outputs.iter().map(|output| output.vcs as usize).sum::<usize>();
-    for (index, vc) in partition.channels.iter().take(count).enumerate() {
-        if vc.owner == NONE {
+    for index in 0..count {
+        let owner = partition.owner(index as u32);
+        if owner == NONE {
             continue;
         }
-        let queue = &partition.queues[vc.owner];
-        let wrong = |what: &str| Err(format!("{} holds a channel {what}", name(partition, vc.owner)));
+        let queue = &partition.queues[owner];
+        let wrong = |what: &str| Err(format!("{} holds a channel {what}", name(partition, owner)));
         if queue.first == NONE || queue.sent == TAIL_PENDING || queue.output == NONE || queue.vcs != 0 {
             return wrong("without a packet for it");
         }
@@ -309,7 +311,7 @@ fn channels(partition: &Partition) -> Result<(), String> {
             && queue.sent != TAIL_PENDING;
         if multi && queue.output != NONE && queue.vcs == 0 {
             let channel = partition.outputs[queue.output].vc + u32::from(queue.vc);
-            if partition.channels[channel].owner != index as u32 {
+            if partition.owner(channel) != index as u32 {
                 return Err(format!("{} sends into a channel that it does not hold", name(partition, index as u32)));
             }
         }
@@ -322,7 +324,10 @@ fn ring(partition: &Partition, output: u32) -> impl Iterator<Item = (Tick, u32)>
     let record = &partition.outputs[output];
     let (first, size) = (u32::from(record.ring_first), partition.ring.max(1));
     let base = output * partition.ring;
-    (0..u32::from(record.ring_count)).map(move |place| partition.rings[base + (first + place) % size])
+    (0..u32::from(record.ring_count)).map(move |place| {
+        let place = base + (first + place) % size;
+        (partition.rings[place], u32::from(partition.ring_phits[place]))
+    })
 }
 
 /// Output buffers hold what was put into them.
@@ -366,11 +371,15 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
             continue;
         }
         let bit = 1u64 << (index - input.queues);
+        if partition.listed[index] {
+            if !partition.candidates.contains(&index) {
+                return wrong("is listed, but nobody looks at it");
+            }
+            continue;
+        }
         if input.ready & bit != 0 {
-            let looked_at = partition.ready_ports[input.router] >> input.number & 1 == 1
-                && partition.listed[input.router];
-            if !looked_at && !pending.wakes_ever(kind::INPUT, queue.port) {
-                return wrong("is ready, but nobody looks at it");
+            if !pending.wakes_ever(kind::INPUT, queue.port) {
+                return wrong("waits for its port, which will not wake it");
             }
             continue;
         }
@@ -413,17 +422,17 @@ fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
 fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
     let first = partition.outputs[queue.output].vc + u32::from(queue.vc);
     let channel = |vc: u32| &partition.channels[first + vc];
+    let free = |vc: u32| partition.owner(first + vc) == NONE;
     match queue.vcs {
         0 => channel(0).credits >= size as i32,
         // In a stage of its own the channel alone is asked for, whatever its credits.
-        vcs if partition.vc_allocator.is_some() => (0..u32::from(vcs)).any(|vc| channel(vc).owner == NONE),
-        vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && channel(vc).owner == NONE),
+        vcs if partition.vc_allocator.is_some() => (0..u32::from(vcs)).any(free),
+        vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc)),
     }
 }
 
 fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let free =
-        partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
+    let free = partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
     has_channel(partition, queue, size) && (free || asks)
 }

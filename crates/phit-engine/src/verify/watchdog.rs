@@ -104,8 +104,9 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
     let mut others = Vec::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
         let channel = &partition.channels[output.vc + vc];
-        if channel.owner != NONE && !held {
-            others.push((partition.index, channel.owner));
+        let owner = partition.owner(output.vc + vc);
+        if owner != NONE && !held {
+            others.push((partition.index, owner));
         } else if channel.credits < size as i32 {
             let (there, far) = far(vc)?;
             // Without a packet there, the room is on its way back.

@@ -33,23 +33,28 @@ TRANSLATION = """## What the settings mean
 Settings that are not obvious, with what an independent model needs to know to reproduce the numbers:
 
 * **FOGSim** lets a packet that is still arriving keep its input's side of the crossbar until its tail is in, but the
-  output's side only for 4 cycles, as it looks up the arrival after it has taken the packet from its queue:
-  `router.cut_through = "input"`. With `"both"`, the mean latency of MIN under UN at a load of 0.7 is 7 % higher.
-* **FOGSim**'s Valiant routing gives a local hop in the intermediate group channel 1 if it follows the global hop, and
-  channel 2 only if it follows another local hop: `routing.second_half = "next"`. With `"above"`, VAL accepts 2 % more
-  under ADV+4 beyond saturation.
-* **FOGSim** drops packets that its full injection queues cannot take; Phit's sources keep them. So latencies beyond
-  saturation are two different quantities.
+  output's side only for 4 cycles: `router.cut_through = "input"`. Its published source shows this (the transfer's
+  length is worked out a second time, after the packet has left its queue). With `"both"`, the mean latency of MIN
+  under UN at a load of 0.7 is 7 % higher.
+* **FOGSim**'s Valiant routing is run with `routing.second_half = "next"`: a local hop in the intermediate group takes
+  channel 1 if it follows the global hop, and channel 2 only if it follows another local hop. This is **inferred from
+  the numbers**, not read in the source of the version that was run: of the two rules that were tried it is the one
+  that fits. With `"above"`, which gives channel 2 to every hop after the intermediate router, VAL accepts 2 % more than
+  FOGSim under ADV+4 at a load of 0.5, 1.0 % more under ADV+1, and all else is the same within the tolerances. The rows
+  of VAL beyond saturation are therefore weaker evidence than the others.
+* **FOGSim**'s endpoints make no packets while an injection queue is full; Phit's sources keep all packets. So latencies
+  far beyond saturation are two different quantities.
 * **FOGSim**'s latencies without load are 14, 29, 134 and 149 cycles for routes of no link, a local link, a local and a
   global link, and two local links and a global one. The tests check these exactly.
-* **BookSim**'s stages of one cycle are `router.latency = 2` (switch allocation and traversal), `vc_allocation = "stage"`
-  and `allocation_delay` 0 or 1 (routing ahead or in a stage of its own); `internal_speedup` is `speedup` with
+* **BookSim**'s stages of one cycle are `router.latency = 2` (switch allocation and traversal), `vc_allocation` =
+  `"stage"` and `allocation_delay` 0 or 1 (routing ahead or in a stage of its own); `internal_speedup` is `speedup` with
   `clock = "crossbar"`. Speculation is not modelled; in an empty network it is the same as
   `vc_allocation = "with_switch"`.
 * **BookSim** gives up a run in its latency mode when latency passes 500 cycles, at no fixed time. Such rows are left
   out; the same loads in its throughput mode are compared.
 * A buffer of B flits carries B/5 of a link without credit delay and B/7 with a delay of 2: the loop of a credit is 5
-  and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, L/(L+2) with a routing stage."""
+  and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, L/(L+2) with a routing
+  stage."""
 
 
 def tolerances() -> str:
@@ -103,11 +108,11 @@ def section(series: str, comparisons: Sequence[Comparison]) -> Iterator[str]:
     notes: dict[str, list[str]] = {}
     for c in comparisons:
         if c.note and c.verdict is not Verdict.AGREES:
-            notes.setdefault(f"{NAMES[c.measure]}: {c.note}", []).append(c.case.setting or f"{c.case.load:g}")
+            notes.setdefault(c.note, []).append(f"{NAMES[c.measure]} at {c.case.setting or f'{c.case.load:g}'}")
     if notes:
         yield ""
         for note, where in notes.items():
-            yield f"* {', '.join(dict.fromkeys(where))}, {note}."
+            yield f"* {', '.join(dict.fromkeys(where))}: {note}."
     yield ""
 
 

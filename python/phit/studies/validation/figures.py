@@ -80,7 +80,12 @@ def _panel(rows: pl.DataFrame, name: str, measure: str, names: list[str]) -> Cha
         top, bottom = CEILING * lowest, 0.0
     else:
         top, bottom = 1.08 * max(*rows["theirs"], *rows["ours"]), 0.0
-    x = alt.X("load:Q", title=title_of("traffic.load"), scale=alt.Scale(domain=[0, right], nice=False))
+    x = alt.X(
+        "load:Q",
+        title=title_of("traffic.load"),
+        scale=alt.Scale(domain=[0, right], nice=False),
+        axis=alt.Axis(tickCount=6),
+    )
     scale = alt.Scale(domain=[bottom, top], nice=False)
     colour = alt.Color(
         "curve:N",

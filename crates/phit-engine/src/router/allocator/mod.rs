@@ -12,20 +12,24 @@ pub mod separable;
 pub struct Request {
     /// Index of the queue in the partition.
     pub queue: u32,
+    /// Index of the input port in the partition.
+    pub port: u32,
     /// Index of the output port in the partition.
     pub output: u32,
+    /// Index of the router in the partition.
+    pub router: u32,
+    /// Tick of generation of its packet, for arbitration by age.
+    pub birth: Tick,
     /// Input port number in the router.
     pub input: u16,
     /// Queue number in the input port.
     pub lane: u16,
     /// Output VC.
     pub vc: u16,
-    /// 1 if it must go after those with 0 at an output (injected traffic under transit priority).
-    pub class: u8,
     /// Size of the flit in phits.
     pub size: u16,
-    /// Tick of generation of its packet, for arbitration by age.
-    pub birth: Tick,
+    /// 1 if it must go after those with 0 at an output (injected traffic under transit priority).
+    pub class: u8,
 }
 
 /// One router's allocation round.
