@@ -34,9 +34,15 @@ H8, H4 = "dragonfly-h8-uniform-0.3", "dragonfly-h4-uniform-0.3"
 TORUS = ("torus-1flit-0.5", "torus-4flit-0.5")
 PROFILED = H8
 
-COUNTED = {H8: (400, 200), H4: (1000, 1500), "dragonfly-h8-adversarial-0.3": (600, 100)} | dict.fromkeys(
-    TORUS, (300, 200)
-)
+COUNTED = {
+    H8: (400, 200),
+    "dragonfly-h8-adversarial-0.3": (600, 100),
+    "dragonfly-h4-uniform-0.1": (1000, 1500),
+    H4: (1000, 1500),
+    "dragonfly-h4-uniform-0.45": (1000, 700),
+    TORUS[0]: (300, 200),
+    TORUS[1]: (300, 200),
+}
 """Cases run under cachegrind: cycles to warm up, cycles that count."""
 
 CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
