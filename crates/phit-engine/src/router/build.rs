@@ -1,6 +1,7 @@
 //! From a scenario to partitions.
 
 use super::allocator::AllocatorContext;
+use super::candidates::Candidates;
 use super::config::{Config, Settings};
 use super::endpoint::Endpoint;
 use super::packet::Arena;
@@ -264,8 +265,7 @@ impl Blueprint {
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             widest,
-            candidates: Vec::new(),
-            listed: vec![false; queues.len()].into(),
+            candidates: Candidates::new(queues.len()),
             looking: Vec::new(),
             again: Vec::new(),
             next_look: 0,

@@ -6,6 +6,7 @@
 pub mod allocator;
 pub mod bits;
 pub mod build;
+pub mod candidates;
 pub mod config;
 pub mod endpoint;
 pub mod packet;

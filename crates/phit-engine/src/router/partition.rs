@@ -2,6 +2,7 @@
 
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
+use super::candidates::Candidates;
 use super::config::{Config, Settings};
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
@@ -119,9 +120,8 @@ pub struct Partition {
 
     /// Most queues of any input port.
     pub(crate) widest: u32,
-    /// Queues to be looked at at the next look, and whether each queue is among them.
-    pub(crate) candidates: Vec<u32>,
-    pub(crate) listed: Table<bool>,
+    /// Queues to be looked at at the next look.
+    pub(crate) candidates: Candidates,
     /// Queues that are being looked at.
     pub(crate) looking: Vec<u32>,
     /// Queues of these to be looked at again in the next tick.
@@ -226,8 +226,8 @@ impl Partition {
             + self.rings.bytes()
             + self.ring_phits.bytes()
             + self.endpoints.bytes()
-            + (self.candidates.capacity() + self.looking.capacity() + self.again.capacity()) * 4
-            + self.listed.bytes()
+            + self.candidates.bytes()
+            + (self.looking.capacity() + self.again.capacity()) * 4
             + self.senders.capacity() * 4
             + self.packets.bytes()
             + self.wheel.bytes()
@@ -365,9 +365,8 @@ impl Partition {
         if input.busy > self.next_look {
             input.ready |= bit(queue - input.queues);
             self.wake_input_when_free(port);
-        } else if !self.listed[queue] {
-            self.listed[queue] = true;
-            self.candidates.push(queue);
+        } else {
+            self.candidates.insert(queue);
         }
     }
 

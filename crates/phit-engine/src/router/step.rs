@@ -47,15 +47,13 @@ impl Partition {
     /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
     /// and ports of one router follow one another, so that each router's requests form a run.
     pub(crate) fn step<const SINGLE: bool>(&mut self) {
-        std::mem::swap(&mut self.candidates, &mut self.looking);
-        self.looking.sort_unstable();
+        self.candidates.drain_into(&mut self.looking);
         self.requests.clear();
         if self.settings.wants.batch {
             self.route_batches();
         }
         for index in 0..self.looking.len() {
             let queue = self.looking[index];
-            self.listed[queue] = false;
             match self.look::<SINGLE>(queue) {
                 Look::Request => {}
                 Look::Again => self.again.push(queue),

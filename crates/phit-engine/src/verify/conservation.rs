@@ -371,10 +371,7 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
             continue;
         }
         let bit = 1u64 << (index - input.queues);
-        if partition.listed[index] {
-            if !partition.candidates.contains(&index) {
-                return wrong("is listed, but nobody looks at it");
-            }
+        if partition.candidates.contains(index) {
             continue;
         }
         if input.ready & bit != 0 {

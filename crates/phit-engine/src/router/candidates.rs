@@ -1,0 +1,78 @@
+//! The queues to be looked at next, in order.
+
+/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its members
+/// come out in ascending order without sorting, whatever order they went in.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    words: Vec<u64>,
+    summary: Vec<u64>,
+    empty: bool,
+}
+
+impl Candidates {
+    /// An empty set of numbers below `size`.
+    pub fn new(size: usize) -> Self {
+        let words = size.div_ceil(64);
+        Self { words: vec![0; words], summary: vec![0; words.div_ceil(64)], empty: true }
+    }
+
+    /// True if there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// Adds `index`, which may be there already.
+    #[inline]
+    pub fn insert(&mut self, index: u32) {
+        let word = index / 64;
+        self.words[word as usize] |= 1 << (index % 64);
+        self.summary[(word / 64) as usize] |= 1 << (word % 64);
+        self.empty = false;
+    }
+
+    /// True if `index` is there.
+    pub fn contains(&self, index: u32) -> bool {
+        self.words[(index / 64) as usize] >> (index % 64) & 1 == 1
+    }
+
+    /// Moves all members to the end of `list`, in ascending order.
+    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+        for (base, summary) in self.summary.iter_mut().enumerate() {
+            let mut summary = std::mem::take(summary);
+            while summary != 0 {
+                let word = base * 64 + summary.trailing_zeros() as usize;
+                summary &= summary - 1;
+                let mut bits = std::mem::take(&mut self.words[word]);
+                while bits != 0 {
+                    list.push((word * 64) as u32 + bits.trailing_zeros());
+                    bits &= bits - 1;
+                }
+            }
+        }
+        self.empty = true;
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        (self.words.capacity() + self.summary.capacity()) * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_come_out_once_and_in_order() {
+        let mut set = Candidates::new(10_000);
+        for index in [9_999, 5, 64, 63, 4_096, 5, 0] {
+            set.insert(index);
+        }
+        assert!(set.contains(4_096) && !set.contains(4_097) && !set.is_empty());
+        let mut list = vec![7];
+        set.drain_into(&mut list);
+        assert_eq!(list, [7, 0, 5, 63, 64, 4_096, 9_999]);
+        assert!(set.is_empty() && !set.contains(5));
+    }
+}
