@@ -68,7 +68,7 @@ impl Post for Mail {
     }
 
     fn like(&self) -> Self {
-        let room = |length: usize| length + length / 16;
+        let room = |length: usize| length / 16;
         Self {
             heads: Vec::with_capacity(room(self.heads.len())),
             packets: Vec::with_capacity(room(self.packets.len())),
