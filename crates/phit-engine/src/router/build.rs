@@ -283,7 +283,7 @@ impl Blueprint {
             channels: channels.into(),
             first_endpoint,
             endpoints: endpoints.into(),
-            packets: Arena::new(),
+            packets: Arena::default(),
             wheel: Wheel::new(self.horizon()),
             now: 0,
             outbox: Vec::new(),

@@ -1,7 +1,7 @@
 //! Packets, and the arena that holds those of one partition.
 
 use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::Tick;
 use crate::topology::{HopState, Hops, Leg};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
@@ -22,7 +22,7 @@ pub struct Packet {
     pub entry: Tick,
     /// Tick of generation.
     pub birth: Tick,
-    /// Tick at which the head left its injection queue; `NONE` before.
+    /// Tick at which the head left its injection queue; all ones before.
     pub injected: Tick,
     /// Source endpoint.
     pub source: u32,
@@ -30,7 +30,7 @@ pub struct Packet {
     pub destination: u32,
     /// Router of the destination.
     pub destination_router: u32,
-    /// Router (or group, with [`GROUP`]) to be visited first; `NONE` if none is left.
+    /// Router (or group, with [`GROUP`]) to be visited first; all ones if none is left.
     pub intermediate: u32,
     /// Hops taken over links, by class.
     pub hops: Hops,
@@ -78,49 +78,41 @@ impl Packet {
     }
 }
 
-/// Packets by 32-bit index, with a list of free places.
+/// Packets by 32-bit index. The free places stand in a list of their own, so that a place can be handed out without
+/// reading it: it has often left the cache, and then nothing waits for it to come back.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Table<Packet>,
-    free: u32,
-    live: u32,
+    free: Vec<u32>,
 }
 
 impl Arena {
-    /// An empty arena.
-    pub fn new() -> Self {
-        Self { packets: Table::default(), free: NONE, live: 0 }
-    }
-
     /// Stores a packet and returns its index.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> u32 {
-        self.live += 1;
-        if self.free == NONE {
-            return self.packets.push(packet);
+        match self.free.pop() {
+            Some(index) => {
+                self.packets[index] = packet;
+                index
+            }
+            None => self.packets.push(packet),
         }
-        let index = self.free;
-        self.free = self.packets[index].next;
-        self.packets[index] = packet;
-        index
     }
 
     /// Gives a place back.
     #[inline]
     pub fn remove(&mut self, index: u32) {
-        self.live -= 1;
-        self.packets[index].next = self.free;
-        self.free = index;
+        self.free.push(index);
     }
 
     /// Packets held.
     pub fn live(&self) -> u32 {
-        self.live
+        (self.packets.len() - self.free.len()) as u32
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.packets.bytes()
+        self.packets.bytes() + self.free.capacity() * 4
     }
 }
 
