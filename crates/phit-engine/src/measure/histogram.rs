@@ -1,10 +1,10 @@
 //! Histograms of latencies with a bounded relative error.
 
 /// Counts of whole numbers (cycles) with three significant digits: exact below 2048, and within 0.1% above. Memory is
-/// bounded by the logarithm of the largest value.
+/// bounded by the logarithm of the largest value; a count stops at 2^32 - 1.
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    counts: hdrhistogram::Histogram<u64>,
+    counts: hdrhistogram::Histogram<u32>,
     max: u64,
 }
 
@@ -35,7 +35,7 @@ impl Histogram {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.counts.distinct_values() * size_of::<u64>()
+        self.counts.distinct_values() * size_of::<u32>()
     }
 
     /// Counts `value` once.
@@ -46,7 +46,7 @@ impl Histogram {
 
     /// Counts `value` `count` times.
     #[inline]
-    pub fn record_n(&mut self, value: u64, count: u64) {
+    pub fn record_n(&mut self, value: u64, count: u32) {
         // Cannot fail: the histogram grows to what it needs.
         let recorded = self.counts.record_n(value, count);
         debug_assert!(recorded.is_ok());
@@ -87,7 +87,7 @@ impl Histogram {
     /// `(value, count)` of all values that were counted, ascending; a value stands for all that share its first digits,
     /// of which it is the largest.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts.iter_recorded().map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value()))
+        self.counts.iter_recorded().map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into()))
     }
 }
 

@@ -249,6 +249,8 @@ impl Blueprint {
         let queueing = self.queueing.params().build(topology, &counts);
         let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
         let settings = Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal(), radix > 64);
+        let (lanes, total) = (u64::from(config.links[0].vcs), u64::from(topology.endpoints()));
+        let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
@@ -264,6 +266,7 @@ impl Blueprint {
                 VcAllocator::new(ask_all, channels, queues, queues_per_router, radix * widest)
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
+            injection_bounds,
             widest,
             candidates: Candidates::new(queues.len()),
             looking: Vec::new(),

@@ -193,7 +193,7 @@ impl Config {
     /// Flits of a packet of `size` phits.
     #[inline]
     pub fn flits(&self, size: u16) -> u16 {
-        u32::from(size).div_ceil(self.flit_size) as u16
+        if u32::from(size) <= self.flit_size { 1 } else { u32::from(size).div_ceil(self.flit_size) as u16 }
     }
 
     /// Phits of flit number `flit` of a packet of `size` phits.

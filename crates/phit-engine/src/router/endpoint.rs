@@ -138,8 +138,8 @@ impl Partition {
         }
         match self.config.injection_queue {
             InjectionQueue::Destination => {
-                let endpoints = u64::from(self.topology.endpoints());
-                Some((u64::from(packet.destination) * u64::from(count) / endpoints) as u16).filter(fits)
+                let lane = self.injection_bounds.partition_point(|first| *first <= packet.destination);
+                Some(lane as u16).filter(fits)
             }
             InjectionQueue::RoundRobin => (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits),
             InjectionQueue::LeastOccupied => {
@@ -181,7 +181,7 @@ impl Partition {
     #[inline(always)]
     fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
         let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
-        let mut packet = Packet {
+        let index = self.packets.insert(Packet {
             next: NONE,
             entry: self.now,
             birth: generated.cycle * self.config.ticks_per_cycle,
@@ -202,14 +202,14 @@ impl Partition {
             misrouted: 0,
             flags: 0,
             ejection_port,
-        };
+        });
         let mut injection = Injection {
             topology: &*self.topology,
             router: router + self.routers.start,
             now: self.now,
             rng: &mut self.endpoints[e].rng,
         };
-        self.routing.inject(&mut injection, &mut packet);
-        self.packets.insert(packet)
+        self.routing.inject(&mut injection, &mut self.packets[index]);
+        index
     }
 }

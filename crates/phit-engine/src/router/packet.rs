@@ -1,7 +1,7 @@
 //! Packets, and the arena that holds those of one partition.
 
-use crate::engine::table::Table;
 use crate::engine::Tick;
+use crate::engine::table::Table;
 use crate::topology::{HopState, Hops, Leg};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.

@@ -118,6 +118,10 @@ pub struct Partition {
     pub(crate) first_endpoint: u32,
     pub(crate) endpoints: Table<Endpoint>,
 
+    /// First destination of each injection queue but the first, where the destination decides: queue
+    /// `destination * queues / endpoints`.
+    pub(crate) injection_bounds: Vec<u32>,
+
     /// Most queues of any input port.
     pub(crate) widest: u32,
     /// Queues to be looked at at the next look.
