@@ -165,6 +165,10 @@ class ResultsFolder:
         """Keeps the answer of a finished point."""
         write_json(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
 
+    def has(self, point: Point) -> bool:
+        """True if the point's result is kept."""
+        return self._point_file(point.hash).exists()
+
     def consolidate(self) -> None:
         """Makes the tables and the manifest from the points that are there."""
         rows: list[dict[str, Any]] = []

@@ -74,7 +74,8 @@ def _sweep(
                 results.add(point, answer)
             report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
-        kept = sum(point.hash in summaries for point in points)
+        # What is on disk counts, wherever between a point's end and its file the interruption came.
+        kept = sum(results.has(point) if results else point.hash in summaries for point in points)
         where = f"kept in {results.folder}; the same command runs the rest" if results else "lost, as there is no --out"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
