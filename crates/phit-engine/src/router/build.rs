@@ -129,7 +129,10 @@ impl Blueprint {
     pub fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
         let layout = Layout::new(ranges, &*self.topology, &self.config);
         let upstream = self.upstreams();
-        (0..layout.ranges.len()).map(|index| self.partition(index, &layout, &upstream)).collect()
+        let partitions: Vec<Partition> =
+            (0..layout.ranges.len()).map(|index| self.partition(index, &layout, &upstream)).collect();
+        check_links(&partitions);
+        partitions
     }
 
     /// For each port of each router, the port whose output leads to it.
@@ -299,5 +302,35 @@ impl Blueprint {
         };
         partition.start();
         partition
+    }
+}
+
+/// Checks every index that stands in the tables against the table it points into: the kernel follows them unchecked.
+///
+/// # Panics
+///
+/// If one points outside, which only a topology that contradicts itself can bring about.
+fn check_links(partitions: &[Partition]) {
+    for partition in partitions {
+        let (ports, queues, channels) = (partition.inputs.len(), partition.queues.len(), partition.channels.len());
+        assert!(partition.queues.iter().all(|queue| (queue.port as usize) < ports), "a queue has no port");
+        for input in partition.inputs.iter() {
+            assert!(input.queues as usize + input.count as usize <= queues, "an input port has no queues");
+            assert!((input.router as usize) + 1 < partition.first_port.len(), "an input port has no router");
+            let sender = &partitions[input.upstream_partition as usize];
+            let senders = sender.outputs.len() + sender.endpoints.len();
+            assert!(input.upstream == NONE || (input.upstream as usize) < senders, "an input port has no sender");
+        }
+        for output in partition.outputs.iter() {
+            assert!(output.vc as usize + output.vcs as usize <= channels, "an output port has no channels");
+            let far = partitions.get(output.far_partition as usize).map(|far| far.queues.len());
+            let room = |far: usize| output.far_queue as usize + output.vcs as usize <= far;
+            assert!(output.far_partition == SINK || far.is_some_and(room), "an output port leads nowhere");
+        }
+        for endpoint in partition.endpoints.iter() {
+            let lanes = partition.config.links[0].vcs as usize;
+            assert!(endpoint.channel as usize + lanes <= channels, "an endpoint has no channels");
+            assert!(endpoint.queues as usize + lanes <= queues, "an endpoint has no injection queues");
+        }
     }
 }
