@@ -8,6 +8,7 @@ hand is in `benches/performance.md`, where the tables go between the lines.
 
 import argparse
 import json
+import operator
 import os
 import platform
 import re
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,12 +213,10 @@ def speed_table(runs: dict[str, Record]) -> str:
 
 def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: Record) -> str:
     """What is required and aimed at, and what was measured."""
-    at_least: Callable[[float, float], bool] = lambda measured, bound: measured >= bound  # noqa: E731
-    at_most: Callable[[float, float], bool] = lambda measured, bound: measured <= bound  # noqa: E731
     rows = []
 
     def row(what: str, sign: str, required: float, aim: float | None, measured: float | None, digits: int = 2) -> None:
-        meets = at_least if sign == "≥" else at_most
+        meets = operator.ge if sign == "≥" else operator.le
         verdict = "not measured"
         if measured is not None:
             verdict = (

@@ -11,8 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub trait Post: Default + Send {
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
-    /// An empty one with room for about as much as there is in this one.
-    fn like(&self) -> Self;
 }
 
 /// What runs in epochs and exchanges mail.
@@ -124,8 +122,7 @@ pub fn advance<P: Runs>(
             }
             for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
                 if !mail.is_empty() {
-                    let next = mail.like();
-                    lock(inbox).push(std::mem::replace(mail, next));
+                    lock(inbox).push(std::mem::take(mail));
                 }
             }
             if !barrier.wait() {

@@ -251,7 +251,7 @@ impl Blueprint {
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
         let queueing = self.queueing.params().build(topology, &counts);
         let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
-        let settings = Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal(), radix > 64);
+        let settings = Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal());
         let (lanes, total) = (u64::from(config.links[0].vcs), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let mut partition = Partition {

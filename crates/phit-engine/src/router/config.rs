@@ -82,15 +82,13 @@ pub struct Settings {
     pub ideal: bool,
     /// Every packet is one flit and no channel is ever held: the kernel is compiled for this case on its own.
     pub single: bool,
-    /// Some router has more than 64 ports, so that ports share bits.
-    pub wide: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
 }
 
 impl Settings {
     /// The settings of `config` for the policies at hand.
-    pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool, wide: bool) -> Self {
+    pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; 8];
             for (entry, link) in table.iter_mut().zip(&config.links) {
@@ -111,7 +109,6 @@ impl Settings {
             transparent,
             ideal,
             single: config.switching != Switching::Wormhole && !config.vc_stage,
-            wide,
             immediate: config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads,
         }
     }

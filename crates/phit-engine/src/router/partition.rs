@@ -66,15 +66,6 @@ impl Post for Mail {
     fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.events.is_empty()
     }
-
-    fn like(&self) -> Self {
-        let room = |length: usize| length / 16;
-        Self {
-            heads: Vec::with_capacity(room(self.heads.len())),
-            packets: Vec::with_capacity(room(self.packets.len())),
-            events: Vec::with_capacity(room(self.events.len())),
-        }
-    }
 }
 
 impl Mail {
