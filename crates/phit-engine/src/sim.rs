@@ -121,7 +121,7 @@ fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {
 /// Epochs shorter than this do not pay for switching from one partition to the next on one thread.
 const WORTHWHILE_EPOCH: Tick = 32;
 /// Endpoints whose state fits a private cache while they run an epoch.
-const ENDPOINTS_PER_BLOCK: u32 = 192;
+const ENDPOINTS_PER_BLOCK: u32 = 256;
 
 impl Simulation {
     /// Checks `scenario` and builds its network, empty, at cycle 0.
