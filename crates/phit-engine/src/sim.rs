@@ -134,7 +134,8 @@ impl Simulation {
             let lookahead = blueprint.lookahead(&ranges);
             (ranges, lookahead)
         };
-        let (ranges, lookahead) = match options.partitions {
+        let alone = blueprint.routing.params().reads_everything().then_some(1);
+        let (ranges, lookahead) = match alone.or(options.partitions) {
             Some(parts) => blocked(parts),
             None => {
                 let blocks = (topology.endpoints() / ENDPOINTS_PER_BLOCK).max(1) as usize;

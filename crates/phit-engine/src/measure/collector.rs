@@ -92,6 +92,10 @@ pub struct Collector {
     pub flit_hops: u64,
     /// Heads granted in any router since the start of the run.
     pub packet_hops: u64,
+    /// Phits of control messages since the start of the run, by link class.
+    pub control_phits: [u64; 8],
+    /// Control messages sent since the start of the run.
+    pub control_messages: u64,
     /// Since the start of the run: everything delivered.
     pub total: Bin,
     /// Phits generated in the window, as far as the sources have been drawn.
@@ -121,6 +125,8 @@ impl Collector {
             span: Tick::MAX..Tick::MAX,
             flit_hops: 0,
             packet_hops: 0,
+            control_phits: [0; 8],
+            control_messages: 0,
             total: Bin::default(),
             generated_phits: 0,
             generated_packets: 0,
@@ -222,6 +228,8 @@ impl Collector {
     pub fn merge(&mut self, other: &Self) {
         self.flit_hops += other.flit_hops;
         self.packet_hops += other.packet_hops;
+        self.control_phits.iter_mut().zip(other.control_phits).for_each(|(mine, theirs)| *mine += theirs);
+        self.control_messages += other.control_messages;
         self.total.add(&other.total);
         self.generated_phits += other.generated_phits;
         self.generated_packets += other.generated_packets;

@@ -95,10 +95,12 @@ impl Blueprint {
         }
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
-        let per_class =
-            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-                (config.latency + link.latency).min(credit_release + link.latency + config.credit_delay)
-            });
+        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+            // Control messages take the link's latency alone.
+            (config.latency + link.latency)
+                .min(credit_release + link.latency + config.credit_delay)
+                .min(if self.routing.params().sends_messages() { link.latency.max(1) } else { Tick::MAX })
+        });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -245,8 +247,14 @@ impl Blueprint {
 
         let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
         let queues_per_router = radix * widest;
-        let context =
-            RoutingContext { topology: self.topology.clone(), routers: routers.clone(), vcs: config.vcs.clone() };
+        let context = RoutingContext {
+            topology: self.topology.clone(),
+            routers: routers.clone(),
+            vcs: config.vcs.clone(),
+            queues: config.links.iter().map(|l| l.vcs).collect(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: config.ticks_per_cycle,
+        };
         let routing = self.routing.params().build(&context);
         let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
         let queueing = self.queueing.params().build(topology, &counts);
@@ -299,6 +307,14 @@ impl Blueprint {
             grants: Vec::new(),
             heads: Vec::new(),
             waiting: Vec::new(),
+            next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
+            changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
+            changing: Vec::new(),
+            watched: Vec::new(),
+            wakes: Vec::new(),
+            outgoing: Vec::new(),
+            messages: Vec::new(),
+            free_messages: Vec::new(),
         };
         partition.start();
         partition

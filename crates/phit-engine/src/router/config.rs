@@ -4,7 +4,8 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, RouterParams, Switching, VcAllocation,
+    Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, Redecision, RouterParams, Switching,
+    VcAllocation,
 };
 
 /// A link class in ticks.
@@ -53,6 +54,8 @@ pub struct Config {
     pub output_buffer: Option<u32>,
     /// Choice of injection queue.
     pub injection_queue: InjectionQueue,
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick.
+    pub redecide_every_cycle: bool,
     /// Crossbar allocator.
     pub allocator: AllocatorKind,
     /// Link classes, in the topology's order.
@@ -76,6 +79,10 @@ pub struct Settings {
     pub arrival_bandwidth: [u32; 8],
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
+    /// The mechanism wants to know of outputs whose occupancy has grown.
+    pub rereads: bool,
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick.
+    pub every_cycle: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
     /// Transfers take no time in the crossbar.
@@ -106,6 +113,8 @@ impl Settings {
             bandwidth: by_class(&|link| link.bandwidth),
             arrival_bandwidth,
             wants,
+            rereads: wants.occupancy || wants.redecide,
+            every_cycle: config.redecide_every_cycle,
             transparent,
             ideal,
             single: config.switching != Switching::Wormhole && !config.vc_stage,
@@ -158,6 +167,7 @@ impl Config {
                 Phits::Infinite => None,
             },
             injection_queue: params.injection_queue,
+            redecide_every_cycle: params.redecision == Redecision::EveryCycle,
             allocator: params.allocator.clone(),
             vcs: links.iter().map(|l| l.vcs.min(255) as u8).collect(),
             capacity: links.iter().map(|l| l.buffer).collect(),

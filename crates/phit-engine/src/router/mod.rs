@@ -8,6 +8,7 @@ pub mod bits;
 pub mod build;
 pub mod candidates;
 pub mod config;
+pub(crate) mod control;
 pub mod endpoint;
 pub mod packet;
 pub mod partition;

@@ -4,6 +4,7 @@ use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
 use super::config::{Config, Settings};
+use super::control::Message;
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
 use super::state::{Input, Output, OutputVc, Queue};
@@ -15,7 +16,7 @@ use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::queueing::Queueing;
-use crate::routing::{Head, Routing};
+use crate::routing::{Head, Outgoing, Routing};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
@@ -41,9 +42,11 @@ pub(crate) mod kind {
     pub const SEND: u32 = 6;
     /// The tail of the first packet of queue `target` has left it (for mechanisms that count heads).
     pub const TAIL: u32 = 7;
+    /// Control message `target` has come.
+    pub const MESSAGE: u32 = 8;
 
     /// Bits of the index below the kind.
-    pub const SHIFT: u32 = 29;
+    pub const SHIFT: u32 = 28;
     /// Largest index.
     pub const MASK: u32 = (1 << SHIFT) - 1;
 }
@@ -60,18 +63,23 @@ pub struct Mail {
     pub(crate) packets: Vec<Packet>,
     /// Anything else: tick and event.
     pub(crate) events: Vec<(Tick, Event)>,
+    /// Control messages and the ticks at which they arrive.
+    pub(crate) messages: Vec<(Tick, Message)>,
 }
 
 impl Post for Mail {
     fn is_empty(&self) -> bool {
-        self.heads.is_empty() && self.events.is_empty()
+        self.heads.is_empty() && self.events.is_empty() && self.messages.is_empty()
     }
 }
 
 impl Mail {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.heads.capacity() * 8 + self.packets.capacity() * size_of::<Packet>() + self.events.capacity() * 12
+        self.heads.capacity() * 8
+            + self.packets.capacity() * size_of::<Packet>()
+            + self.events.capacity() * 12
+            + self.messages.capacity() * size_of::<(Tick, Message)>()
     }
 }
 
@@ -140,6 +148,23 @@ pub struct Partition {
     pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
+
+    /// Tick of the mechanism's next period; the last tick of all if it has none.
+    pub(crate) next_period: Tick,
+    /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
+    pub(crate) changed: Candidates,
+    /// Those that are being visited.
+    pub(crate) changing: Vec<u32>,
+    /// Outputs watched by the head that is being routed, as the mechanism named them.
+    pub(crate) watched: Vec<Range<u16>>,
+    /// Outputs whose watchers the mechanism wakes.
+    pub(crate) wakes: Vec<u32>,
+    /// Control messages that the mechanism sends.
+    pub(crate) outgoing: Vec<Outgoing>,
+    /// Control messages on their way to this partition's routers, by the index that their events carry.
+    pub(crate) messages: Vec<Option<Message>>,
+    /// Free places in `messages`.
+    pub(crate) free_messages: Vec<u32>,
 }
 
 impl Runs for Partition {
@@ -154,6 +179,9 @@ impl Runs for Partition {
         }
         for (at, event) in mail.events {
             self.wheel.insert(before, at, event);
+        }
+        for (at, message) in mail.messages {
+            self.expect(at, message);
         }
     }
 
@@ -181,12 +209,15 @@ impl Partition {
             while let Some(endpoint) = self.senders.pop() {
                 self.send(endpoint);
             }
+            if self.now == self.next_period || !self.changed.is_empty() {
+                self.control();
+            }
             if !self.candidates.is_empty() {
                 self.next_look = self.now + 1;
                 self.step::<SINGLE>();
             }
-            self.now = match self.candidates.is_empty() {
-                true => self.wheel.next_tick(self.now + 1, end),
+            self.now = match self.candidates.is_empty() && self.changed.is_empty() {
+                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period)),
                 false => self.now + 1,
             };
         }
@@ -250,6 +281,7 @@ impl Partition {
             kind::OUTPUT => self.wake(target),
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
+            kind::MESSAGE => self.hear(target),
             _ => self.tail_left(target),
         }
     }
@@ -321,11 +353,7 @@ impl Partition {
         }
         self.queues[queue].eligible = eligible;
         if self.settings.wants.heads {
-            let input = &self.inputs[self.queues[queue].port];
-            let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
-            let packet = &mut self.packets[packet];
-            advance_leg(&*self.topology, router, packet);
-            self.routing.head_arrived(&*self.topology, router, input.number, lane, packet);
+            self.announce_head(queue);
         }
         if eligible > self.now {
             self.file(eligible, kind::READY, queue, 0);
@@ -338,9 +366,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     fn tail_left(&mut self, queue: u32) {
-        let input = &self.inputs[self.queues[queue].port];
-        let (router, lane) = (input.router + self.routers.start, (queue - input.queues) as u16);
-        self.routing.tail_left(router, input.number, lane);
+        self.announce_tail(queue);
         self.queues[queue].sent = 0;
         if self.queues[queue].first != NONE {
             self.come_to_front(queue, self.now);
@@ -389,6 +415,9 @@ impl Partition {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {
             self.channels[output.vc + vc].credits += phits;
+            if self.settings.wants.occupancy {
+                self.changed.insert(output.router);
+            }
             if output.waiters != 0 {
                 self.wake(target);
             }

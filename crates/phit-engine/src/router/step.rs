@@ -2,13 +2,14 @@
 
 use super::allocator::{Request, Round};
 use super::bits::bit;
+use super::control::router_view;
 use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
-use super::state::Input;
+use super::state::{Input, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
-use crate::routing::{Head, View};
+use crate::routing::{Head, RouterView, View};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
@@ -22,23 +23,13 @@ enum Look {
     Later,
     /// It waits for this output port.
     Sleep(u32),
+    /// It waits for what its decision depends on.
+    Watch,
 }
 
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
-    ($self:ident, $router:expr) => {{
-        View {
-            topology: &*$self.topology,
-            router: $router + $self.routers.start,
-            now: $self.now,
-            vcs: &$self.config.vcs,
-            capacity: &$self.config.capacity,
-            rng: &mut $self.rngs[$router],
-            first_port: $self.first_port[$router],
-            outputs: &$self.outputs,
-            channels: &$self.channels,
-        }
-    }};
+    ($self:ident, $router:expr) => {{ View { at: router_view!($self, $router), rng: &mut $self.rngs[$router], watched: &mut $self.watched } }};
 }
 
 impl Partition {
@@ -58,6 +49,7 @@ impl Partition {
                 Look::Request => {}
                 Look::Again => self.again.push(queue),
                 Look::Later => {}
+                Look::Watch => self.watch(queue),
                 Look::Sleep(output) => {
                     let input = &mut self.inputs[self.queues[queue].port];
                     input.asleep |= bit(queue - input.queues);
@@ -133,12 +125,13 @@ impl Partition {
         }
         let lane = queue - queues;
         let redecides = self.settings.wants.redecide && (SINGLE || q.sent == 0 && q.vcs != 0);
+        let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
         if q.output == NONE || redecides {
             if !self.settings.wants.batch {
                 self.route(router, number, queue, lane);
             }
             if self.queues[queue].output == NONE {
-                return Look::Again;
+                return watch;
             }
         }
         let q = &self.queues[queue];
@@ -153,7 +146,7 @@ impl Partition {
                 self.config.flit_phits(size, q.sent)
             }
         };
-        let sleep = if redecides { Look::Again } else { Look::Sleep(q.output) };
+        let sleep = if redecides { watch } else { Look::Sleep(q.output) };
         let output = &self.outputs[q.output];
 
         let vc = match q.vcs {
@@ -213,6 +206,7 @@ impl Partition {
     #[inline(always)]
     fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
+        self.watched.clear();
         let Some(hop) = self.ejection(router, packet).or_else(|| {
             let mut view = view!(self, router);
             self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet])
@@ -357,6 +351,42 @@ impl Partition {
             });
         }
         self.waiting.clear();
+    }
+
+    /// Lets `queue` wait until the output chosen for it changes, or one of those that its mechanism watches.
+    #[cold]
+    #[inline(never)]
+    fn watch(&mut self, queue: u32) {
+        let &Queue { port, output, first: packet, .. } = &self.queues[queue];
+        let input = &mut self.inputs[port];
+        let (router, number) = (input.router, input.number);
+        input.asleep |= bit(queue - input.queues);
+        let size = u32::from(self.packets[packet].size).min(self.config.flit_size);
+        let (first, end) = (self.first_port[router], self.first_port[router + 1]);
+        if output != NONE {
+            self.watch_output(output, number, size);
+        }
+        if self.watched.is_empty() {
+            (first..end).for_each(|output| self.watch_output(output, number, size));
+        }
+        for index in 0..self.watched.len() {
+            let ports = self.watched[index].clone();
+            let ports = first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end);
+            ports.for_each(|output| self.watch_output(output, number, size));
+        }
+    }
+
+    /// Puts the input port `number` among those who wait for `output`, and sees to it that time alone wakes them.
+    fn watch_output(&mut self, output: u32, number: u16, size: u32) {
+        self.outputs[output].waiters |= bit(number.into());
+        let busy = self.outputs[output].busy;
+        if busy > self.now {
+            self.wake_output_at(output, busy);
+        } else if let Some(capacity) = self.config.output_buffer {
+            if let Some(oldest) = self.expire(output, size, capacity) {
+                self.wake_output_at(output, oldest + 1);
+            }
+        }
     }
 
     /// Files a wake-up of those who wait for `output`.

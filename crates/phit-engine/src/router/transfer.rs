@@ -14,6 +14,12 @@ impl Partition {
     pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
+        if self.settings.wants.departures && (SINGLE || self.queues[grant.queue].sent == 0) {
+            self.announce_departure(grant.queue, grant.output, grant.vc);
+        }
+        if self.settings.rereads {
+            self.occupied(grant.output);
+        }
         let q = &self.queues[grant.queue];
         let (packet, port) = (q.first, q.port);
         let p = &mut self.packets[packet];
@@ -113,6 +119,17 @@ impl Partition {
         q.vcs = 0;
         if q.first != q.last || q.sent < q.arrived {
             self.offer(port, grant.queue);
+        }
+    }
+
+    /// A mechanism that reads occupancies again must know in the next tick that one has grown.
+    #[inline(never)]
+    fn occupied(&mut self, output: u32) {
+        if self.settings.wants.occupancy {
+            self.changed.insert(self.outputs[output].router);
+        }
+        if self.settings.wants.redecide {
+            self.wake(output);
         }
     }
 

@@ -3,11 +3,8 @@
 //! One file per mechanism. A mechanism sees the network through [`View`] and the packet only.
 
 use crate::engine::Tick;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
-use crate::router::state::{Output, OutputVc};
 use crate::topology::{Hop, Topology};
 use crate::verify::Legs;
 use std::sync::Arc;
@@ -15,52 +12,10 @@ use std::sync::Arc;
 pub mod dimension_order;
 pub mod minimal;
 pub mod valiant;
+mod view;
 
-/// What a mechanism sees of the router at which it decides.
-pub struct View<'a> {
-    /// The graph.
-    pub topology: &'a dyn Topology,
-    /// This router.
-    pub router: u32,
-    /// Current tick.
-    pub now: Tick,
-    /// Virtual channels per link class.
-    pub vcs: &'a [u8],
-    /// Buffer size per virtual channel and link class, in phits.
-    pub capacity: &'a [u32],
-    /// This router's random stream.
-    pub rng: &'a mut Rng,
-    pub(crate) first_port: u32,
-    pub(crate) outputs: &'a Table<Output>,
-    pub(crate) channels: &'a Table<OutputVc>,
-}
-
-impl View<'_> {
-    /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next input
-    /// buffer, or on their way back as credits.
-    pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
-        let output = &self.outputs[self.first_port + u32::from(port)];
-        let credits = self.channels[output.vc + u32::from(vc)].credits;
-        (self.capacity[output.class as usize] as i32 - credits).max(0) as u32
-    }
-
-    /// True if the crossbar side of output `port` can start a transfer now.
-    pub fn idle(&self, port: u16) -> bool {
-        self.outputs[self.first_port + u32::from(port)].busy <= self.now
-    }
-}
-
-/// What a mechanism sees when an endpoint injects a packet.
-pub struct Injection<'a> {
-    /// The graph.
-    pub topology: &'a dyn Topology,
-    /// The endpoint's router.
-    pub router: u32,
-    /// Current tick.
-    pub now: Tick,
-    /// The endpoint's random stream.
-    pub rng: &'a mut Rng,
-}
+pub(crate) use view::Outgoing;
+pub use view::{Injection, Payload, RouterView, Site, View};
 
 /// A packet at the head of a queue that asks for its next hop, for mechanisms that decide for a router at once.
 #[derive(Debug, Clone, Copy)]
@@ -100,11 +55,30 @@ pub trait Routing: Send {
         }
     }
 
-    /// A packet has come to the front of input (`port`, `queue`) of `router`.
-    fn head_arrived(&mut self, _topology: &dyn Topology, _router: u32, _port: u16, _queue: u16, _packet: &mut Packet) {}
+    /// A packet has come to the front of input (`port`, `queue`).
+    fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &mut Packet) {}
 
     /// The tail of the packet announced by [`Self::head_arrived`] has left that queue.
-    fn tail_left(&mut self, _router: u32, _port: u16, _queue: u16) {}
+    fn tail_left(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16) {}
+
+    /// The packet at the head of input (`port`, `queue`) has been granted the hop that was decided for it, an ejection
+    /// excepted: `hop` names the one virtual channel that it got.
+    fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop, _packet: &mut Packet) {}
+
+    /// Called for every router when [`Wants::period`] has passed, after all that arrives in the tick and before any
+    /// decision; first in tick 0.
+    fn period(&mut self, _at: &mut Site<'_>) {}
+
+    /// Called, at most once in a tick, after all that arrives in it and before any decision, for a router of which the
+    /// occupancy of some output has changed since the last call: by credits up to this tick, by grants up to the one before.
+    fn occupancy_changed(&mut self, _at: &mut Site<'_>) {}
+
+    /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular order.
+    fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
+
+    /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: a name, a port if it is about one, a
+    /// value.
+    fn observe(&self, _router: u32, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
 }
 
 /// The optional parts of [`Routing`].
@@ -112,10 +86,17 @@ pub trait Routing: Send {
 pub struct Wants {
     /// Decide for all waiting heads of a router at once, by [`Routing::route_all`].
     pub batch: bool,
-    /// Ask again, in every tick in which it could be allocated, about a head that has not been granted yet.
+    /// Ask again about a head that has not been granted yet, whenever the output chosen for it, or one that it watches
+    /// ([`View::watch`]), has changed.
     pub redecide: bool,
     /// Call [`Routing::head_arrived`] and [`Routing::tail_left`].
     pub heads: bool,
+    /// Call [`Routing::departs`].
+    pub departures: bool,
+    /// Call [`Routing::occupancy_changed`].
+    pub occupancy: bool,
+    /// Call [`Routing::period`] every so many cycles; 0: never.
+    pub period: u32,
 }
 
 /// What a mechanism is given when it is made for a partition.
@@ -127,6 +108,12 @@ pub struct RoutingContext {
     pub routers: std::ops::Range<u32>,
     /// Virtual channels per link class.
     pub vcs: Vec<u8>,
+    /// Queues per input port of each link class (class 0: injection queues).
+    pub queues: Vec<u16>,
+    /// Phits of the largest packet.
+    pub packet_size: u32,
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
 }
 
 /// What a mechanism's file provides besides the rule.
@@ -137,6 +124,15 @@ pub trait RoutingParams {
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String);
     /// The routes that its packets may take, if a proof of deadlock freedom can follow them.
     fn legs(&self) -> Option<Legs>;
+    /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run has one
+    /// partition.
+    fn reads_everything(&self) -> bool {
+        false
+    }
+    /// True if the mechanism sends control messages ([`Site::send`]).
+    fn sends_messages(&self) -> bool {
+        false
+    }
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;
 }

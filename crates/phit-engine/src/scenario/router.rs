@@ -139,6 +139,16 @@ pub enum InjectionQueue {
     LeastOccupied,
 }
 
+/// When a routing mechanism that may change its mind is asked again about a blocked head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Redecision {
+    /// When something that its decision depends on has changed.
+    OnChange,
+    /// In every cycle: the same results, only slower, if the mechanism names all that its decisions depend on.
+    EveryCycle,
+}
+
 /// One class of links and the input buffers at their ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -207,6 +217,8 @@ pub struct RouterParams {
     pub transit_priority: bool,
     /// Which injection queue a packet takes.
     pub injection_queue: InjectionQueue,
+    /// When adaptive mechanisms decide again about blocked heads.
+    pub redecision: Redecision,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: BTreeMap<String, LinkParams>,
 }
@@ -228,6 +240,7 @@ impl Default for RouterParams {
             cut_through: CutThrough::Both,
             transit_priority: false,
             injection_queue: InjectionQueue::LeastOccupied,
+            redecision: Redecision::OnChange,
             links: BTreeMap::new(),
         }
     }

@@ -383,6 +383,13 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
         if input.asleep & bit == 0 {
             return wrong("has been forgotten");
         }
+        if queue.output == NONE {
+            let first = partition.first_port[input.router];
+            if (0..ports).all(|port| partition.outputs[first + port].waiters >> input.number & 1 == 0) {
+                return wrong("sleeps without a decision, and no output knows");
+            }
+            continue;
+        }
         let output = &partition.outputs[queue.output];
         if output.waiters >> input.number & 1 == 0 {
             return wrong("sleeps, but its output does not know");

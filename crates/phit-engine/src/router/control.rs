@@ -1,0 +1,167 @@
+//! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
+//! control messages from neighbours.
+
+use super::partition::{Partition, kind};
+use crate::engine::wheel::Event;
+use crate::engine::{NONE, Tick};
+use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
+use crate::topology::{Hop, Peer};
+
+/// A control message on its way.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Receiving router.
+    pub router: u32,
+    /// Its port.
+    pub port: u16,
+    /// What it says.
+    pub payload: Payload,
+}
+
+/// What is read of a router: a macro, because it borrows single fields of the partition.
+macro_rules! router_view {
+    ($self:ident, $router:expr) => {
+        RouterView {
+            topology: &*$self.topology,
+            router: $router + $self.routers.start,
+            now: $self.now,
+            vcs: &$self.config.vcs,
+            capacity: &$self.config.capacity,
+            local: $router,
+            config: &$self.config,
+            first_port: &$self.first_port,
+            outputs: &$self.outputs,
+            channels: &$self.channels,
+            rings: &$self.rings,
+            ring_phits: &$self.ring_phits,
+            ring: $self.ring,
+        }
+    };
+}
+pub(crate) use router_view;
+
+impl Partition {
+    /// Lets the mechanism do something at `router` of the partition, and carries out what it asks for.
+    #[inline]
+    fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
+        let at = router_view!(self, router);
+        visit(&mut *self.routing, &mut Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing });
+        while let Some(output) = self.wakes.pop() {
+            self.wake(output);
+        }
+        if !self.outgoing.is_empty() {
+            self.send_messages(router);
+        }
+    }
+
+    /// Everything that mechanisms are told in this tick after its arrivals.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn control(&mut self) {
+        if self.now == self.next_period {
+            self.next_period += self.settings.wants.period * self.config.ticks_per_cycle;
+            for router in 0..self.routers.len() as u32 {
+                self.visit(router, |routing, site| routing.period(site));
+            }
+        }
+        if !self.changed.is_empty() {
+            let mut changed = std::mem::take(&mut self.changing);
+            self.changed.drain_into(&mut changed);
+            for router in changed.drain(..) {
+                self.visit(router, |routing, site| routing.occupancy_changed(site));
+            }
+            self.changing = changed;
+        }
+    }
+
+    /// The packet at the front of `queue` has come there.
+    pub(crate) fn announce_head(&mut self, queue: u32) {
+        let q = &self.queues[queue];
+        let (input, first) = (&self.inputs[q.port], q.first);
+        let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
+        super::partition::advance_leg(&*self.topology, router + self.routers.start, &mut self.packets[first]);
+        let at = router_view!(self, router);
+        let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
+        self.routing.head_arrived(&mut site, port, lane, &mut self.packets[first]);
+        self.visit(router, |_, _| {});
+    }
+
+    /// The tail of the packet at the front of `queue` has left.
+    pub(crate) fn announce_tail(&mut self, queue: u32) {
+        let input = &self.inputs[self.queues[queue].port];
+        let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
+        self.visit(router, |routing, site| routing.tail_left(site, port, lane));
+    }
+
+    /// The head of `queue` leaves over `output`, in virtual channel `vc`.
+    #[inline(never)]
+    pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
+        if self.outputs[output].class == 0 {
+            return;
+        }
+        let q = &self.queues[queue];
+        let (input, packet) = (&self.inputs[q.port], q.first);
+        let hop = Hop { port: (output - self.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
+        let at = router_view!(self, input.router);
+        let lane = (queue - input.queues) as u16;
+        self.routing.departs(&at, input.number, lane, hop, &mut self.packets[packet]);
+    }
+
+    /// Sends what the mechanism has handed over at `router`.
+    #[inline(never)]
+    fn send_messages(&mut self, router: u32) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        for Outgoing { port, payload, phits } in outgoing.drain(..) {
+            let index = self.first_port[router] + u32::from(port);
+            let Peer::Router { router: to, port } = self.topology.port(router + self.routers.start, port).peer else {
+                continue;
+            };
+            let output = &mut self.outputs[index];
+            let class = output.class as usize % 8;
+            let mut leaves = self.now;
+            if phits > 0 {
+                let start = self.config.align(leaves.max(output.free));
+                leaves = start + self.config.serialisation(phits, self.settings.bandwidth[class]);
+                output.free = leaves;
+                output.phits += u64::from(phits);
+                self.collector.control_phits[class] += u64::from(phits);
+            }
+            self.collector.control_messages += 1;
+            let at = leaves + self.settings.latency[class].max(1);
+            let far = output.far_partition;
+            let message = Message { router: to, port, payload };
+            match far == self.index {
+                true => self.expect(at, message),
+                false => self.outbox[far as usize].messages.push((at, message)),
+            }
+        }
+        self.outgoing = outgoing;
+    }
+
+    /// Files the arrival of a control message.
+    pub(crate) fn expect(&mut self, at: Tick, message: Message) {
+        let place = match self.free_messages.pop() {
+            Some(place) => {
+                self.messages[place as usize] = Some(message);
+                place
+            }
+            None => {
+                self.messages.push(Some(message));
+                self.messages.len() as u32 - 1
+            }
+        };
+        // As for other mail, a tick too early is as good as the current one.
+        let before = self.now.min(at - 1);
+        self.wheel.insert(before, at, Event { target: kind::MESSAGE << kind::SHIFT | place, data: NONE });
+    }
+
+    /// A control message has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hear(&mut self, place: u32) {
+        let Some(Message { router, port, payload }) = self.messages[place as usize].take() else { return };
+        self.free_messages.push(place);
+        let router = router - self.routers.start;
+        self.visit(router, |routing, site| routing.hear(site, port, &payload));
+    }
+}

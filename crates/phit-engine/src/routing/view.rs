@@ -1,0 +1,185 @@
+//! What a routing mechanism sees of a router, and how it makes itself heard.
+
+use crate::engine::Tick;
+use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::router::config::Config;
+use crate::router::state::{Output, OutputVc};
+use crate::topology::Topology;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// What can be read of a router: its place in the graph and the state of its own outputs.
+#[derive(Clone, Copy)]
+pub struct RouterView<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// This router.
+    pub router: u32,
+    /// Current tick.
+    pub now: Tick,
+    /// Virtual channels per link class.
+    pub vcs: &'a [u8],
+    /// Buffer size per virtual channel and link class, in phits.
+    pub capacity: &'a [u32],
+    /// The router's index in the partition.
+    pub(crate) local: u32,
+    pub(crate) config: &'a Config,
+    pub(crate) first_port: &'a Table<u32>,
+    pub(crate) outputs: &'a Table<Output>,
+    pub(crate) channels: &'a Table<OutputVc>,
+    pub(crate) rings: &'a Table<Tick>,
+    pub(crate) ring_phits: &'a Table<u16>,
+    pub(crate) ring: u32,
+}
+
+impl RouterView<'_> {
+    #[inline]
+    fn output(&self, port: u16) -> &Output {
+        &self.outputs[self.first_port[self.local] + u32::from(port)]
+    }
+
+    #[inline]
+    fn credits(&self, port: u16, vc: u8) -> i32 {
+        self.channels[self.output(port).vc + u32::from(vc)].credits
+    }
+
+    /// Link class of `port`.
+    #[inline]
+    pub fn class(&self, port: u16) -> u8 {
+        self.output(port).class
+    }
+
+    /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next input
+    /// buffer, or on their way back as credits.
+    #[inline]
+    pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
+        (self.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
+    }
+
+    /// The same as a share of the buffer of that virtual channel, from 0 to 1.
+    #[inline]
+    pub fn fill(&self, port: u16, vc: u8) -> f64 {
+        f64::from(self.occupancy(port, vc)) / f64::from(self.capacity[self.output(port).class as usize])
+    }
+
+    /// True if the crossbar side of output `port` can start a transfer now.
+    #[inline]
+    pub fn idle(&self, port: u16) -> bool {
+        self.output(port).busy <= self.now
+    }
+
+    /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
+    pub fn has_room(&self, port: u16, vc: u8, phits: u32) -> bool {
+        if self.credits(port, vc) < phits as i32 {
+            return false;
+        }
+        let Some(capacity) = self.config.output_buffer else { return true };
+        let output = self.output(port);
+        let base = (self.first_port[self.local] + u32::from(port)) * self.ring;
+        let mut held = output.held;
+        // Flits that have started on the link have left the buffer, whether that has been noted or not.
+        for step in 0..u32::from(output.ring_count) {
+            let place = base + (u32::from(output.ring_first) + step) % self.ring;
+            if self.rings[place] >= self.now {
+                break;
+            }
+            held -= u32::from(self.ring_phits[place]);
+        }
+        held + phits <= capacity
+    }
+
+    /// Another router of the network.
+    ///
+    /// # Panics
+    ///
+    /// If it is in another partition: only mechanisms that declare that they read everything
+    /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own router.
+    pub fn elsewhere(&self, router: u32) -> Self {
+        let local = (self.local + router).wrapping_sub(self.router);
+        assert!((local as usize) + 1 < self.first_port.len(), "router {router} is not in sight of {}", self.router);
+        Self { router, local, ..*self }
+    }
+}
+
+/// What a mechanism sees of the router at which it decides.
+pub struct View<'a> {
+    pub(crate) at: RouterView<'a>,
+    /// This router's random stream. With re-decision, draw from it only for a head that is going to request: how often
+    /// a blocked head is asked is not fixed.
+    pub rng: &'a mut Rng,
+    pub(crate) watched: &'a mut Vec<Range<u16>>,
+}
+
+impl<'a> Deref for View<'a> {
+    type Target = RouterView<'a>;
+    #[inline]
+    fn deref(&self) -> &RouterView<'a> {
+        &self.at
+    }
+}
+
+impl View<'_> {
+    /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's. If it
+    /// cannot be carried out, the head is asked about again when one of them changes. Without any call it depends on all.
+    #[inline]
+    pub fn watch(&mut self, ports: Range<u16>) {
+        self.watched.push(ports);
+    }
+}
+
+/// What a mechanism sees of a router, and can do there, when it hears of something.
+pub struct Site<'a> {
+    pub(crate) at: RouterView<'a>,
+    pub(crate) wakes: &'a mut Vec<u32>,
+    pub(crate) outgoing: &'a mut Vec<Outgoing>,
+}
+
+impl<'a> Deref for Site<'a> {
+    type Target = RouterView<'a>;
+    #[inline]
+    fn deref(&self) -> &RouterView<'a> {
+        &self.at
+    }
+}
+
+impl Site<'_> {
+    /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about again.
+    pub fn wake(&mut self, port: u16) {
+        self.wakes.push(self.at.first_port[self.at.local] + u32::from(port));
+    }
+
+    /// The same for all outputs.
+    pub fn wake_all(&mut self) {
+        self.wakes.extend(self.at.first_port[self.at.local]..self.at.first_port[self.at.local + 1]);
+    }
+
+    /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has any `phits`, it
+    /// also waits for the link after what has been granted before, and keeps it busy for as long as so many phits of data.
+    pub fn send(&mut self, port: u16, payload: Payload, phits: u32) {
+        self.outgoing.push(Outgoing { port, payload, phits });
+    }
+}
+
+/// What a control message says, in the words of its mechanism.
+pub type Payload = Arc<[u16]>;
+
+/// A control message about to leave.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) port: u16,
+    pub(crate) payload: Payload,
+    pub(crate) phits: u32,
+}
+
+/// What a mechanism sees when an endpoint injects a packet.
+pub struct Injection<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// The endpoint's router.
+    pub router: u32,
+    /// Current tick.
+    pub now: Tick,
+    /// The endpoint's random stream.
+    pub rng: &'a mut Rng,
+}
