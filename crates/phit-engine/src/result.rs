@@ -20,11 +20,19 @@ pub struct Snapshot {
     injected: Vec<u64>,
     /// Phits generated in the window, sent or not.
     offered: u64,
+    /// Phits of control messages put on links, by class, and the number of control messages.
+    control: ([u64; 8], u64),
 }
 
 impl Snapshot {
     pub(crate) fn of(partitions: &[Partition]) -> Self {
+        let mut control = ([0; 8], 0);
+        for collector in partitions.iter().map(Partition::collector) {
+            control.0.iter_mut().zip(collector.control_phits).for_each(|(sum, phits)| *sum += phits);
+            control.1 += collector.control_messages;
+        }
         Self {
+            control,
             ports: partitions.iter().flat_map(|p| p.outputs.iter().map(|o| o.phits)).collect(),
             injected: partitions.iter().flat_map(|p| p.endpoints.iter().map(|e| e.phits)).collect(),
             offered: partitions.iter().map(|p| p.offered_phits).sum(),
@@ -130,6 +138,8 @@ impl Outcome {
             "hops": hops,
             "misrouted": ratio(sums.misrouted, sums.packets),
             "misrouted_globally": ratio(sums.misrouted_globally, sums.packets),
+            "misrouted_locally": ratio(sums.misrouted_locally, sums.packets),
+            "misrouted_at_injection": ratio(sums.misrouted_at_injection, sums.packets),
             "packets": sums.packets,
             "packet_hops": self.collector.packet_hops,
             "flit_hops": self.collector.flit_hops,
@@ -141,6 +151,8 @@ impl Outcome {
             "saturated": accepted < SATURATED_BELOW * offered,
             "fairness": fairness.map(|f| json!({ "min": f.min, "max": f.max, "jain": f.jain })),
             "link_utilisation": self.utilisation_by_class(),
+            "control_messages": self.after.control.1 - self.before.control.1,
+            "control_utilisation": self.control_by_class(),
         });
         match summary {
             Value::Object(summary) => summary,
@@ -222,6 +234,7 @@ impl Outcome {
             "latency_mean": bins.iter().map(|b| ratio(b.latency, b.packets)).collect::<Vec<_>>(),
             "network_latency_mean": bins.iter().map(|b| ratio(b.network_latency, b.packets)).collect::<Vec<_>>(),
             "misrouted": bins.iter().map(|b| ratio(b.misrouted, b.packets)).collect::<Vec<_>>(),
+            "misrouted_globally": bins.iter().map(|b| ratio(b.misrouted_globally, b.packets)).collect::<Vec<_>>(),
             "accepted_load": bins.iter().map(|b| b.phits as f64 / per_cycle).collect::<Vec<_>>(),
         })
     }
@@ -235,6 +248,19 @@ impl Outcome {
             let used = (after - before) as f64 / carried;
             (there.peer != Peer::None).then_some((router, port, there.class, there.peer, used))
         })
+    }
+
+    /// Share of the capacity of each class of links that control messages took.
+    fn control_by_class(&self) -> Value {
+        let classes = self.topology.classes();
+        let mut links = vec![0u64; classes.len()];
+        self.links().for_each(|(_, _, class, _, _)| links[class as usize] += 1);
+        let share = |class: usize| {
+            let capacity = links[class] * u64::from(self.cycles) * u64::from(self.config.links[class].bandwidth);
+            ratio(self.after.control.0[class] - self.before.control.0[class], capacity)
+        };
+        let table = classes.iter().enumerate().skip(1);
+        table.map(|(class, name)| (name.clone(), json!(share(class)))).collect::<Map<String, Value>>().into()
     }
 
     fn utilisation_by_class(&self) -> Value {

@@ -10,11 +10,12 @@ use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
 use crate::router::{Mail, Partition};
+use crate::scenario::router::Switching;
 use crate::scenario::{Scenario, check};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
-use crate::verify::cdg;
 use crate::verify::watchdog::Watchdog;
+use crate::verify::{Proof, cdg, escape};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
@@ -84,13 +85,23 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.topology.build()?;
     check::graph(scenario, &*topology)?;
-    let Some(legs) = scenario.routing.params().legs() else {
-        return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
-    };
     let vcs = Config::new(&scenario.router, topology.classes()).vcs;
-    Ok(match cdg::check(&*topology, legs, &vcs) {
+    let (argument, result) = match scenario.routing.params().proof() {
+        Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
+        Proof::Escape(_) if scenario.router.switching == Switching::Wormhole => {
+            let reason =
+                "a blocked packet can escape only if the next channel takes all of it: not under wormhole switching";
+            return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
+        }
+        Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),
+        Proof::Unknown => {
+            return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
+        }
+    };
+    Ok(match result {
         Ok(report) => json!({
-            "proved": true, "channels": report.channels, "dependencies": report.dependencies, "states": report.states,
+            "proved": true, "argument": argument, "channels": report.channels,
+            "dependencies": report.dependencies, "states": report.states,
         }),
         Err(flaw) => {
             let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
@@ -98,10 +109,15 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
                 cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
                 _ => vec![],
             };
-            json!({ "proved": false, "reason": flaw.to_string(), "cycle": cycle })
+            json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
         }
     })
 }
+
+/// The arguments of [`verify`] in words.
+const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
+const ESCAPE: &str =
+    "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
 
 /// Contiguous ranges of whole groups, as equal as can be.
 fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {

@@ -43,6 +43,16 @@ impl Rng {
         Self(Xoroshiro128PlusPlus::from_seed(bytes))
     }
 
+    /// The stream of a pair of keys, made in a few instructions.
+    #[inline]
+    pub fn keyed(a: u64, b: u32) -> Self {
+        let first = mix(a ^ u64::from(b).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&first.to_le_bytes());
+        bytes[8..].copy_from_slice(&(first ^ 0x9e37_79b9_7f4a_7c15).to_le_bytes());
+        Self(Xoroshiro128PlusPlus::from_seed(bytes))
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

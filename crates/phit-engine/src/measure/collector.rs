@@ -2,7 +2,7 @@
 
 use super::histogram::Histogram;
 use crate::engine::Tick;
-use crate::router::packet::{MISROUTED_GLOBALLY, Packet};
+use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use std::ops::Range;
 
 /// Which packets are recorded, and how.
@@ -41,6 +41,10 @@ pub struct Sums {
     pub misrouted: u64,
     /// Packets misrouted globally.
     pub misrouted_globally: u64,
+    /// Packets misrouted locally.
+    pub misrouted_locally: u64,
+    /// Packets that left their minimal route at the head of their injection queue.
+    pub misrouted_at_injection: u64,
 }
 
 impl Sums {
@@ -55,6 +59,8 @@ impl Sums {
         }
         self.misrouted += other.misrouted;
         self.misrouted_globally += other.misrouted_globally;
+        self.misrouted_locally += other.misrouted_locally;
+        self.misrouted_at_injection += other.misrouted_at_injection;
     }
 }
 
@@ -71,6 +77,8 @@ pub struct Bin {
     pub network_latency: u64,
     /// Packets misrouted in any way.
     pub misrouted: u64,
+    /// Packets misrouted globally.
+    pub misrouted_globally: u64,
 }
 
 impl Bin {
@@ -80,6 +88,7 @@ impl Bin {
         self.latency += other.latency;
         self.network_latency += other.network_latency;
         self.misrouted += other.misrouted;
+        self.misrouted_globally += other.misrouted_globally;
     }
 }
 
@@ -176,6 +185,7 @@ impl Collector {
             bin.latency += latency;
             bin.network_latency += network;
             bin.misrouted += u64::from(packet.misrouted != 0);
+            bin.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
             bin_at(&mut self.series, (now / width) as usize).phits += phits;
         }
 
@@ -203,6 +213,7 @@ impl Collector {
         batch.latency += latency;
         batch.network_latency += network;
         batch.misrouted += u64::from(packet.misrouted != 0);
+        batch.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
 
         let sums = &mut self.sums;
         sums.packets += 1;
@@ -218,6 +229,8 @@ impl Collector {
             class += 1;
         }
         sums.misrouted += u64::from(packet.misrouted != 0);
+        sums.misrouted_locally += u64::from(packet.misrouted & MISROUTED_LOCALLY != 0);
+        sums.misrouted_at_injection += u64::from(packet.misrouted & MISROUTED_AT_INJECTION != 0);
         sums.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
         if let Some(histogram) = &mut self.histogram {
             histogram.record(latency);

@@ -1,6 +1,7 @@
 //! Packets, and the arena that holds those of one partition.
 
 use crate::engine::Tick;
+use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::topology::{HopState, Hops, Leg};
 
@@ -11,6 +12,9 @@ pub const GROUP: u32 = 1 << 31;
 pub const MISROUTED_GLOBALLY: u8 = 1;
 /// In [`Packet::misrouted`]: took a nonminimal hop within a group.
 pub const MISROUTED_LOCALLY: u8 = 2;
+
+/// In [`Packet::misrouted`]: left its minimal route at the head of an injection queue.
+pub const MISROUTED_AT_INJECTION: u8 = 4;
 
 /// A packet on its way: one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +69,13 @@ impl Packet {
     #[inline]
     pub fn current_leg(&self, to_group: bool) -> Leg {
         Leg { index: self.leg, of: self.legs, to_group }
+    }
+
+    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a blocked
+    /// packet keeps, such as one of several parallel links.
+    #[inline]
+    pub fn rng(&self, router: u32) -> Rng {
+        Rng::keyed(u64::from(self.source) << 32 | u64::from(self.birth), router)
     }
 
     /// What the topology's hop rule may read.

@@ -3,7 +3,7 @@
 use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
-use crate::verify::Legs;
+use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,8 @@ impl RoutingParams for DimensionOrder {
         Minimal {}.vcs_needed(topology)
     }
 
-    fn legs(&self) -> Option<Legs> {
-        Some(Legs::Minimal)
+    fn proof(&self) -> Proof {
+        Proof::legs(Legs::Minimal)
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {

@@ -4,7 +4,7 @@ use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
-use crate::verify::Legs;
+use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +27,8 @@ impl RoutingParams for Minimal {
         topology.vcs_needed(LEG)
     }
 
-    fn legs(&self) -> Option<Legs> {
-        Some(Legs::Minimal)
+    fn proof(&self) -> Proof {
+        Proof::legs(Legs::Minimal)
     }
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {

@@ -6,11 +6,18 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
 use crate::topology::{Hop, Topology};
-use crate::verify::Legs;
+use crate::verify::Proof;
 use std::sync::Arc;
 
+pub mod contention;
 pub mod dimension_order;
+mod in_transit;
 pub mod minimal;
+pub mod olm;
+pub mod par;
+pub mod piggyback;
+mod source_adaptive;
+pub mod ugal;
 pub mod valiant;
 mod view;
 
@@ -122,8 +129,8 @@ pub trait RoutingParams {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
     /// Virtual channels needed per link class (class 0, the endpoints', is ignored), with the reason in words.
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String);
-    /// The routes that its packets may take, if a proof of deadlock freedom can follow them.
-    fn legs(&self) -> Option<Legs>;
+    /// Why its packets cannot wait for one another for ever, in a form that can be checked on a network.
+    fn proof(&self) -> Proof;
     /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run has one
     /// partition.
     fn reads_everything(&self) -> bool {
@@ -142,6 +149,14 @@ crate::registry! {
     pub enum RoutingKind: "routing" as RoutingParams {
         "minimal" => Minimal(minimal::Minimal),
         "valiant" => Valiant(valiant::Valiant),
+        "ugal_l" => UgalL(ugal::UgalL),
+        "ugal_g" => UgalG(ugal::UgalG),
+        "par" => Par(par::Par),
+        "piggyback" => Piggyback(piggyback::Piggyback),
+        "olm" => Olm(olm::Olm),
+        "contention_base" => ContentionBase(contention::base::Base),
+        "contention_hybrid" => ContentionHybrid(contention::hybrid::Hybrid),
+        "ectn" => Ectn(contention::ectn::Ectn),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
     }
 }

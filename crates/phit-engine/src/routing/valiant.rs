@@ -1,10 +1,11 @@
 //! Valiant's randomised routing: minimally to a random intermediate, then minimally to the destination.
 
-use super::{Injection, Routing, RoutingContext, RoutingParams, View};
+use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
+use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, Leg, Topology};
-use crate::verify::Legs;
+use crate::verify::{Channels, Legs, Proof, Routes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,11 +84,11 @@ impl RoutingParams for Valiant {
         topology.vcs_needed(Leg { index: 0, of: 2, to_group: self.via == Via::Group })
     }
 
-    fn legs(&self) -> Option<Legs> {
+    fn proof(&self) -> Proof {
         match (self.second_half, self.via) {
-            (SecondHalf::Next, _) => None,
-            (SecondHalf::Above, Via::Router) => Some(Legs::ToRouter),
-            (SecondHalf::Above, Via::Group) => Some(Legs::ToGroup),
+            (SecondHalf::Next, _) => Proof::Order(vec![next_routes()]),
+            (SecondHalf::Above, Via::Router) => Proof::legs(Legs::ToRouter),
+            (SecondHalf::Above, Via::Group) => Proof::legs(Legs::ToGroup),
         }
     }
 
@@ -113,35 +114,53 @@ impl Routing for Rule {
             return;
         }
         packet.misrouted |= MISROUTED_GLOBALLY;
-        packet.intermediate = match self.0.via {
-            Via::Router => {
-                let own = topology.group_routers(here);
-                let drawn = at.rng.below(topology.routers() - own.len() as u32);
-                if drawn < own.start { drawn } else { drawn + own.len() as u32 }
-            }
-            Via::Group => {
-                let drawn = at.rng.below(topology.groups() - 1);
-                GROUP | if drawn < here { drawn } else { drawn + 1 }
-            }
-        };
+        packet.intermediate = draw(at, self.0.via);
     }
 
     #[inline]
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        let leg = packet.current_leg(self.0.via == Via::Group);
-        let (at, state) = (view.router, packet.hop_state());
-        let (topology, vcs) = (view.topology, view.vcs);
-        let mut hop = match packet.intermediate {
-            u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, view.rng),
-            group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, view.rng),
-            router => topology.minimal_hop(at, router, leg, state, vcs, view.rng),
-        };
-        let met_at_entry = packet.leg == 1 && state.came_by == GLOBAL && packet.hops == packet.leg_start;
-        if self.0.second_half == SecondHalf::Next && met_at_entry && topology.port(at, hop.port).class == LOCAL {
-            hop.vc = 1;
-        }
-        Some(hop)
+        Some(hop(&view.at, packet, self.0.via, self.0.second_half, view.rng))
     }
+}
+
+/// The routes of [`SecondHalf::Next`].
+pub(super) fn next_routes() -> Routes {
+    Routes { legs: Legs::ToRouter, channels: Channels::Next }
+}
+
+/// A random router outside the group of the endpoint's router, or another group (marked by [`GROUP`]).
+pub(super) fn draw(at: &mut Injection<'_>, via: Via) -> u32 {
+    let topology = at.topology;
+    let here = topology.group_of(at.router);
+    match via {
+        Via::Router => {
+            let own = topology.group_routers(here);
+            let drawn = at.rng.below(topology.routers() - own.len() as u32);
+            if drawn < own.start { drawn } else { drawn + own.len() as u32 }
+        }
+        Via::Group => {
+            let drawn = at.rng.below(topology.groups() - 1);
+            GROUP | if drawn < here { drawn } else { drawn + 1 }
+        }
+    }
+}
+
+/// The next hop of a packet with two legs.
+#[inline]
+pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf, rng: &mut Rng) -> Hop {
+    let leg = packet.current_leg(via == Via::Group);
+    let (at, state) = (view.router, packet.hop_state());
+    let (topology, vcs) = (view.topology, view.vcs);
+    let mut hop = match packet.intermediate {
+        u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, rng),
+        group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, rng),
+        router => topology.minimal_hop(at, router, leg, state, vcs, rng),
+    };
+    let met_at_entry = packet.leg == 1 && state.came_by == GLOBAL && packet.hops == packet.leg_start;
+    if second_half == SecondHalf::Next && met_at_entry && topology.port(at, hop.port).class == LOCAL {
+        hop.vc = 1;
+    }
+    hop
 }
 
 #[cfg(test)]

@@ -120,6 +120,12 @@ impl<'a> Deref for View<'a> {
 }
 
 impl View<'_> {
+    /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless [`Self::watch`] says so.
+    #[inline]
+    pub fn watch_chosen(&mut self) {
+        self.watched.push(0..0);
+    }
+
     /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's. If it
     /// cannot be carried out, the head is asked about again when one of them changes. Without any call it depends on all.
     #[inline]

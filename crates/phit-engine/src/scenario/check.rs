@@ -5,7 +5,6 @@ use super::router::{LinkParams, Phits, Switching, VcAllocation};
 use crate::error::ScenarioError;
 use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
-use crate::verify::Legs;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
@@ -105,7 +104,7 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
 /// Packets count their hops over links of one class in 8 bits.
 fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let Some(sides) = topology.grid() else { return Ok(()) };
-    let legs = if scenario.routing.params().legs() == Some(Legs::Minimal) { 1 } else { 2 };
+    let legs = if scenario.routing.params().proof().is_minimal() { 1 } else { 2 };
     for (d, &side) in sides.iter().enumerate() {
         let hops = match topology.wraps() {
             true => side / 2,

@@ -412,6 +412,18 @@ impl Topology for DragonflyGraph {
         self.diameter
     }
 
+    fn exit(&self, at: u32, to: u32, rng: &mut Rng) -> Option<(u32, u16)> {
+        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
+        if here == there {
+            return None;
+        }
+        let bundle = self.bundle(here, there);
+        let (hops, count) = self.fewest(bundle, from, Some(to));
+        let chosen = if count > 1 { rng.below(count) } else { 0 };
+        let mut best = (0..self.links).filter(|&link| self.hops(bundle, link, from, Some(to)) == hops);
+        let (router, port) = self.near(bundle, best.nth(chosen as usize)?);
+        Some((here * self.a.get() + router, (self.p + self.a.get() - 1 + port) as u16))
+    }
     fn groups(&self) -> u32 {
         self.groups
     }

@@ -168,6 +168,17 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         self.minimal_hop(at, self.group_routers(group).start, leg, state, vcs, rng)
     }
+    /// The link by which a minimal route from router `at` leaves its group for the group of router `to`: the router at its near
+    /// end, and the port. `None` if the route stays in the group, or groups have no such links. Ties are broken with `rng`.
+    fn exit(&self, _at: u32, _to: u32, _rng: &mut Rng) -> Option<(u32, u16)> {
+        None
+    }
+    /// The ports of `router` whose links are of `class`, if they follow one another (the span of them if not).
+    fn class_ports(&self, router: u32, class: u8) -> std::ops::Range<u16> {
+        let of_class = |port: &u16| self.port(router, *port).class == class;
+        let first = (0..self.ports(router)).find(of_class).unwrap_or(0);
+        first..(0..self.ports(router)).rev().find(of_class).map_or(first, |last| last + 1)
+    }
     /// Side lengths, for grids (router index = x + kx * (y + ky * (z + ...)), first dimension fastest).
     fn grid(&self) -> Option<&[u32]> {
         None

@@ -37,6 +37,51 @@ impl Legs {
     }
 }
 
+/// Which channels routes take on their legs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channels {
+    /// Those that the topology gives each leg.
+    OfLegs,
+    /// The same, but a packet of a Dragonfly whose first leg ended with a global hop goes on over local channel 1
+    /// ([`SecondHalf::Next`](crate::routing::valiant::SecondHalf::Next)).
+    Next,
+    /// Those of progressive adaptive routing in a Dragonfly ([`Par`](crate::routing::par::Par)): local channel 0 for the first
+    /// hop of a packet that may still choose the second leg, one more than the topology's for all other local hops.
+    Progressive,
+}
+
+/// Routes and their channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Routes {
+    /// Where the routes lead.
+    pub legs: Legs,
+    /// The channels that they take.
+    pub channels: Channels,
+}
+
+impl From<Legs> for Routes {
+    fn from(legs: Legs) -> Self {
+        Self { legs, channels: Channels::OfLegs }
+    }
+}
+
+/// Link classes of a Dragonfly.
+const LOCAL: u8 = 1;
+const GLOBAL: u8 = 2;
+
+impl Channels {
+    /// The first channel of `hop`, over a link of `class`.
+    fn first(self, hop: Hop, class: u8, packet: &Packet, leg: Leg) -> u8 {
+        let met_at_entry = leg.index == 1 && packet.came.0 == GLOBAL && packet.hops == Hops::default();
+        let undecided = leg.of == 1 && packet.hops.of(GLOBAL) == 0;
+        match self {
+            Self::Next if class == LOCAL && met_at_entry => 1,
+            Self::Progressive if class == LOCAL && !undecided => hop.vc.saturating_add(1),
+            _ => hop.vc,
+        }
+    }
+}
+
 /// A virtual channel of a link between two routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
@@ -107,10 +152,30 @@ fn list(channels: &[Channel]) -> String {
 /// Time and memory grow with the square of the number of routers, and with the number of channels times the number of
 /// routers for routes of two legs: meant for networks of up to a few thousand routers.
 pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, Flaw> {
+    check_all(topology, &[legs.into()], vcs)
+}
+
+/// The same for packets of which each takes a route of one of several kinds.
+pub fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
+    for &routes in routes {
+        follow(&mut walk, routes)?;
+    }
+    walk.conclude()
+}
+
+fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), Flaw> {
+    let topology = walk.topology;
+    walk.rule = channels;
     let last = legs.leg(legs.leg(0).of - 1);
     let mut starts: Vec<Packet> = (0..topology.routers()).map(Packet::injected).collect();
     if legs != Legs::Minimal {
+        if channels == Channels::Progressive {
+            // A packet may choose the second leg one local hop from its source.
+            let hesitant = |i: &u32| walk.ends[*i as usize].class == LOCAL && walk.ends[*i as usize].channel.vc == 0;
+            let channels = (0..walk.ends.len() as u32).filter(hesitant);
+            starts.extend(channels.map(|channel| walk.arrived(channel, Hops::default())));
+        }
         let targets: Vec<Target> = match legs {
             Legs::ToGroup => (0..topology.groups()).map(Target::Group).collect(),
             _ => (0..topology.routers()).map(Target::Router).collect(),
@@ -128,7 +193,7 @@ pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, 
     for to in 0..topology.routers() {
         walk.leg(&starts, Target::Router(to), last, &mut HashSet::new())?;
     }
-    walk.conclude()
+    Ok(())
 }
 
 /// Where a leg ends.
@@ -158,24 +223,25 @@ impl Packet {
 
 /// A channel, and what is at the end of it.
 #[derive(Debug, Clone, Copy)]
-struct End {
-    channel: Channel,
-    class: u8,
-    router: u32,
+pub(super) struct End {
+    pub(super) channel: Channel,
+    pub(super) class: u8,
+    pub(super) router: u32,
 }
 
 /// The channels and dependencies found so far.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     topology: &'a dyn Topology,
     vcs: &'a [u8],
-    ends: Vec<End>,
-    index: HashMap<Channel, u32>,
-    dependencies: DiGraphMap<u32, ()>,
-    states: usize,
+    pub(super) ends: Vec<End>,
+    pub(super) index: HashMap<Channel, u32>,
+    rule: Channels,
+    pub(super) dependencies: DiGraphMap<u32, ()>,
+    pub(super) states: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn new(topology: &'a dyn Topology, vcs: &'a [u8]) -> Self {
+    pub(super) fn new(topology: &'a dyn Topology, vcs: &'a [u8]) -> Self {
         let mut ends = Vec::new();
         for (router, port) in (0..topology.routers()).flat_map(|r| (0..topology.ports(r)).map(move |p| (r, p))) {
             let link = topology.port(router, port);
@@ -186,7 +252,7 @@ impl<'a> Walk<'a> {
             }
         }
         let index = ends.iter().zip(0..).map(|(end, i)| (end.channel, i)).collect();
-        Self { topology, vcs, ends, index, dependencies: DiGraphMap::new(), states: 0 }
+        Self { topology, vcs, ends, index, rule: Channels::OfLegs, dependencies: DiGraphMap::new(), states: 0 }
     }
 
     /// A packet at the end of a channel, after `hops` in this leg.
@@ -218,7 +284,9 @@ impl<'a> Walk<'a> {
             if hops.is_empty() {
                 return Err(Flaw::Stranded { from, at: packet.at });
             }
-            for (hop, vc) in hops.iter().flat_map(|hop| (0..hop.vcs).map(move |i| (hop, hop.vc.saturating_add(i)))) {
+            for (hop, i) in hops.iter().flat_map(|hop| (0..hop.vcs).map(move |i| (hop, i))) {
+                let class = self.topology.port(packet.at, hop.port).class;
+                let vc = self.rule.first(*hop, class, &packet, leg).saturating_add(i);
                 let channel = Channel { router: packet.at, port: hop.port, vc };
                 let Some(&next) = self.index.get(&channel) else {
                     return Err(Flaw::NoSuchChannel { from, channel });
@@ -250,7 +318,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks for a cycle among the dependencies.
-    fn conclude(self) -> Result<Report, Flaw> {
+    pub(super) fn conclude(self) -> Result<Report, Flaw> {
         let waiting = |&channel: &u32| self.dependencies.contains_edge(channel, channel);
         for component in kosaraju_scc(&self.dependencies) {
             if component.len() > 1 || component.iter().any(waiting) {

@@ -12,7 +12,7 @@ use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingKind, 
 use crate::scenario::Scenario;
 use crate::sim::{Options, RunError, Simulation};
 use crate::topology::{Hop, HopState, Leg, Peer, Topology};
-use crate::verify::Legs;
+use crate::verify::{Legs, Proof};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -142,8 +142,8 @@ impl RoutingParams for AskedParams {
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
         (vec![1, 1], String::new())
     }
-    fn legs(&self) -> Option<Legs> {
-        Some(Legs::Minimal)
+    fn proof(&self) -> Proof {
+        Proof::legs(Legs::Minimal)
     }
     fn sends_messages(&self) -> bool {
         true

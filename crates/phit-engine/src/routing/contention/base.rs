@@ -1,0 +1,142 @@
+//! Base: contention counters alone (contention paper, section III-B).
+
+use super::counters::Counters;
+use super::{Comparison, Limit, Threshold};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::topology::{Hop, Topology};
+use crate::verify::Proof;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// In-transit adaptive routing by contention counters: a packet leaves its minimal route when too many heads want its
+/// minimal output, for an output that few want (contention paper, section III-B).
+///
+/// Where and over which channels is as in OLM. For a Dragonfly.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Base {
+    /// Heads that an output may have waiting for it before packets leave it.
+    pub threshold: Threshold,
+    /// Whether the threshold itself triggers.
+    pub comparison: Comparison,
+    /// What a counter over the threshold does.
+    pub trigger: Statistics,
+}
+
+/// What a contention counter over its threshold does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Statistics {
+    /// All packets leave the output (the paper's mechanisms).
+    #[default]
+    Always,
+    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a certain
+    /// proportion (section VI-C): this much more for every head from the first that triggers on.
+    Probability(f64),
+}
+
+impl Statistics {
+    pub(super) fn check(self) -> Result<(), ScenarioError> {
+        match self {
+            Self::Probability(step) if !(step > 0.0 && step <= 1.0) => {
+                Err(ScenarioError::new("trigger.probability", step, "expected a number above 0 and up to 1"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True if `packet` leaves the output at `router` when its counter is `excess` heads over.
+    ///
+    /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and again.
+    pub(super) fn fires(self, excess: u16, packet: &Packet, router: u32) -> bool {
+        match self {
+            Self::Always => excess > 0,
+            Self::Probability(step) => excess > 0 && packet.rng(router).unit() < step * f64::from(excess),
+        }
+    }
+}
+
+impl RoutingParams for Base {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.trigger.check()?;
+        in_transit::check("contention_base", topology)
+    }
+    fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
+        in_transit::vcs_needed()
+    }
+    fn proof(&self) -> Proof {
+        in_transit::proof()
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(InTransit::new(Contention::new(self, context), context))
+    }
+}
+
+/// The trigger by contention counters.
+pub(super) struct Contention {
+    pub counters: Counters,
+    pub limit: Limit,
+    statistics: Statistics,
+    /// Every number of heads over the limit counts, not only the first.
+    gradual: bool,
+}
+
+impl Contention {
+    pub fn new(params: &Base, context: &RoutingContext) -> Self {
+        Self {
+            counters: Counters::of_ports(context),
+            limit: Limit::new(params.threshold, params.comparison, context),
+            statistics: params.trigger,
+            gradual: params.trigger != Statistics::Always,
+        }
+    }
+
+    /// Heads that watch `port` must be asked again if the step between `higher` and one less means something to them.
+    fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
+        if self.limit.was_crossed(higher) || self.gradual && self.limit.is_over(higher) {
+            at.wake(port);
+        }
+    }
+}
+
+impl Trigger for Contention {
+    type Reason = ();
+
+    fn wants(&self) -> Wants {
+        Wants { heads: true, ..Wants::default() }
+    }
+
+    fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
+        self.counters.wanted(view.router, port, queue).unwrap_or_else(|| minimal_port(view, packet))
+    }
+
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
+        let excess = self.limit.excess(self.counters.of(view.router, head.minimal.port));
+        self.statistics.fires(excess, head.packet, view.router).then_some(())
+    }
+
+    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), other: Hop) -> bool {
+        self.limit.is_under(self.counters.of(view.router, other.port))
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
+        let wanted = minimal_port(at, packet);
+        let count = self.counters.arrived(at, port, queue, wanted);
+        self.tell(at, wanted, count);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if let Some((wanted, count)) = self.counters.left(at, port, queue) {
+            self.tell(at, wanted, count + 1);
+        }
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        for (port, count) in self.counters.all(router).iter().enumerate() {
+            see("contention", Some(port as u16), (*count).into());
+        }
+    }
+}

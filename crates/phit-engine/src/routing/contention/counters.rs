@@ -1,0 +1,96 @@
+//! Contention counters: how many heads want each output.
+
+use crate::routing::{RoutingContext, Site};
+use std::ops::Range;
+
+/// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what each
+/// input queue has counted.
+///
+/// A counter goes up when a packet that wants the thing comes to the front of its input queue, and down when the packet's
+/// tail has left the queue, wherever it went (contention paper, section III-B). So a queue adds at most one.
+#[derive(Debug, Clone)]
+pub struct Counters {
+    routers: Range<u32>,
+    per_router: usize,
+    counts: Vec<u16>,
+    radix: usize,
+    widest: usize,
+    /// What the head of each queue wants; `NOTHING` if it has none that counts.
+    wanted: Vec<u16>,
+}
+
+const NOTHING: u16 = u16::MAX;
+
+impl Counters {
+    /// `per_router` counters in each router of the partition, all zero.
+    pub fn new(context: &RoutingContext, per_router: usize) -> Self {
+        let routers = context.routers.clone();
+        let radix = routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
+        let widest = context.queues.iter().copied().max().unwrap_or(1).into();
+        Self {
+            per_router,
+            counts: vec![0; per_router * routers.len()],
+            radix,
+            widest,
+            wanted: vec![NOTHING; routers.len() * radix * widest],
+            routers,
+        }
+    }
+
+    /// One counter per output port.
+    pub fn of_ports(context: &RoutingContext) -> Self {
+        let radix = context.routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0);
+        Self::new(context, radix.into())
+    }
+
+    fn local(&self, router: u32) -> usize {
+        (router - self.routers.start) as usize
+    }
+
+    fn queue(&self, router: u32, port: u16, queue: u16) -> usize {
+        (self.local(router) * self.radix + usize::from(port)) * self.widest + usize::from(queue)
+    }
+
+    /// The counter of `thing` in `router`.
+    #[inline]
+    pub fn of(&self, router: u32, thing: u16) -> u16 {
+        self.counts[self.local(router) * self.per_router + usize::from(thing)]
+    }
+
+    /// All counters of `router`.
+    pub fn all(&self, router: u32) -> &[u16] {
+        let first = self.local(router) * self.per_router;
+        &self.counts[first..first + self.per_router]
+    }
+
+    /// What the head of a queue wants, if it has been counted.
+    pub fn wanted(&self, router: u32, port: u16, queue: u16) -> Option<u16> {
+        Some(self.wanted[self.queue(router, port, queue)]).filter(|thing| *thing != NOTHING)
+    }
+
+    /// A head that wants `thing` has come to the front of a queue. Returns the new count.
+    #[inline]
+    pub fn arrived(&mut self, site: &Site<'_>, port: u16, queue: u16, thing: u16) -> u16 {
+        let place = self.queue(site.router, port, queue);
+        debug_assert_eq!(self.wanted[place], NOTHING, "a head came before the one before it had left");
+        self.wanted[place] = thing;
+        let count =
+            &mut self.counts[(site.router - self.routers.start) as usize * self.per_router + usize::from(thing)];
+        *count += 1;
+        *count
+    }
+
+    /// The tail of the head that was counted has left the queue. Returns what it wanted and the new count.
+    #[inline]
+    pub fn left(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<(u16, u16)> {
+        let place = self.queue(site.router, port, queue);
+        let thing = std::mem::replace(&mut self.wanted[place], NOTHING);
+        if thing == NOTHING {
+            return None;
+        }
+        let count =
+            &mut self.counts[(site.router - self.routers.start) as usize * self.per_router + usize::from(thing)];
+        *count -= 1;
+        Some((thing, *count))
+    }
+}

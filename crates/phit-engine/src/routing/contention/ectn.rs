@@ -1,0 +1,361 @@
+//! ECtN: explicit contention notification (contention paper, section III-D).
+
+use super::base::{Base, Contention, Statistics};
+use super::counters::Counters;
+use super::{Comparison, Limit, Threshold};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, LOCAL, Trigger};
+use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::topology::{Hop, Topology};
+use crate::verify::Proof;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Which counters filter the global links that a packet may take that leaves its minimal route at its source router.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Candidates {
+    /// The combined counters of the links, if a combined counter triggered (the paper's text, section IV-A).
+    #[default]
+    Combined,
+    /// The contention counters of the ports, whatever triggered (FOGSim, and so the paper's figures).
+    Local,
+}
+
+/// What the broadcast of a partial array costs, and when it takes place (section VI-B).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Updates {
+    /// Every period, and nothing: as in the paper's evaluation.
+    #[default]
+    Free,
+    /// Every period, all counters.
+    Full,
+    /// Every period, the counters that are not zero, each with an identifier.
+    Nonempty,
+    /// Every period, the counters that have changed since they were last sent, each with an identifier.
+    Incremental,
+    /// Incremental, and between two periods the counters that have changed abruptly.
+    Asynchronous,
+}
+
+/// In-transit adaptive routing by contention counters that the routers of a group share: packets are misrouted at injection
+/// when too many heads of the whole group want their minimal global link (contention paper, section III-D).
+///
+/// Every router counts, in its *partial* array, the heads at its injection and global ports that want each global link of the
+/// group. It broadcasts the array in its group every `period` cycles; the sum of its own and of those it has received last
+/// is its *combined* array. After injection, decisions are those of Base. For a Dragonfly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ectn {
+    /// Heads that an output may have waiting for it before packets leave it.
+    pub threshold: Threshold,
+    /// Heads of the group that a global link may have waiting for it before packets avoid it; `"auto"`: twice the mean number
+    /// of queues that are counted per global link.
+    pub combined_threshold: Threshold,
+    /// Whether the thresholds themselves trigger.
+    pub comparison: Comparison,
+    /// What a contention counter over its threshold does.
+    pub trigger: Statistics,
+    /// Which counters filter the links that a packet may take instead.
+    pub candidates: Candidates,
+    /// Cycles between two broadcasts.
+    #[schemars(range(min = 1))]
+    pub period: u32,
+    /// What broadcasts cost.
+    pub updates: Updates,
+    /// Bits per counter; counters that are sent at a cost saturate.
+    #[schemars(range(min = 1, max = 16))]
+    pub counter_bits: u32,
+    /// Bits per phit.
+    #[schemars(range(min = 1))]
+    pub phit_bits: u32,
+    /// With asynchronous updates: cycles between two looks for abrupt changes; a divisor of the period.
+    #[schemars(range(min = 1))]
+    pub check_period: u32,
+    /// With asynchronous updates: the least change that is abrupt, in heads.
+    #[schemars(range(min = 1))]
+    pub abrupt: u16,
+}
+
+impl Default for Ectn {
+    fn default() -> Self {
+        Self {
+            threshold: Threshold::Auto,
+            combined_threshold: Threshold::Auto,
+            comparison: Comparison::default(),
+            trigger: Statistics::default(),
+            candidates: Candidates::default(),
+            period: 100,
+            updates: Updates::default(),
+            counter_bits: 4,
+            phit_bits: 80,
+            check_period: 10,
+            abrupt: 3,
+        }
+    }
+}
+
+impl RoutingParams for Ectn {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.trigger.check()?;
+        for (key, value, most) in [
+            ("period", self.period, 1_000_000),
+            ("counter_bits", self.counter_bits, 16),
+            ("phit_bits", self.phit_bits, 1_000_000),
+            ("abrupt", self.abrupt.into(), u32::from(u16::MAX)),
+        ] {
+            if value < 1 || value > most {
+                return Err(ScenarioError::new(key, value, format!("expected a number from 1 to {most}")));
+            }
+        }
+        if self.updates == Updates::Asynchronous && (self.check_period < 1 || self.period % self.check_period != 0) {
+            let expected = format!("expected a divisor of the period, {}", self.period);
+            return Err(ScenarioError::new("check_period", self.check_period, expected));
+        }
+        in_transit::check("ectn", topology)
+    }
+    fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
+        in_transit::vcs_needed()
+    }
+    fn proof(&self) -> Proof {
+        in_transit::proof()
+    }
+    fn sends_messages(&self) -> bool {
+        true
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
+        let trigger = Notified {
+            contention: Contention::new(&base, context),
+            group: Group::new(self, context),
+            params: self.clone(),
+        };
+        Box::new(InTransit::new(trigger, context))
+    }
+}
+
+/// The partial and combined arrays of the routers of a partition. A global link of a group is known by its number: the
+/// router's place in the group times h plus the port's place among the global ports.
+struct Group {
+    routers: Range<u32>,
+    local: Range<u16>,
+    global: Range<u16>,
+    /// Global links of a group.
+    links: usize,
+    limit: Limit,
+    partial: Counters,
+    /// Sum of the partial arrays received from the other routers of the group.
+    received: Vec<u16>,
+    /// The last partial array received over each local port.
+    last: Vec<Option<Payload>>,
+    /// The partial array that the others know.
+    sent: Vec<Payload>,
+}
+
+impl Group {
+    fn new(params: &Ectn, context: &RoutingContext) -> Self {
+        let topology = &*context.topology;
+        let first = context.routers.start;
+        let (local, global) = (topology.class_ports(first, LOCAL), topology.class_ports(first, GLOBAL));
+        let routers = topology.group_routers(topology.group_of(first)).len();
+        let links = routers * global.len();
+        let threshold = match params.combined_threshold {
+            Threshold::Heads(heads) => Threshold::Heads(heads),
+            // All routers of the group: their injection and global queues, over its links.
+            Threshold::Auto => {
+                let nodes = usize::from(topology.ports(first)) - local.len() - global.len();
+                let per_class = |class: u8| usize::from(context.queues[usize::from(class)]);
+                let queues = nodes * per_class(0) + global.len() * per_class(GLOBAL);
+                Threshold::Heads((2 * queues).div_ceil(global.len()) as u16)
+            }
+        };
+        let count = context.routers.len();
+        let nothing: Payload = vec![0; links].into();
+        Self {
+            routers: context.routers.clone(),
+            limit: Limit::new(threshold, params.comparison, context),
+            partial: Counters::new(context, links),
+            received: vec![0; count * links],
+            last: vec![None; count * local.len()],
+            sent: vec![nothing; count],
+            links,
+            local,
+            global,
+        }
+    }
+
+    fn index(&self, router: u32) -> usize {
+        (router - self.routers.start) as usize
+    }
+
+    /// The number of a global port of `router` among the links of its group.
+    fn link(&self, view: &RouterView<'_>, router: u32, port: u16) -> u16 {
+        let first = view.topology.group_routers(view.topology.group_of(router)).start;
+        (router - first) as u16 * self.global.len() as u16 + port - self.global.start
+    }
+
+    /// The number of the link over which `packet` leaves the group minimally.
+    fn minimal_link(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
+        let mut rng = packet.rng(view.router);
+        let (router, port) = view.topology.exit(view.router, packet.destination_router, &mut rng)?;
+        Some(self.link(view, router, port))
+    }
+
+    /// The combined counter of a link, as `router` knows it.
+    fn combined(&self, router: u32, link: u16) -> u16 {
+        self.partial.of(router, link) + self.received[self.index(router) * self.links + usize::from(link)]
+    }
+
+    /// A head has come to an injection or global port.
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
+        if self.local.contains(&port) {
+            return;
+        }
+        if let Some(link) = self.minimal_link(at, packet) {
+            self.partial.arrived(at, port, queue, link);
+            if self.limit.was_crossed(self.combined(at.router, link)) {
+                at.wake_all();
+            }
+        }
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if let Some((link, _)) = self.partial.left(at, port, queue) {
+            if self.limit.was_crossed(self.combined(at.router, link) + 1) {
+                at.wake_all();
+            }
+        }
+    }
+
+    /// The partial array of another router has come over `port`.
+    fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
+        let index = self.index(at.router);
+        let old = self.last[index * self.local.len() + usize::from(port - self.local.start)].replace(payload.clone());
+        let mut crossed = false;
+        for (link, &new) in payload.iter().enumerate() {
+            let before = old.as_ref().map_or(0, |old| old[link]);
+            if new != before {
+                let was = self.combined(at.router, link as u16);
+                let sum = &mut self.received[index * self.links + link];
+                *sum = *sum + new - before;
+                let is = self.combined(at.router, link as u16);
+                crossed |= (was.min(is) + 1..=was.max(is)).any(|count| self.limit.was_crossed(count));
+            }
+        }
+        if crossed {
+            at.wake_all();
+        }
+    }
+
+    /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
+    fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
+        let index = self.index(at.router);
+        let between = at.now % (params.period * at.config.ticks_per_cycle) != 0;
+        let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
+        let known = &self.sent[index];
+        let counted = self.partial.all(at.router).iter().map(|&count| count.min(most));
+        let array: Payload = counted
+            .zip(known.iter())
+            .map(|(count, &known)| if between && count.abs_diff(known) < params.abrupt { known } else { count })
+            .collect();
+        let changed = array.iter().zip(known.iter()).filter(|(new, old)| new != old).count() as u32;
+        let identified = |counters: u32| {
+            let identifier = usize::BITS - (self.links - 1).leading_zeros();
+            (counters * (identifier + params.counter_bits)).div_ceil(params.phit_bits)
+        };
+        let phits = match params.updates {
+            Updates::Free => 0,
+            Updates::Full => (self.links as u32 * params.counter_bits).div_ceil(params.phit_bits),
+            // That all counters are zero must be said once.
+            Updates::Nonempty => identified(array.iter().filter(|&&count| count > 0).count() as u32).max(1),
+            Updates::Incremental | Updates::Asynchronous => identified(changed),
+        };
+        if changed == 0 && params.updates != Updates::Full {
+            return;
+        }
+        for port in self.local.clone() {
+            at.send(port, array.clone(), phits);
+        }
+        self.sent[index] = array;
+    }
+}
+
+struct Notified {
+    contention: Contention,
+    group: Group,
+    params: Ectn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Contention,
+    Notification,
+}
+
+impl Trigger for Notified {
+    type Reason = Reason;
+
+    fn wants(&self) -> Wants {
+        let period = match self.params.updates {
+            Updates::Asynchronous => self.params.check_period,
+            _ => self.params.period,
+        };
+        Wants { period, ..self.contention.wants() }
+    }
+
+    fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
+        self.contention.minimal_port(view, port, queue, packet)
+    }
+
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
+        if head.leaves_group_from_source {
+            let link = self.group.partial.wanted(view.router, head.port, head.queue);
+            let contended = |link| self.group.limit.is_over(self.group.combined(view.router, link));
+            if link.is_some_and(contended) {
+                return Some(Reason::Notification);
+            }
+        }
+        self.contention.fires(view, head).map(|()| Reason::Contention)
+    }
+
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
+        match (reason, self.params.candidates) {
+            (Reason::Notification, Candidates::Combined) => {
+                let link = self.group.link(view, view.router, other.port);
+                self.group.limit.is_under(self.group.combined(view.router, link))
+            }
+            _ => self.contention.admits(view, head, (), other),
+        }
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
+        self.contention.head_arrived(at, port, queue, packet);
+        self.group.head_arrived(at, port, queue, packet);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        self.contention.tail_left(at, port, queue);
+        self.group.tail_left(at, port, queue);
+    }
+
+    fn period(&mut self, at: &mut Site<'_>) {
+        self.group.broadcast(at, &self.params);
+    }
+
+    fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
+        self.group.hear(at, port, payload);
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        self.contention.observe(router, see);
+        for (link, count) in self.group.partial.all(router).iter().enumerate() {
+            see("partial", Some(link as u16), (*count).into());
+        }
+        for link in 0..self.group.links as u16 {
+            see("combined", Some(link), self.group.combined(router, link).into());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Hybrid: contention counters or credits, whichever asks for it (contention paper, section III-C).
+
+use super::base::{Base, Contention, Statistics};
+use super::{Comparison, Threshold};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
+use crate::routing::olm::{Credits, Olm, Restriction};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::topology::{Hop, Topology};
+use crate::verify::Proof;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which outputs a packet may take that leaves its minimal output because of the contention there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Candidates {
+    /// Those that few heads want, as in Base.
+    #[default]
+    Counter,
+    /// All (FOGSim).
+    Any,
+}
+
+/// In-transit adaptive routing by contention counters or credits: a packet leaves its minimal route when either asks
+/// for it (contention paper, section III-C).
+///
+/// Each threshold can then be higher than if it stood alone. For a Dragonfly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hybrid {
+    /// Heads that an output may have waiting for it before packets leave it.
+    pub threshold: Threshold,
+    /// Whether the threshold itself triggers.
+    pub comparison: Comparison,
+    /// What a counter over the threshold does.
+    pub trigger: Statistics,
+    /// Where packets may go that leave because of contention.
+    pub candidates: Candidates,
+    /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because of
+    /// credits.
+    #[schemars(range(min = 0.0))]
+    pub credit_threshold: f64,
+    /// A further condition on leaving a minimal global port because of credits, if any.
+    pub restriction: Option<Restriction>,
+}
+
+impl Default for Hybrid {
+    fn default() -> Self {
+        Self {
+            threshold: Threshold::Auto,
+            comparison: Comparison::default(),
+            trigger: Statistics::default(),
+            candidates: Candidates::default(),
+            credit_threshold: 0.35,
+            restriction: None,
+        }
+    }
+}
+
+impl Hybrid {
+    fn olm(&self) -> Olm {
+        Olm { threshold: self.credit_threshold, minimum: 0.0, restriction: self.restriction }
+    }
+}
+
+impl RoutingParams for Hybrid {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.trigger.check()?;
+        self.olm().check_shares("credit_threshold")?;
+        in_transit::check("contention_hybrid", topology)
+    }
+    fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
+        in_transit::vcs_needed()
+    }
+    fn proof(&self) -> Proof {
+        in_transit::proof()
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
+        let contention = Contention::new(&base, context);
+        let trigger = Either { contention, credits: Credits::new(&self.olm(), context), candidates: self.candidates };
+        Box::new(InTransit::new(trigger, context))
+    }
+}
+
+struct Either {
+    contention: Contention,
+    credits: Credits,
+    candidates: Candidates,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    Contention,
+    Credits,
+}
+
+impl Trigger for Either {
+    type Reason = Reason;
+
+    fn wants(&self) -> Wants {
+        self.contention.wants()
+    }
+
+    fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
+        self.contention.minimal_port(view, port, queue, packet)
+    }
+
+    fn compares_global_ports(&self) -> bool {
+        self.credits.compares_global_ports()
+    }
+
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
+        let contention = self.contention.fires(view, head).map(|()| Reason::Contention);
+        contention.or_else(|| self.credits.fires(view, head).map(|()| Reason::Credits))
+    }
+
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
+        match (reason, self.candidates) {
+            (Reason::Contention, Candidates::Any) => true,
+            (Reason::Contention, Candidates::Counter) => self.contention.admits(view, head, (), other),
+            (Reason::Credits, _) => self.credits.admits(view, head, (), other),
+        }
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
+        self.contention.head_arrived(at, port, queue, packet);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        self.contention.tail_left(at, port, queue);
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        self.contention.observe(router, see);
+    }
+}

@@ -1,0 +1,307 @@
+//! In-transit adaptive routing in a Dragonfly: where a packet may leave its minimal route, and over which channels.
+//!
+//! At the head of an input queue a [`Trigger`] says whether a packet should not take its minimal output, and which other
+//! outputs it may take instead; the rest is the same for all mechanisms of this family (OLM: García et al., ICPP 2013; global
+//! misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
+//!
+//! * **At the source router** a packet for another group may take any other global port of the router.
+//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead; the next
+//!   router then sends it over any of its global ports (it waits until one is free).
+//! * **Elsewhere** a packet whose minimal output is a local port may take another local port, once in each group.
+//!
+//! So the longest route is l l g l l g l l. The output is drawn among those permitted that can take the packet at once.
+//!
+//! Virtual channels rise along a minimal route from wherever the packet stands: the index of the channel it came by, one more
+//! after a global hop or a minimal local one; a nonminimal local hop stays at its index. Packets can wait for one another
+//! in a circle of nonminimal hops, but never for ever: a blocked packet may always take its minimal output, where channels
+//! rise, and under virtual cut-through a channel takes whole packets.
+
+use super::{Payload, RouterView, Routing, RoutingContext, Site, View, Wants};
+use crate::error::ScenarioError;
+use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::topology::{Hop, HopState, Leg, Topology};
+use crate::verify::Proof;
+use crate::verify::escape::{Adaptive, Standing, Step};
+use std::ops::Range;
+
+/// Link classes of a Dragonfly.
+pub(super) const LOCAL: u8 = 1;
+pub(super) const GLOBAL: u8 = 2;
+
+/// The only leg of a route without intermediate stop.
+pub(super) const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
+
+/// A head that could leave its minimal route.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'p> {
+    /// The packet.
+    pub packet: &'p Packet,
+    /// Input port at which it stands, and its queue there.
+    pub port: u16,
+    pub queue: u16,
+    /// Its minimal hop.
+    pub minimal: Hop,
+    /// It stands at the router of its source and has another group to go to.
+    pub leaves_group_from_source: bool,
+}
+
+/// When a packet leaves its minimal route, and for which outputs.
+pub(super) trait Trigger: Send {
+    /// What made it fire.
+    type Reason: Copy;
+
+    /// The calls wanted besides those that the family needs.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+    /// The minimal output port of the packet at the head of a queue.
+    fn minimal_port(&self, view: &RouterView<'_>, _port: u16, _queue: u16, packet: &Packet) -> u16 {
+        minimal_port(view, packet)
+    }
+    /// True if [`Self::fires`] reads the occupancy of other global ports than the minimal one.
+    fn compares_global_ports(&self) -> bool {
+        false
+    }
+    /// Should `head` not take its minimal output?
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Self::Reason>;
+    /// May it take `other`, which has room for it?
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Self::Reason, other: Hop) -> bool;
+
+    /// See [`Routing::head_arrived`].
+    fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &Packet) {}
+    /// See [`Routing::tail_left`].
+    fn tail_left(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16) {}
+    /// See [`Routing::period`].
+    fn period(&mut self, _at: &mut Site<'_>) {}
+    /// See [`Routing::hear`].
+    fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
+    /// See [`Routing::observe`].
+    fn observe(&self, _router: u32, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
+}
+
+/// The minimal output port of `packet`, ejection included: the same whenever it is asked for.
+pub(super) fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
+    match packet.destination_router == view.router {
+        true => packet.ejection_port,
+        false => {
+            let (at, to, mut rng) = (view.router, packet.destination_router, packet.rng(view.router));
+            view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, &mut rng).port
+        }
+    }
+}
+
+/// How a packet leaves its minimal route; noted in [`Packet::scratch`] until the hop is granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detour {
+    /// Over another global link of this router.
+    Global = 1,
+    /// To another router of the source group, and from there over a global link.
+    LocalThenGlobal = 2,
+    /// To another router of this group.
+    Local = 3,
+}
+
+impl Detour {
+    fn noted_in(packet: &Packet) -> Option<Self> {
+        [Self::Global, Self::LocalThenGlobal, Self::Local].into_iter().find(|detour| *detour as u32 == packet.scratch)
+    }
+}
+
+/// In [`Packet::flags`]: has been misrouted locally in this group.
+const LOCAL_DONE: u8 = 1;
+/// In [`Packet::flags`]: must take a global link next.
+const GLOBAL_NEXT: u8 = 2;
+
+/// How a packet may leave its minimal route, if at all. `came_by`: class of the link by which it came; `leaves_home`: it is
+/// in the group of its source and has another to go to; `minimal`: class of its minimal output.
+fn detour(came_by: u8, leaves_home: bool, minimal: u8, flags: u8) -> Option<Detour> {
+    let once = flags & LOCAL_DONE == 0;
+    match leaves_home {
+        true if came_by == 0 => Some(Detour::Global),
+        true => (came_by == LOCAL && once).then_some(Detour::LocalThenGlobal),
+        false => (minimal == LOCAL && once).then_some(Detour::Local),
+    }
+}
+
+/// The flags of a packet after a hop over a link of `class`.
+fn flags_after(flags: u8, detour: Option<Detour>, class: u8) -> u8 {
+    match detour {
+        _ if class == GLOBAL => flags & !(LOCAL_DONE | GLOBAL_NEXT),
+        Some(Detour::LocalThenGlobal) => flags | LOCAL_DONE | GLOBAL_NEXT,
+        Some(Detour::Local) => flags | LOCAL_DONE,
+        _ => flags,
+    }
+}
+
+/// The mechanism with a given trigger.
+pub(super) struct InTransit<T> {
+    trigger: T,
+    local: Range<u16>,
+    global: Range<u16>,
+}
+
+impl<T: Trigger> InTransit<T> {
+    pub fn new(trigger: T, context: &RoutingContext) -> Self {
+        let ports = |class| context.topology.class_ports(context.routers.start, class);
+        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL) }
+    }
+
+    /// One of `ports`, drawn among those that can take `packet` now and are permitted.
+    fn draw(
+        &self,
+        view: &mut View<'_>,
+        packet: &Packet,
+        ports: Range<u16>,
+        permitted: impl Fn(&RouterView<'_>, Hop) -> bool,
+    ) -> Option<Hop> {
+        let phits = packet.size.into();
+        let came = (packet.came_by, packet.came_in);
+        let hop = |view: &RouterView<'_>, port| Hop { port, vc: channel(came, view.class(port), false), vcs: 1 };
+        let can = |port: &u16| {
+            let hop = hop(view, *port);
+            view.idle(hop.port) && view.has_room(hop.port, hop.vc, phits) && permitted(view, hop)
+        };
+        // Most often there are few: count first, and draw only if there is a choice to be made.
+        let count = ports.clone().filter(can).count() as u32;
+        let chosen = match count {
+            0 => None,
+            _ => {
+                let mut rng = view.rng.clone();
+                let drawn = rng.below(count);
+                let port = ports.clone().filter(can).nth(drawn as usize);
+                *view.rng = rng;
+                port
+            }
+        };
+        view.watch(ports);
+        chosen.map(|port| hop(view, port))
+    }
+}
+
+/// The virtual channel on a link of `class` of a packet that came over one of class `came_by` in channel `came_in`.
+fn channel((came_by, came_in): (u8, u8), class: u8, minimal: bool) -> u8 {
+    match (came_by, class) {
+        (0, _) => 0,
+        (LOCAL, GLOBAL) => came_in,
+        (_, LOCAL) if !minimal => came_in,
+        _ => came_in + 1,
+    }
+}
+
+/// The packets of this family as a proof of deadlock freedom follows them: whatever the trigger says.
+struct AnyTrigger;
+
+impl Adaptive for AnyTrigger {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, out: &mut Vec<Step>) {
+        let Standing { at, to, came, hops, memo } = *packet;
+        let flags = memo as u8;
+        let mut push = |port, minimal, escape, detour| {
+            let class = topology.port(at, port).class;
+            let hop = Hop { port, vc: channel(came, class, minimal), vcs: 1 };
+            out.push(Step { hop, memo: flags_after(flags, detour, class).into(), escape });
+        };
+        if flags & GLOBAL_NEXT != 0 {
+            topology.class_ports(at, GLOBAL).for_each(|port| push(port, false, true, None));
+            return;
+        }
+        let mut minimal = Vec::new();
+        let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
+        topology.minimal_hops(at, to, DIRECT, state, &[1, 3, 2], &mut minimal);
+        for hop in minimal {
+            push(hop.port, true, true, None);
+            let leaves_home = hops.of(GLOBAL) == 0 && topology.group_of(at) != topology.group_of(to);
+            let Some(detour) = detour(came.0, leaves_home, topology.port(at, hop.port).class, flags) else { continue };
+            let class = if detour == Detour::Global { GLOBAL } else { LOCAL };
+            let others = topology.class_ports(at, class).filter(|&port| port != hop.port);
+            others.for_each(|port| push(port, false, false, Some(detour)));
+        }
+    }
+
+    fn longest(&self) -> u32 {
+        8
+    }
+}
+
+/// The argument by which the family is free of deadlock.
+pub(super) fn proof() -> Proof {
+    Proof::Escape(Box::new(AnyTrigger))
+}
+
+impl<T: Trigger> Routing for InTransit<T> {
+    fn wants(&self) -> Wants {
+        Wants { redecide: true, departures: true, ..self.trigger.wants() }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
+        packet.scratch = 0;
+        if packet.flags & GLOBAL_NEXT != 0 {
+            return self.draw(view, packet, self.global.clone(), |_, _| true);
+        }
+        let out = self.trigger.minimal_port(view, port, queue, packet);
+        let came = (packet.came_by, packet.came_in);
+        let minimal = Hop { port: out, vc: channel(came, view.class(out), true), vcs: 1 };
+        view.watch_chosen();
+        if self.trigger.compares_global_ports() && view.class(out) == GLOBAL {
+            view.watch(self.global.clone());
+        }
+        let group = |router| view.topology.group_of(router);
+        let leaves_home = packet.hops.of(GLOBAL) == 0 && group(packet.destination_router) != group(view.router);
+        let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
+        let Some(detour) = detour else { return Some(minimal) };
+        let leaves_group_from_source = leaves_home && packet.came_by == 0;
+        let head = Candidate { packet, port, queue, minimal, leaves_group_from_source };
+        let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
+        let ports = if detour == Detour::Global { self.global.clone() } else { self.local.clone() };
+        let other = self
+            .draw(view, packet, ports, |view, hop| hop.port != out && self.trigger.admits(view, &head, reason, hop));
+        if other.is_some() {
+            packet.scratch = detour as u32;
+        }
+        Some(other.unwrap_or(minimal))
+    }
+
+    fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
+        let detour = Detour::noted_in(packet);
+        packet.misrouted |= match detour {
+            Some(Detour::Global) => MISROUTED_GLOBALLY | MISROUTED_AT_INJECTION,
+            Some(Detour::LocalThenGlobal | Detour::Local) => MISROUTED_LOCALLY,
+            None if packet.flags & GLOBAL_NEXT != 0 => MISROUTED_GLOBALLY,
+            None => 0,
+        };
+        packet.flags = flags_after(packet.flags, detour, at.class(hop.port));
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
+        self.trigger.head_arrived(at, port, queue, packet);
+    }
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        self.trigger.tail_left(at, port, queue);
+    }
+    fn period(&mut self, at: &mut Site<'_>) {
+        self.trigger.period(at);
+    }
+    fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
+        self.trigger.hear(at, port, payload);
+    }
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        self.trigger.observe(router, see);
+    }
+}
+
+/// Virtual channels of the family, by link class.
+pub(super) fn vcs_needed() -> (Vec<u8>, String) {
+    let reason = "misrouting in transit: local channels 0, 1, 2 and global channels 0, 1 along l g l g l";
+    (vec![1, 3, 2], reason.into())
+}
+
+/// Refuses topologies that are no Dragonfly.
+pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    match topology.classes() == ["endpoint", "local", "global"] && topology.groups() > 1 {
+        true => Ok(()),
+        false => Err(ScenarioError::new(
+            "kind",
+            format!("{kind:?}"),
+            "this mechanism needs topology.kind = \"dragonfly\" with at least two groups",
+        )),
+    }
+}

@@ -1,0 +1,128 @@
+//! OLM: opportunistic local misrouting, triggered by credits (García et al., ICPP 2013).
+
+use super::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
+use super::{RouterView, Routing, RoutingContext, RoutingParams};
+use crate::error::ScenarioError;
+use crate::topology::{Hop, Topology};
+use crate::verify::Proof;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// In-transit adaptive routing by credits: a packet whose minimal output cannot take it leaves its minimal route over an
+/// output that is occupied much less (García et al., ICPP 2013; contention paper, section IV-A).
+///
+/// Global misrouting follows the policy MM+L (García et al., INA-OCMC 2013). For a Dragonfly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Olm {
+    /// Largest occupancy of a nonminimal output, as a share of the minimal output's.
+    #[schemars(range(min = 0.0))]
+    pub threshold: f64,
+    /// Least occupancy of the minimal output, as a share of its buffer, at which packets leave it.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub minimum: f64,
+    /// A further condition on leaving a minimal global port, if any.
+    pub restriction: Option<Restriction>,
+}
+
+impl Default for Olm {
+    fn default() -> Self {
+        Self { threshold: 0.5, minimum: 0.0, restriction: None }
+    }
+}
+
+/// Packets leave a minimal global port only if it is occupied by more than `coefficient` times the mean of the router's
+/// global ports, plus `packets` packets (FOGSim; in no paper).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Restriction {
+    /// Factor of the mean occupancy.
+    #[schemars(range(min = 0.0))]
+    pub coefficient: f64,
+    /// Packets of the largest size on top.
+    pub packets: u32,
+}
+
+impl Default for Restriction {
+    fn default() -> Self {
+        Self { coefficient: 1.5, packets: 5 }
+    }
+}
+
+impl Olm {
+    /// Refuses shares that are none; the threshold's is called `key`.
+    pub(super) fn check_shares(&self, key: &str) -> Result<(), ScenarioError> {
+        let share = |key: &str, value: f64| match value.is_finite() && value >= 0.0 {
+            true => Ok(()),
+            false => Err(ScenarioError::new(key, value, "expected a number from 0 up")),
+        };
+        share(key, self.threshold)?;
+        share("minimum", self.minimum)?;
+        self.restriction.map_or(Ok(()), |restriction| share("restriction.coefficient", restriction.coefficient))
+    }
+}
+
+impl RoutingParams for Olm {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.check_shares("threshold")?;
+        in_transit::check("olm", topology)
+    }
+    fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
+        in_transit::vcs_needed()
+    }
+    fn proof(&self) -> Proof {
+        in_transit::proof()
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(InTransit::new(Credits::new(self, context), context))
+    }
+}
+
+/// The trigger by credits.
+pub(super) struct Credits {
+    params: Olm,
+    /// `packets` of the restriction in phits.
+    margin: f64,
+    global: std::ops::Range<u16>,
+}
+
+impl Credits {
+    pub fn new(params: &Olm, context: &RoutingContext) -> Self {
+        let packets = params.restriction.map_or(0, |restriction| restriction.packets);
+        Self {
+            params: params.clone(),
+            margin: f64::from(packets * context.packet_size),
+            global: context.topology.class_ports(context.routers.start, GLOBAL),
+        }
+    }
+
+    /// True if the minimal global port is occupied so much more than the router's others that it may be left.
+    fn stands_out(&self, view: &RouterView<'_>, minimal: Hop) -> bool {
+        let Some(restriction) = self.params.restriction else { return true };
+        if view.class(minimal.port) != GLOBAL || minimal.vc != 0 {
+            return true;
+        }
+        let sum: u32 = self.global.clone().map(|port| view.occupancy(port, 0)).sum();
+        let mean = f64::from(sum) / self.global.len() as f64;
+        f64::from(view.occupancy(minimal.port, 0)) > restriction.coefficient * mean + self.margin
+    }
+}
+
+impl Trigger for Credits {
+    type Reason = ();
+
+    fn compares_global_ports(&self) -> bool {
+        self.params.restriction.is_some()
+    }
+
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
+        let Hop { port, vc, .. } = head.minimal;
+        let blocked = !view.idle(port) || !view.has_room(port, vc, head.packet.size.into());
+        let occupied = view.fill(port, vc) >= self.params.minimum;
+        (blocked && occupied && self.stands_out(view, head.minimal)).then_some(())
+    }
+
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, (): (), other: Hop) -> bool {
+        view.fill(other.port, other.vc) <= self.params.threshold * view.fill(head.minimal.port, head.minimal.vc)
+    }
+}

@@ -1,0 +1,211 @@
+//! PB: piggyback routing (Jiang, Kim and Dally, ISCA 2009).
+
+use super::in_transit::{self, GLOBAL, LOCAL};
+use super::source_adaptive::{Sight, choose, draw, hop, minimal, valiant};
+use super::ugal::prefers_minimal;
+use super::valiant::{SecondHalf, Via, next_routes};
+use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::topology::{Hop, Topology};
+use crate::verify::{Legs, Proof};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a Valiant
+/// route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and Dally, ISCA 2009;
+/// contention paper, section IV-A).
+///
+/// A router flags a global port whose queue holds more than `coefficient` times the mean of its global ports' plus
+/// `global_threshold` packets, and tells the routers of its group, which know it after the latency of a local link. The
+/// decision is made again as long as the packet waits in its injection queue. For a Dragonfly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Piggyback {
+    /// What the Valiant route leads through.
+    pub via: Via,
+    /// Factor of the mean queue of a router's global ports.
+    #[schemars(range(min = 0.0))]
+    pub coefficient: f64,
+    /// Packets of the largest size that a global port may hold on top of that.
+    pub global_threshold: u32,
+    /// Advantage of the minimal route in UGAL's inequality, in packets of the largest size.
+    pub local_threshold: i32,
+    /// Virtual channels of a Valiant route's second half.
+    pub second_half: SecondHalf,
+}
+
+impl Default for Piggyback {
+    fn default() -> Self {
+        Self {
+            via: Via::Router,
+            coefficient: 2.0,
+            global_threshold: 3,
+            local_threshold: 3,
+            second_half: SecondHalf::Above,
+        }
+    }
+}
+
+impl RoutingParams for Piggyback {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if !self.coefficient.is_finite() || self.coefficient < 0.0 {
+            return Err(ScenarioError::new("coefficient", self.coefficient, "expected a number from 0 up"));
+        }
+        if self.second_half == SecondHalf::Next && self.via != Via::Router {
+            return Err(ScenarioError::new("second_half", "\"next\"", "needs via = \"router\""));
+        }
+        in_transit::check("piggyback", topology)
+    }
+    fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
+        match self.via {
+            Via::Router => (vec![1, 4, 2], "local 0 to 3 and global 0 and 1 along l g l - l g l".into()),
+            Via::Group => (vec![1, 3, 2], "local 0 to 2 and global 0 and 1 along l g - l g l".into()),
+        }
+    }
+    fn proof(&self) -> Proof {
+        match (self.second_half, self.via) {
+            (SecondHalf::Next, _) => Proof::Order(vec![next_routes(), Legs::Minimal.into()]),
+            (SecondHalf::Above, Via::Router) => Proof::legs_or_minimal(Legs::ToRouter),
+            (SecondHalf::Above, Via::Group) => Proof::legs_or_minimal(Legs::ToGroup),
+        }
+    }
+    fn sends_messages(&self) -> bool {
+        true
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Rule { flags: Flags::new(self, context), params: self.clone(), packet: context.packet_size })
+    }
+}
+
+/// What the routers of a partition know of the saturated global links of their groups.
+struct Flags {
+    routers: Range<u32>,
+    local: Range<u16>,
+    global: Range<u16>,
+    /// Global links of a group.
+    links: usize,
+    /// For each router, for each link of its group.
+    saturated: Vec<bool>,
+    coefficient: f64,
+    /// Phits.
+    margin: f64,
+}
+
+impl Flags {
+    fn new(params: &Piggyback, context: &RoutingContext) -> Self {
+        let topology = &*context.topology;
+        let first = context.routers.start;
+        let (local, global) = (topology.class_ports(first, LOCAL), topology.class_ports(first, GLOBAL));
+        let links = topology.group_routers(topology.group_of(first)).len() * global.len();
+        Self {
+            saturated: vec![false; context.routers.len() * links],
+            routers: context.routers.clone(),
+            coefficient: params.coefficient,
+            margin: f64::from(params.global_threshold * context.packet_size),
+            local,
+            global,
+            links,
+        }
+    }
+
+    /// The flags that `router` has of the global links of `owner`, a router of its group.
+    fn of(&mut self, topology: &dyn Topology, router: u32, owner: u32) -> &mut [bool] {
+        let place = (owner - topology.group_routers(topology.group_of(owner)).start) as usize;
+        let first = (router - self.routers.start) as usize * self.links + place * self.global.len();
+        &mut self.saturated[first..first + self.global.len()]
+    }
+
+    /// The queue of global port `port`.
+    fn queue(site: &Site<'_>, port: u16) -> u32 {
+        site.occupancy(port, 0)
+    }
+
+    /// Looks at the router's own global ports, and tells the group what has changed.
+    fn refresh(&mut self, site: &mut Site<'_>) {
+        let (global, router) = (self.global.clone(), site.router);
+        let sum: u32 = global.clone().map(|port| Self::queue(site, port)).sum();
+        let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin).floor();
+        let mut changed = false;
+        let own = self.of(site.topology, router, router);
+        for (flag, port) in own.iter_mut().zip(global) {
+            let saturated = f64::from(Self::queue(site, port)) > limit;
+            changed |= saturated != std::mem::replace(flag, saturated);
+        }
+        if changed {
+            let payload: Payload = own.iter().map(|flag| u16::from(*flag)).collect();
+            self.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
+            site.wake_all();
+        }
+    }
+
+    /// Takes in what the router at the far end of `port` says of its links.
+    fn hear(&mut self, site: &mut Site<'_>, port: u16, payload: &Payload) {
+        let crate::topology::Peer::Router { router: owner, .. } = site.topology.port(site.router, port).peer else {
+            return;
+        };
+        let known = self.of(site.topology, site.router, owner);
+        known.iter_mut().zip(payload.iter()).for_each(|(flag, said)| *flag = *said != 0);
+        site.wake_all();
+    }
+}
+
+struct Rule {
+    params: Piggyback,
+    flags: Flags,
+    /// Phits of the largest packet.
+    packet: u32,
+}
+
+impl Rule {
+    /// True if the global link of the packet's minimal route is flagged.
+    fn is_flagged(&mut self, view: &View<'_>, packet: &Packet) -> bool {
+        let mut rng = packet.rng(view.router);
+        let Some((owner, port)) = view.topology.exit(view.router, packet.destination_router, &mut rng) else {
+            return false;
+        };
+        let first = self.flags.global.start;
+        self.flags.of(view.topology, view.router, owner)[usize::from(port - first)]
+    }
+}
+
+impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        Wants { redecide: true, occupancy: true, ..Wants::default() }
+    }
+
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        draw(at, packet, self.params.via);
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        view.watch_chosen();
+        if packet.came_by == 0 {
+            let direct = minimal(view, packet, Sight::Local);
+            let detour = valiant(view, packet, self.params.via, Sight::Local);
+            let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
+            let minimally = prefers_minimal(&direct, &detour, threshold) && !self.is_flagged(view, packet);
+            choose(packet, !minimally);
+            // The other first hop counts as well.
+            let other = if minimally { detour.first.port } else { direct.first.port };
+            view.watch(other..other + 1);
+        }
+        Some(hop(view, packet, self.params.via, self.params.second_half))
+    }
+
+    fn occupancy_changed(&mut self, site: &mut Site<'_>) {
+        self.flags.refresh(site);
+    }
+
+    fn hear(&mut self, site: &mut Site<'_>, port: u16, payload: &Payload) {
+        self.flags.hear(site, port, payload);
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        let first = (router - self.flags.routers.start) as usize * self.flags.links;
+        for (link, flag) in self.flags.saturated[first..first + self.flags.links].iter().enumerate() {
+            see("flag", Some(link as u16), (*flag).into());
+        }
+    }
+}
