@@ -1,7 +1,7 @@
 //! PAR: progressive adaptive routing (Jiang, Kim and Dally, ISCA 2009).
 
 use super::in_transit::{self, GLOBAL, LOCAL};
-use super::source_adaptive::{Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
@@ -23,11 +23,13 @@ pub struct Par {
     pub via: Via,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,
+    /// How queues are measured.
+    pub queue: Queue,
 }
 
 impl Default for Par {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 3 }
+        Self { via: Via::default(), threshold: 3, queue: Queue::Share }
     }
 }
 
@@ -48,7 +50,7 @@ impl RoutingParams for Par {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let threshold = i64::from(self.threshold) * i64::from(context.packet_size);
-        Box::new(Rule { via: self.via, threshold })
+        Box::new(Rule { via: self.via, threshold, queue: self.queue })
     }
 }
 
@@ -56,6 +58,7 @@ struct Rule {
     via: Via,
     /// Phits.
     threshold: i64,
+    queue: Queue,
 }
 
 impl Routing for Rule {
@@ -70,8 +73,8 @@ impl Routing for Rule {
             && packet.hops.of(GLOBAL) == 0
             && (packet.came_by == 0 || group(packet.destination_router) != group(view.router));
         if progressing {
-            let direct = minimal(view, packet, Sight::Local);
-            let detour = valiant(view, packet, self.via, Sight::Local);
+            let direct = minimal(view, packet, Sight::Local(self.queue));
+            let detour = valiant(view, packet, self.via, Sight::Local(self.queue));
             choose(packet, !prefers_minimal(&direct, &detour, self.threshold));
             if packet.legs == 2 {
                 packet.leg_start = packet.hops;

@@ -1,7 +1,7 @@
 //! PB: piggyback routing (Jiang, Kim and Dally, ISCA 2009).
 
 use super::in_transit::{self, GLOBAL, LOCAL};
-use super::source_adaptive::{Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, View, Wants};
@@ -182,8 +182,8 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         view.watch_chosen();
         if packet.came_by == 0 {
-            let direct = minimal(view, packet, Sight::Local);
-            let detour = valiant(view, packet, self.params.via, Sight::Local);
+            let direct = minimal(view, packet, Sight::Local(Queue::Phits));
+            let detour = valiant(view, packet, self.params.via, Sight::Local(Queue::Phits));
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
             let minimally = prefers_minimal(&direct, &detour, threshold) && !self.is_flagged(view, packet);
             choose(packet, !minimally);

@@ -7,6 +7,8 @@ use super::{Injection, RouterView};
 use crate::engine::NONE;
 use crate::router::packet::{GROUP, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Draws the intermediate router (or group) of the packet's Valiant route, to be kept in [`Packet::scratch`].
 pub(super) fn draw(at: &mut Injection<'_>, packet: &mut Packet, via: Via) {
@@ -30,6 +32,31 @@ pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half:
     }
 }
 
+/// How long a queue is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// In phits.
+    #[default]
+    Phits,
+    /// As a share of its buffer, in phits of the largest buffer of any link class: the phits that are always under way on long
+    /// links, which have larger buffers, do not count as a queue.
+    Share,
+}
+
+impl Queue {
+    /// Phits of virtual channel `vc` of output `port`.
+    fn length(self, view: &RouterView<'_>, port: u16, vc: u8) -> u32 {
+        match self {
+            Self::Phits => view.occupancy(port, vc),
+            Self::Share => {
+                let largest = view.capacity[1..].iter().copied().max().unwrap_or(0);
+                (view.fill(port, vc) * f64::from(largest)) as u32
+            }
+        }
+    }
+}
+
 /// What is known of a route.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Route {
@@ -41,13 +68,13 @@ pub(super) struct Route {
     pub queue: u32,
 }
 
-/// How far a mechanism sees.
+/// How far a mechanism sees, and in which measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sight {
     /// The queue of the first hop.
-    Local,
+    Local(Queue),
     /// The queues of all hops.
-    Global,
+    Global(Queue),
 }
 
 /// The minimal route of `packet` from here, which is not its destination's router.
@@ -74,8 +101,10 @@ fn towards(view: &RouterView<'_>, packet: &Packet, at: u32, stop: u32, leg: Leg,
 fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], sight: Sight) -> Route {
     let mut state = HopState { leg_hops: Hops::default(), ..packet.hop_state() };
     let first = towards(view, packet, view.router, stops[0], leg, state);
-    let mut route = Route { first, hops: 0, queue: view.occupancy(first.port, first.vc) };
-    if sight == Sight::Local && stops.iter().all(|stop| stop & GROUP == 0) {
+    let (Sight::Local(measure) | Sight::Global(measure)) = sight;
+    let far_sighted = matches!(sight, Sight::Global(_));
+    let mut route = Route { first, hops: 0, queue: measure.length(view, first.port, first.vc) };
+    if !far_sighted && stops.iter().all(|stop| stop & GROUP == 0) {
         let mut at = view.router;
         for &stop in stops {
             route.hops += view.topology.distance(at, stop);
@@ -93,8 +122,8 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
             let hop = towards(view, packet, at, stop, leg, state);
             let port = view.topology.port(at, hop.port);
             let Peer::Router { router: next, .. } = port.peer else { return route };
-            if route.hops > 0 && sight == Sight::Global {
-                route.queue += view.elsewhere(at).occupancy(hop.port, hop.vc);
+            if route.hops > 0 && far_sighted {
+                route.queue += measure.length(&view.elsewhere(at), hop.port, hop.vc);
             }
             route.hops += 1;
             state.leg_hops.add(port.class);

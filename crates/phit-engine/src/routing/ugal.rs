@@ -1,6 +1,6 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
-use super::source_adaptive::{self, Sight, choose, draw, hop};
+use super::source_adaptive::{self, Queue, Sight, choose, draw, hop};
 use super::valiant::{SecondHalf, Valiant, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
@@ -21,11 +21,13 @@ pub struct UgalL {
     pub via: Via,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,
+    /// How queues are measured.
+    pub queue: Queue,
 }
 
 impl Default for UgalL {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 3 }
+        Self { via: Via::default(), threshold: 3, queue: Queue::Phits }
     }
 }
 
@@ -38,11 +40,13 @@ pub struct UgalG {
     pub via: Via,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,
+    /// How queues are measured.
+    pub queue: Queue,
 }
 
 impl Default for UgalG {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 0 }
+        Self { via: Via::default(), threshold: 0, queue: Queue::Phits }
     }
 }
 
@@ -66,7 +70,7 @@ impl RoutingParams for UgalL {
         proof(self.via)
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(self.via, self.threshold, Sight::Local, context))
+        Box::new(Rule::new(self.via, self.threshold, Sight::Local(self.queue), context))
     }
 }
 
@@ -84,7 +88,7 @@ impl RoutingParams for UgalG {
         true
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(self.via, self.threshold, Sight::Global, context))
+        Box::new(Rule::new(self.via, self.threshold, Sight::Global(self.queue), context))
     }
 }
 
