@@ -160,3 +160,6 @@ crate::registry! {
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ pub struct Par {
 
 impl Default for Par {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 3, queue: Queue::Share }
+        Self { via: Via::default(), threshold: 20, queue: Queue::Share }
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Step {
 }
 
 /// A mechanism whose packets may always escape.
-pub trait Adaptive {
+pub trait Adaptive: Send {
     /// All hops that a packet may take, appended to `out`.
     fn steps(&self, topology: &dyn Topology, packet: &Standing, out: &mut Vec<Step>);
     /// Links on its longest route.
