@@ -15,6 +15,7 @@ TITLES = {
     "process": "Injection processes",
     "packet_size": "Packet sizes",
     "allocator": "Allocators",
+    "probe": "Probes",
 }
 
 SECTIONS = ("router", "traffic", "measure")
@@ -27,6 +28,7 @@ PLACES = {
     "process": "traffic.process",
     "packet_size": "traffic.packet_size",
     "allocator": "router.allocator",
+    "probe": "measure.probes",
 }
 
 SECTION_NOTES = {

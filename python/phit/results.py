@@ -26,6 +26,7 @@ LOCK = ".lock"
 TABLE_FILES = {
     "series": "series.parquet",
     "histogram": "histograms.parquet",
+    "probes": "probes.parquet",
     "links": "links.parquet",
     "endpoints": "endpoints.parquet",
     "batches": "batches.parquet",

@@ -1,6 +1,7 @@
 //! What can stand in a scenario: the kinds of every concept with their descriptions, and the JSON Schema.
 
 use crate::measure::MeasureParams;
+use crate::measure::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::RoutingKind;
@@ -30,6 +31,7 @@ pub fn catalogue() -> Value {
         "allocator": entries(AllocatorKind::schemas()),
         "pattern": entries(PatternKind::schemas()),
         "process": entries(ProcessKind::schemas()),
+        "probe": entries(ProbeKind::schemas()),
         "packet_size": entries(PacketSizeKind::schemas()),
     })
 }

@@ -9,6 +9,7 @@ use crate::router::config::Config;
 use crate::scenario::Scenario;
 use crate::topology::{Peer, Topology};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Counters of links and endpoints at one moment.
@@ -151,6 +152,7 @@ impl Outcome {
             "saturated": accepted < SATURATED_BELOW * offered,
             "fairness": fairness.map(|f| json!({ "min": f.min, "max": f.max, "jain": f.jain })),
             "link_utilisation": self.utilisation_by_class(),
+            "probes": self.probe_means(),
             "control_messages": self.after.control.1 - self.before.control.1,
             "control_utilisation": self.control_by_class(),
         });
@@ -185,6 +187,9 @@ impl Outcome {
         }
         if let Some(series) = &measure.series {
             tables.insert("series".into(), self.series_table(series.bin, series.by));
+        }
+        if !measure.probes.is_empty() {
+            tables.insert("probes".into(), self.probe_table());
         }
         if measure.links {
             tables.insert("links".into(), self.link_table());
@@ -237,6 +242,31 @@ impl Outcome {
             "misrouted_globally": bins.iter().map(|b| ratio(b.misrouted_globally, b.packets)).collect::<Vec<_>>(),
             "accepted_load": bins.iter().map(|b| b.phits as f64 / per_cycle).collect::<Vec<_>>(),
         })
+    }
+
+    fn probe_table(&self) -> Value {
+        let cycle = self.config.ticks_per_cycle;
+        let (mut probes, mut names, mut cycles) = (vec![], vec![], vec![]);
+        let (mut counts, mut means, mut largest) = (vec![], vec![], vec![]);
+        for (probe, name, at, tally) in self.collector.records.iter() {
+            probes.push(probe);
+            names.push(name);
+            cycles.push(at / cycle);
+            counts.push(tally.count);
+            means.push(ratio(tally.sum, tally.count));
+            largest.push(tally.max);
+        }
+        json!({ "probe": probes, "name": names, "cycle": cycles, "count": counts, "mean": means, "max": largest })
+    }
+
+    /// Means over the measured time of what probes have recorded, by name.
+    fn probe_means(&self) -> Value {
+        let mut tallies: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for (_, name, _, tally) in self.collector.records.iter() {
+            let sum = tallies.entry(name).or_default();
+            *sum = (sum.0 + tally.sum, sum.1 + tally.count);
+        }
+        tallies.into_iter().map(|(name, (sum, count))| (name.to_owned(), json!(ratio(sum, count)))).collect()
     }
 
     /// `(router, port, class, utilisation)` of every port that leads somewhere.

@@ -65,6 +65,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         batch: (measure.cycles / measure.batches).max(1) * cycle,
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
+        probes: measure.probes.clone(),
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     Ok(Blueprint {

@@ -1,6 +1,7 @@
 //! The counters of one partition: integers, so that merging them in any order gives the same result.
 
 use super::histogram::Histogram;
+use super::probes::{ProbeKind, Records};
 use crate::engine::Tick;
 use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use std::ops::Range;
@@ -20,6 +21,8 @@ pub struct Window {
     pub series_bin: Option<Tick>,
     /// True: the series' bins are by generation; false: by delivery.
     pub series_by_generation: bool,
+    /// What is looked at besides packets.
+    pub probes: Vec<ProbeKind>,
 }
 
 /// Sums over packets. Latencies are in cycles.
@@ -123,12 +126,15 @@ pub struct Collector {
     pub histogram: Option<Histogram>,
     /// Time series over the whole run, from cycle 0.
     pub series: Vec<Bin>,
+    /// What probes have recorded.
+    pub records: Records,
 }
 
 impl Collector {
     /// Nothing counted; the window is empty until [`Self::open`].
     pub fn new(window: Window) -> Self {
         let histogram = window.histogram.then(Histogram::new);
+        let records = Records::new(&window.probes, window.ticks_per_cycle);
         Self {
             window,
             span: Tick::MAX..Tick::MAX,
@@ -145,6 +151,7 @@ impl Collector {
             batches: Vec::new(),
             histogram,
             series: Vec::new(),
+            records,
         }
     }
 
@@ -251,6 +258,7 @@ impl Collector {
         self.sums.add(&other.sums);
         merge_bins(&mut self.batches, &other.batches);
         merge_bins(&mut self.series, &other.series);
+        self.records.merge(&other.records);
         if let (Some(mine), Some(theirs)) = (&mut self.histogram, &other.histogram) {
             mine.merge(theirs);
         }

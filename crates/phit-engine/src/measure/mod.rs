@@ -9,11 +9,13 @@ pub mod collector;
 pub mod confidence;
 pub mod fairness;
 pub mod histogram;
+pub mod probes;
 pub mod warmup;
 
 pub use confidence::Interval;
 pub use fairness::Fairness;
 pub use histogram::Histogram;
+use probes::ProbeKind;
 
 /// `[measure]`: what is measured and for how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +47,9 @@ pub struct MeasureParams {
     pub links: bool,
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
+    /// What is looked at in the measured time besides the packets delivered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeKind>,
     /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not settled.
     /// If left out: ten times `cycles`.
     #[schemars(range(min = 1))]
@@ -67,6 +72,7 @@ impl Default for MeasureParams {
             histogram: true,
             links: false,
             endpoints: false,
+            probes: Vec::new(),
             max_warmup: 100_000,
             max_drain: 100_000,
         }
@@ -233,6 +239,9 @@ impl MeasureParams {
                 return Err(ScenarioError::new("until.max_cycles", until.max_cycles, expected));
             }
         }
+        for (index, probe) in self.probes.iter().enumerate() {
+            probe.check().map_err(|e| e.under(&format!("probes[{index}]")))?;
+        }
         if let Some(series) = &self.series {
             at_least_one(&join("series", "bin"), series.bin)?;
         }
@@ -322,6 +331,8 @@ mod tests {
                 "measure.until.max_cycles = 10: expected at least `cycles` = 10000",
             ),
             (json!({ "series": { "bin": 0 } }), "measure.series.bin = 0: expected a number of cycles, at least 1"),
+            (json!({ "probes": [{ "kind": "counter" }] }), "did you mean \"counters\"?"),
+            (json!({ "probes": ["buffers", { "kind": "counters", "every": 0 }] }), "measure.probes[1].every = 0"),
             (json!({ "count": "deliverd" }), "did you mean \"delivered\"?"),
             (json!({ "warm_up": 5 }), "did you mean \"warmup\"?"),
             (json!({ "cycles": 4294967295u32 }), "cycles together"),

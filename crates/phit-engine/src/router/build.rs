@@ -308,6 +308,7 @@ impl Blueprint {
             heads: Vec::new(),
             waiting: Vec::new(),
             next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
+            next_probe: if self.window.probes.is_empty() { Tick::MAX } else { 0 },
             changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
             changing: Vec::new(),
             watched: Vec::new(),

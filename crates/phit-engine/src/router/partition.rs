@@ -15,6 +15,7 @@ use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
+use crate::measure::probes::Observation;
 use crate::queueing::Queueing;
 use crate::routing::{Head, Outgoing, Routing};
 use crate::scenario::router::Switching;
@@ -151,6 +152,8 @@ pub struct Partition {
 
     /// Tick of the mechanism's next period; the last tick of all if it has none.
     pub(crate) next_period: Tick,
+    /// Tick in which probes look next; the last tick of all if never.
+    pub(crate) next_probe: Tick,
     /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
     pub(crate) changed: Candidates,
     /// Those that are being visited.
@@ -216,11 +219,26 @@ impl Partition {
                 self.next_look = self.now + 1;
                 self.step::<SINGLE>();
             }
+            if self.now == self.next_probe {
+                self.probe();
+            }
             self.now = match self.candidates.is_empty() && self.changed.is_empty() {
-                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period)),
+                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
                 false => self.now + 1,
             };
         }
+    }
+
+    /// Lets probes look, if this tick is measured.
+    #[cold]
+    #[inline(never)]
+    fn probe(&mut self) {
+        let mut records = std::mem::take(&mut self.collector.records);
+        if self.collector.span().contains(&self.now) {
+            records.look(&Observation { partition: self }, self.now);
+        }
+        self.next_probe = records.next(self.now + 1);
+        self.collector.records = records;
     }
 
     /// What has been counted so far.

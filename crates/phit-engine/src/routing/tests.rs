@@ -346,6 +346,44 @@ fn updates_on_the_links_take_their_share() {
 }
 
 #[test]
+fn probes_see_the_same_whatever_the_partitions() {
+    let routing = json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3 });
+    let mut value = dragonfly(&routing, 9, 0.9, None, 7);
+    value["measure"] = json!({
+        "warmup": 150, "cycles": 600,
+        "probes": [{ "kind": "counters", "every": 50 }, { "kind": "buffers", "every": 100 }],
+    });
+    let scenario = Scenario::from_value(&value).unwrap();
+    let outcome = |partitions| {
+        let options = Options { threads: 1, partitions: Some(partitions) };
+        Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true).unwrap()
+    };
+    let (one, three) = (outcome(1), outcome(3));
+    assert_eq!(one.tables()["probes"], three.tables()["probes"]);
+    let table = &one.tables()["probes"];
+    let column = |name: &str| table[name].as_array().unwrap().clone();
+    // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
+    assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
+    assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
+    for (name, count) in column("name").iter().zip(column("count")) {
+        let ports = match name.as_str().unwrap() {
+            "contention" => 36 * 7,
+            "partial" | "combined" => 36 * 8,
+            "input endpoint" => 36 * 2 * 2,
+            "input local" | "output local" => 36 * 3 * 5,
+            "input global" | "output global" => 36 * 2 * 2,
+            other => panic!("unknown quantity {other}"),
+        };
+        assert_eq!(count, ports, "{name}");
+    }
+    let means = &one.summary()["probes"];
+    // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
+    let contention = means["contention"].as_f64().unwrap();
+    assert!(contention > 0.7 && contention <= 17.0 / 7.0, "{contention}");
+    assert!(means["input local"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
 fn ugal_weighs_queues_by_hops() {
     let route = |queue, hops| source_adaptive::Route { first: Hop { port: 0, vc: 0, vcs: 1 }, hops, queue };
     let minimal = |q, h, qv, hv, t| ugal::prefers_minimal(&route(q, h), &route(qv, hv), t);

@@ -4,7 +4,7 @@ use phit_engine::error::ScenarioError;
 use phit_engine::router::packet::Packet;
 use phit_engine::routing::{Injection, Routing, RoutingContext, RoutingParams, View};
 use phit_engine::topology::{Hop, Leg, Topology};
-use phit_engine::verify::{Legs, Proof};
+use phit_engine::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ impl RoutingParams for O1Turn {
 
     /// The proof follows the topology's own routes only, and one of the orders is not among them.
     fn proof(&self) -> Proof {
-        None
+        Proof::Unknown
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
