@@ -71,6 +71,20 @@ fn dragonfly(h: u32, routing: &str, load: f64, fogsim: bool) -> Case {
     Case { name: format!("dragonfly-h{h}-{settings}{traffic}-{load}"), scenario, warmup, cycles, flits: false }
 }
 
+/// The Dragonfly of 16,512 endpoints under uniform traffic with an adaptive mechanism.
+fn adaptive(routing: &Value) -> Case {
+    let mut case = dragonfly(8, "minimal", 0.3, false);
+    let kind = routing["kind"].as_str().unwrap_or_default();
+    case.name = format!("dragonfly-h8-{kind}-uniform-0.3");
+    case.scenario["routing"] = routing.clone();
+    case.scenario["router"]["links"]["local"]["vcs"] = match kind {
+        "par" => json!(5),
+        "piggyback" | "ugal_l" | "ugal_g" => json!(4),
+        _ => json!(3),
+    };
+    case
+}
+
 /// An 8x8x8 torus of BookSim's routers.
 fn torus(flits: u32, load: f64) -> Case {
     let scenario = json!({
@@ -103,6 +117,12 @@ fn cases() -> Vec<Case> {
         }
         cases.push(dragonfly(h, "minimal", 0.3, true));
     }
+    for kind in ["piggyback", "olm", "ugal_l", "ugal_g", "par"] {
+        cases.push(adaptive(&json!({ "kind": kind })));
+    }
+    cases.push(adaptive(&json!({ "kind": "contention_base", "threshold": 6 })));
+    cases.push(adaptive(&json!({ "kind": "contention_hybrid", "threshold": 7 })));
+    cases.push(adaptive(&json!({ "kind": "ectn", "threshold": 6, "combined_threshold": 10 })));
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }

@@ -192,7 +192,7 @@ fn channel((came_by, came_in): (u8, u8), class: u8, minimal: bool) -> u8 {
 struct AnyTrigger;
 
 impl Adaptive for AnyTrigger {
-    fn steps(&self, topology: &dyn Topology, packet: &Standing, out: &mut Vec<Step>) {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let Standing { at, to, came, hops, memo } = *packet;
         let flags = memo as u8;
         let mut push = |port, minimal, escape, detour| {
@@ -206,7 +206,7 @@ impl Adaptive for AnyTrigger {
         }
         let mut minimal = Vec::new();
         let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
-        topology.minimal_hops(at, to, DIRECT, state, &[1, 3, 2], &mut minimal);
+        topology.minimal_hops(at, to, DIRECT, state, vcs, &mut minimal);
         for hop in minimal {
             push(hop.port, true, true, None);
             let leaves_home = hops.of(GLOBAL) == 0 && topology.group_of(at) != topology.group_of(to);
@@ -217,7 +217,7 @@ impl Adaptive for AnyTrigger {
         }
     }
 
-    fn longest(&self) -> u32 {
+    fn longest(&self, _: &dyn Topology) -> u32 {
         8
     }
 }

@@ -156,6 +156,7 @@ crate::registry! {
         "olm" => Olm(olm::Olm),
         "contention_base" => ContentionBase(contention::base::Base),
         "contention_hybrid" => ContentionHybrid(contention::hybrid::Hybrid),
+        "contention_grid" => ContentionGrid(contention::grid::Grid),
         "ectn" => Ectn(contention::ectn::Ectn),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
     }

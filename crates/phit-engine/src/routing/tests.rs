@@ -128,7 +128,7 @@ impl Routing for Watched {
             memo: packet.flags.into(),
         };
         let mut steps = Vec::new();
-        self.rules.steps(view.topology, &standing, &mut steps);
+        self.rules.steps(view.topology, &standing, view.vcs, &mut steps);
         let hop = self.inner.route(view, port, queue, packet);
         let known = |hop: &Hop| steps.iter().any(|step| step.hop == *hop);
         assert!(hop.as_ref().is_none_or(known), "{hop:?} of {packet:?} is not what was proved");
@@ -142,9 +142,9 @@ impl Routing for Watched {
         let mut hops = Vec::new();
         let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
         if router != to {
-            topology.minimal_hops(router, to, DIRECT, state, &[1, 3, 2], &mut hops);
+            topology.minimal_hops(router, to, DIRECT, state, at.vcs, &mut hops);
         }
-        assert!(hops.len() <= 1, "one link between two groups: one minimal port");
+        assert!(hops.len() <= 1 || topology.grid().is_some(), "one link between two groups: one minimal port");
         let wanted = hops.first().map_or(packet.ejection_port, |hop| hop.port);
         let first = topology.group_routers(topology.group_of(router)).start;
         let global = topology.class_ports(router, GLOBAL);
@@ -195,7 +195,8 @@ impl RoutingParams for WatchedParams {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let inner = self.inner.params().build(context);
-        Box::new(Watched { inner, told: self.told.clone(), rules: in_transit_rules() })
+        let crate::verify::Proof::Escape(rules) = self.inner.params().proof() else { unreachable!("no escape") };
+        Box::new(Watched { inner, told: self.told.clone(), rules })
     }
 }
 
@@ -315,11 +316,11 @@ fn a_family_that_cannot_escape_is_found_out() {
     /// The family with its channels or its escapes spoilt.
     struct Spoilt(fn(&mut Step, &Standing));
     impl Adaptive for Spoilt {
-        fn steps(&self, topology: &dyn Topology, packet: &Standing, out: &mut Vec<Step>) {
-            in_transit_rules().steps(topology, packet, out);
+        fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+            in_transit_rules().steps(topology, packet, vcs, out);
             out.iter_mut().for_each(|step| (self.0)(step, packet));
         }
-        fn longest(&self) -> u32 {
+        fn longest(&self, _: &dyn Topology) -> u32 {
             8
         }
     }
@@ -331,6 +332,62 @@ fn a_family_that_cannot_escape_is_found_out() {
     assert!(matches!(check(|step, packet| step.escape &= packet.came.0 == 0), Err(Flaw::Stranded { .. })));
     assert!(matches!(check(|step, _| step.escape = true), Err(Flaw::Cycle(_))));
     assert!(matches!(check(|step, _| step.hop.vc += 1), Err(Flaw::NoSuchChannel { .. })));
+}
+
+/// A busy grid with contention counters.
+fn grid(kind: &str, dims: &[u32], alternatives: &str, load: f64) -> Value {
+    json!({
+        "topology": { "kind": kind, "dims": dims, "endpoints_per_router": 2 },
+        "router": {
+            "latency": 2, "speedup": 2, "output_buffer": 16,
+            "links": { "default": { "latency": 3, "vcs": 3, "buffer": 16 } },
+        },
+        "routing": { "kind": "contention_grid", "threshold": 2, "alternatives": alternatives },
+        "traffic": { "pattern": "tornado", "load": load, "packet_size": 4 },
+        "measure": { "warmup": 0, "cycles": 1500 },
+    })
+}
+
+#[test]
+fn contention_counters_work_on_grids() {
+    let cases = [
+        ("mesh", vec![4, 5], "minimal"),
+        ("torus", vec![5, 4], "minimal"),
+        ("torus", vec![4, 3, 4], "minimal"),
+        ("hyperx", vec![4, 3], "minimal"),
+        ("hyperx", vec![5], "nonminimal"),
+        ("hyperx", vec![4, 3, 3], "nonminimal"),
+    ];
+    for (kind, dims, alternatives) in cases {
+        let mut value = grid(kind, &dims, alternatives, 0.9);
+        let report = verify(&Scenario::from_value(&value).unwrap()).unwrap();
+        assert_eq!(report["proved"], true, "{kind} {dims:?} {alternatives}: {report}");
+        let on_change = run(&value, 1, 1);
+        assert_eq!(run(&value, 2, 3), on_change, "{kind} {dims:?} {alternatives}: partitions");
+        value["router"]["redecision"] = json!("every_cycle");
+        assert_eq!(run(&value, 1, 2), on_change, "{kind} {dims:?} {alternatives}: every cycle");
+        let mut simulation = watched(&value, 2).0;
+        for tick in 1..300 {
+            simulation.advance_to(tick);
+            audit(&simulation).unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
+        }
+    }
+    let refused = Scenario::from_value(&grid("torus", &[4, 4], "nonminimal", 0.1)).unwrap();
+    let error = verify(&refused).unwrap_err().to_string();
+    assert!(error.contains("alternatives = \"nonminimal\": needs topology.kind = \"hyperx\""), "{error}");
+}
+
+#[test]
+fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
+    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other ways.
+    let accepted = |routing: Value| {
+        let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
+        value["routing"] = routing;
+        run(&value, 1, 1).phits
+    };
+    let dimension_order = accepted(json!("dimension_order"));
+    let counters = accepted(json!({ "kind": "contention_grid", "threshold": 2, "alternatives": "nonminimal" }));
+    assert!(counters as f64 > 1.5 * dimension_order as f64, "{counters} against {dimension_order}");
 }
 
 #[test]

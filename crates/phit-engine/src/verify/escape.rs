@@ -41,10 +41,10 @@ pub struct Step {
 
 /// A mechanism whose packets may always escape.
 pub trait Adaptive: Send {
-    /// All hops that a packet may take, appended to `out`.
-    fn steps(&self, topology: &dyn Topology, packet: &Standing, out: &mut Vec<Step>);
+    /// All hops that a packet may take with `vcs` virtual channels per link class, appended to `out`.
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>);
     /// Links on its longest route.
-    fn longest(&self) -> u32;
+    fn longest(&self, topology: &dyn Topology) -> u32;
 }
 
 /// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers and with the
@@ -52,12 +52,18 @@ pub trait Adaptive: Send {
 pub fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for to in 0..topology.routers() {
-        follow(&mut walk, topology, mechanism, to)?;
+        follow(&mut walk, topology, mechanism, to, vcs)?;
     }
     walk.conclude()
 }
 
-fn follow(walk: &mut Walk<'_>, topology: &dyn Topology, mechanism: &dyn Adaptive, to: u32) -> Result<(), Flaw> {
+fn follow(
+    walk: &mut Walk<'_>,
+    topology: &dyn Topology,
+    mechanism: &dyn Adaptive,
+    to: u32,
+    vcs: &[u8],
+) -> Result<(), Flaw> {
     let mut seen: HashSet<(Standing, Option<u32>)> = HashSet::new();
     let injected = |at| Standing { at, to, came: (0, 0), hops: Hops::default(), memo: 0 };
     let mut open: Vec<(u32, Standing, Option<u32>)> = (0..topology.routers()).map(|r| (r, injected(r), None)).collect();
@@ -67,11 +73,12 @@ fn follow(walk: &mut Walk<'_>, topology: &dyn Topology, mechanism: &dyn Adaptive
             continue;
         }
         walk.states += 1;
-        if packet.hops.total() >= mechanism.longest() {
-            return Err(Flaw::TooLong { from: start, hops: mechanism.longest() });
+        let longest = mechanism.longest(topology);
+        if packet.hops.total() >= longest {
+            return Err(Flaw::TooLong { from: start, hops: longest });
         }
         steps.clear();
-        mechanism.steps(topology, &packet, &mut steps);
+        mechanism.steps(topology, &packet, vcs, &mut steps);
         if !steps.iter().any(|step| step.escape) {
             return Err(Flaw::Stranded { from: start, at: packet.at });
         }

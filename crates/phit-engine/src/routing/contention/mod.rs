@@ -4,6 +4,7 @@
 pub mod base;
 pub mod counters;
 pub mod ectn;
+pub mod grid;
 pub mod hybrid;
 mod threshold;
 

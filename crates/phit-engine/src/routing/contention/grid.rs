@@ -1,0 +1,234 @@
+//! Contention counters on meshes, tori and HyperX (contention paper, section VI-D).
+
+use super::counters::Counters;
+use super::{Comparison, Limit, Threshold};
+use crate::error::ScenarioError;
+use crate::router::packet::{MISROUTED_LOCALLY, Packet};
+use crate::routing::in_transit::DIRECT;
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::topology::{Hop, HopState, Hops, Peer, Topology};
+use crate::verify::Proof;
+use crate::verify::escape::{Adaptive, Standing, Step};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which outputs a packet may take instead of its dimension-order output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Alternatives {
+    /// Any other output on a minimal path, in the last virtual channel of each link; dimension order, in the others, is the
+    /// escape.
+    #[default]
+    Minimal,
+    /// Any other router of the same line of a HyperX (flattened butterfly), once per dimension, in virtual channel 0; then directly, in
+    /// channel 1.
+    Nonminimal,
+}
+
+/// Dimension order that a packet leaves when too many heads want its next output, for an output that few want: contention
+/// counters on a mesh, torus or HyperX (contention paper, section VI-D, which leaves it open).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Grid {
+    /// Heads that an output may have waiting for it before packets leave it.
+    pub threshold: Threshold,
+    /// Whether the threshold itself triggers.
+    pub comparison: Comparison,
+    /// Where packets go instead.
+    pub alternatives: Alternatives,
+}
+
+impl RoutingParams for Grid {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let Some(sides) = topology.grid() else {
+            let expected = "needs a topology with dimensions: mesh, torus or hyperx";
+            return Err(ScenarioError::new("kind", "\"contention_grid\"", expected));
+        };
+        // In a HyperX, and in no other grid but the smallest, one hop crosses a dimension.
+        let direct = topology.diameter() as usize == sides.len() && !topology.wraps();
+        match self.alternatives == Alternatives::Minimal || direct {
+            true => Ok(()),
+            false => Err(ScenarioError::new("alternatives", "\"nonminimal\"", "needs topology.kind = \"hyperx\"")),
+        }
+    }
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        let (mut needed, reason) = topology.vcs_needed(DIRECT);
+        needed.iter_mut().skip(1).for_each(|vcs| *vcs += 1);
+        let more = match self.alternatives {
+            Alternatives::Minimal => "and one for adaptive hops",
+            Alternatives::Nonminimal => "and one for nonminimal hops",
+        };
+        (needed, format!("{reason} {more}"))
+    }
+    fn proof(&self) -> Proof {
+        Proof::Escape(Box::new(AnyCounters(self.alternatives)))
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Rule {
+            alternatives: self.alternatives,
+            counters: Counters::of_ports(context),
+            limit: Limit::new(self.threshold, self.comparison, context),
+        })
+    }
+}
+
+/// The dimension-order hop of a packet that came as `came`, with the channels of the escape.
+fn dimension_order(
+    alternatives: Alternatives,
+    topology: &dyn Topology,
+    (at, to): (u32, u32),
+    (came_by, came_in): (u8, u8),
+    vcs: &[u8],
+    out: &mut Vec<Hop>,
+) {
+    let escape: Vec<u8> = vcs.iter().map(|vcs| vcs.saturating_sub(1).max(1)).collect();
+    let mut leg_hops = Hops::default();
+    // A packet that comes from an adaptive channel enters the dimension anew.
+    let came_by = if came_in >= escape[usize::from(came_by)] { 0 } else { came_by };
+    leg_hops.add(came_by);
+    topology.minimal_hops(at, to, DIRECT, HopState { came_by, came_in, leg_hops }, &escape, out);
+    if alternatives == Alternatives::Nonminimal {
+        out.iter_mut().for_each(|hop| (hop.vc, hop.vcs) = (1, vcs[usize::from(topology.port(at, hop.port).class)] - 1));
+    }
+}
+
+/// Calls `see` with all hops that a packet may take instead of `first`, its dimension-order hop.
+fn alternatives(
+    kind: Alternatives,
+    topology: &dyn Topology,
+    (at, to): (u32, u32),
+    came: (u8, u8),
+    first: Hop,
+    vcs: &[u8],
+    mut see: impl FnMut(Hop),
+) {
+    let class = |port| topology.port(at, port).class;
+    match kind {
+        Alternatives::Nonminimal => {
+            let dimension = class(first.port);
+            if came == (dimension, 0) {
+                return;
+            }
+            let nearer = |port: &u16| leads_nearer(topology, at, to, *port);
+            let others = topology.class_ports(at, dimension).filter(|port| !nearer(port));
+            others.for_each(|port| see(Hop { port, vc: 0, vcs: 1 }));
+        }
+        Alternatives::Minimal => {
+            let others = (0..topology.ports(at)).filter(|&port| port != first.port);
+            for port in others.filter(|&port| leads_nearer(topology, at, to, port)) {
+                see(Hop { port, vc: vcs[usize::from(class(port))] - 1, vcs: 1 });
+            }
+        }
+    }
+}
+
+/// True if `port` of router `at` leads to a router nearer to router `to`.
+fn leads_nearer(topology: &dyn Topology, at: u32, to: u32, port: u16) -> bool {
+    match topology.port(at, port).peer {
+        Peer::Router { router, .. } => topology.distance(router, to) < topology.distance(at, to),
+        _ => false,
+    }
+}
+
+/// What a proof follows: whatever the counters say.
+struct AnyCounters(Alternatives);
+
+impl Adaptive for AnyCounters {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let Standing { at, to, came, .. } = *packet;
+        let mut escapes = Vec::new();
+        dimension_order(self.0, topology, (at, to), came, vcs, &mut escapes);
+        for hop in escapes {
+            out.push(Step { hop, memo: 0, escape: true });
+            let escape = false;
+            alternatives(self.0, topology, (at, to), came, hop, vcs, |hop| out.push(Step { hop, memo: 0, escape }));
+        }
+    }
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        match self.0 {
+            Alternatives::Minimal => topology.diameter(),
+            Alternatives::Nonminimal => 2 * topology.diameter(),
+        }
+    }
+}
+
+struct Rule {
+    alternatives: Alternatives,
+    counters: Counters,
+    limit: Limit,
+}
+
+impl Rule {
+    /// The dimension-order hop of the packet here, the same whenever it is asked for.
+    fn dimension_order(&self, view: &RouterView<'_>, packet: &Packet) -> Hop {
+        let mut hops = Vec::with_capacity(2);
+        let came = (packet.came_by, packet.came_in);
+        let way = (view.router, packet.destination_router);
+        dimension_order(self.alternatives, view.topology, way, came, view.vcs, &mut hops);
+        hops[packet.rng(view.router).below(hops.len() as u32) as usize]
+    }
+
+    fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
+        if self.limit.was_crossed(higher) {
+            at.wake(port);
+        }
+    }
+}
+
+impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        Wants { redecide: true, heads: true, departures: true, ..Wants::default() }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        packet.scratch = 0;
+        let first = self.dimension_order(view, packet);
+        view.watch_chosen();
+        if !self.limit.is_over(self.counters.of(view.router, first.port)) {
+            return Some(first);
+        }
+        let (topology, way, came) =
+            (view.topology, (view.router, packet.destination_router), (packet.came_by, packet.came_in));
+        let (mut free, mut ports) = (Vec::new(), Vec::new());
+        alternatives(self.alternatives, topology, way, came, first, view.vcs, |hop| {
+            ports.push(hop.port);
+            let room = view.idle(hop.port) && view.has_room(hop.port, hop.vc, packet.size.into());
+            if room && self.limit.is_under(self.counters.of(view.router, hop.port)) {
+                free.push(hop);
+            }
+        });
+        ports.iter().for_each(|&port| view.watch(port..port + 1));
+        if free.is_empty() {
+            return Some(first);
+        }
+        packet.scratch = 1;
+        Some(free[view.rng.below(free.len() as u32) as usize])
+    }
+
+    fn departs(&mut self, _: &RouterView<'_>, _: u16, _: u16, _: Hop, packet: &mut Packet) {
+        if packet.scratch == 1 && self.alternatives == Alternatives::Nonminimal {
+            packet.misrouted |= MISROUTED_LOCALLY;
+        }
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
+        let wanted = match packet.destination_router == at.router {
+            true => packet.ejection_port,
+            false => self.dimension_order(at, packet).port,
+        };
+        let count = self.counters.arrived(at, port, queue, wanted);
+        self.tell(at, wanted, count);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if let Some((wanted, count)) = self.counters.left(at, port, queue) {
+            self.tell(at, wanted, count + 1);
+        }
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        for (port, count) in self.counters.all(router).iter().enumerate() {
+            see("contention", Some(port as u16), (*count).into());
+        }
+    }
+}
