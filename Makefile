@@ -22,6 +22,8 @@ demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCAL
 	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
 	@$(BIN)/phit sweep $(DEMO) --out $(DEMO_OUT) --plot
 
+build: $(STAMPS)/build ## Build the package and the command `phit` into .venv
+
 test: test-rust test-python ## Run all fast tests, Rust and Python
 
 test-rust: ## Run the Rust tests

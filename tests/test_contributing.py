@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md are the files that the engine's test `contributing` compiles and runs."""
+"""The worked examples of the texts are the files that the engine's test `contributing` compiles and runs."""
 
 import re
 
@@ -8,10 +8,11 @@ from .conftest import ROOT
 
 EXAMPLES = ROOT / "crates" / "phit-engine" / "tests" / "contributing"
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"^```rust\n// (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
+TRIGGER = (ROOT / "docs" / "new-trigger.md").read_text(encoding="utf-8")
+BLOCKS = dict(re.findall(r"^```rust\n// (\S+)\n(.*?)^```$", TEXT + TRIGGER, re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.parametrize("name", ["ring", "o1turn", "butterfly"])
+@pytest.mark.parametrize("name", ["ring", "o1turn", "butterfly", "statistical"])
 def test_a_worked_example_is_its_file(name: str) -> None:
     path = EXAMPLES / f"{name}.rs"
     assert BLOCKS[str(path.relative_to(ROOT))] == path.read_text(encoding="utf-8")

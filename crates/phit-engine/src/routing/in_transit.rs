@@ -24,20 +24,22 @@ use crate::verify::Proof;
 use crate::verify::escape::{Adaptive, Standing, Step};
 use std::ops::Range;
 
-/// Link classes of a Dragonfly.
-pub(super) const LOCAL: u8 = 1;
-pub(super) const GLOBAL: u8 = 2;
+/// The class of the links inside a group of a Dragonfly.
+pub const LOCAL: u8 = 1;
+/// The class of the links between groups.
+pub const GLOBAL: u8 = 2;
 
 /// The only leg of a route without intermediate stop.
-pub(super) const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
+pub const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
 
 /// A head that could leave its minimal route.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate<'p> {
+pub struct Candidate<'p> {
     /// The packet.
     pub packet: &'p Packet,
-    /// Input port at which it stands, and its queue there.
+    /// Input port at which it stands.
     pub port: u16,
+    /// Its queue there.
     pub queue: u16,
     /// Its minimal hop.
     pub minimal: Hop,
@@ -46,7 +48,7 @@ pub(super) struct Candidate<'p> {
 }
 
 /// When a packet leaves its minimal route, and for which outputs.
-pub(super) trait Trigger: Send {
+pub trait Trigger: Send {
     /// What made it fire.
     type Reason: Copy;
 
@@ -80,7 +82,7 @@ pub(super) trait Trigger: Send {
 }
 
 /// The minimal output port of `packet`, ejection included: the same whenever it is asked for.
-pub(super) fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
+pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     match packet.destination_router == view.router {
         true => packet.ejection_port,
         false => {
@@ -134,13 +136,14 @@ fn flags_after(flags: u8, detour: Option<Detour>, class: u8) -> u8 {
 }
 
 /// The mechanism with a given trigger.
-pub(super) struct InTransit<T> {
+pub struct InTransit<T> {
     trigger: T,
     local: Range<u16>,
     global: Range<u16>,
 }
 
 impl<T: Trigger> InTransit<T> {
+    /// The mechanism for one partition.
     pub fn new(trigger: T, context: &RoutingContext) -> Self {
         let ports = |class| context.topology.class_ports(context.routers.start, class);
         Self { trigger, local: ports(LOCAL), global: ports(GLOBAL) }
@@ -223,7 +226,7 @@ impl Adaptive for AnyTrigger {
 }
 
 /// The argument by which the family is free of deadlock.
-pub(super) fn proof() -> Proof {
+pub fn proof() -> Proof {
     Proof::Escape(Box::new(AnyTrigger))
 }
 
@@ -289,13 +292,13 @@ impl<T: Trigger> Routing for InTransit<T> {
 }
 
 /// Virtual channels of the family, by link class.
-pub(super) fn vcs_needed() -> (Vec<u8>, String) {
+pub fn vcs_needed() -> (Vec<u8>, String) {
     let reason = "misrouting in transit: local channels 0, 1, 2 and global channels 0, 1 along l g l g l";
     (vec![1, 3, 2], reason.into())
 }
 
 /// Refuses topologies that are no Dragonfly.
-pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
     match topology.classes() == ["endpoint", "local", "global"] && topology.groups() > 1 {
         true => Ok(()),
         false => Err(ScenarioError::new(

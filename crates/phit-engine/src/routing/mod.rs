@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub mod contention;
 pub mod dimension_order;
-mod in_transit;
+pub mod in_transit;
 pub mod minimal;
 pub mod olm;
 pub mod par;

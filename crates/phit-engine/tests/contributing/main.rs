@@ -1,8 +1,9 @@
-//! The worked examples of CONTRIBUTING.md, run from outside the engine.
+//! The worked examples of CONTRIBUTING.md and of the page on triggers, run from outside the engine.
 
 mod butterfly;
 mod o1turn;
 mod ring;
+mod statistical;
 
 use butterfly::Butterfly;
 use o1turn::O1Turn;
@@ -14,6 +15,7 @@ use phit_engine::traffic::PatternKind;
 use phit_engine::verify::{Legs, cdg};
 use ring::Ring;
 use serde_json::{Map, Value, json};
+use statistical::Statistical;
 
 fn scenario(value: Value) -> Scenario {
     Scenario::from_value(&value).unwrap_or_else(|e| panic!("{e}"))
@@ -120,4 +122,42 @@ fn the_butterfly_exchanges_the_first_and_the_last_bit() {
     let hops = number(&outcome.summary(), "hops_mean");
     assert!((hops - 4.0 * 3.0 / 8.0).abs() < 0.001, "{hops}");
     assert_eq!(outcome.scenario().to_value()["traffic"]["pattern"], json!({ "kind": "butterfly" }));
+}
+
+/// A Dragonfly of 72 endpoints.
+fn on_a_dragonfly(pattern: Value, load: f64) -> Scenario {
+    scenario(json!({
+        "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
+        "router": {
+            "latency": 5, "speedup": 2, "output_buffer": 32, "transit_priority": true,
+            "links": {
+                "endpoint": { "vcs": 3 },
+                "local": { "latency": 10, "vcs": 3, "buffer": 32 },
+                "global": { "latency": 100, "vcs": 2, "buffer": 256 },
+            },
+        },
+        "traffic": { "pattern": pattern, "load": load, "packet_size": 8 },
+        "measure": { "warmup": 2000, "cycles": 6000 },
+    }))
+}
+
+#[test]
+fn the_statistical_trigger_keeps_minimal_routes_in_use() {
+    let misrouted = |pattern: Value, load: f64, params: Statistical| {
+        let mut scenario = on_a_dragonfly(pattern, load);
+        scenario.routing = RoutingKind::custom("statistical", params);
+        let summary = run(&scenario);
+        (number(&summary, "misrouted_globally"), number(&summary, "accepted_load"))
+    };
+    let adversarial = json!({ "kind": "adversarial", "offset": 1 });
+    let (quiet, _) = misrouted(json!("uniform"), 0.1, Statistical::default());
+    let (gentle, much) = misrouted(adversarial.clone(), 0.3, Statistical { first: 1, last: 9 });
+    let (abrupt, _) = misrouted(adversarial, 0.3, Statistical { first: 1, last: 2 });
+    assert!(quiet < 0.01, "uniform traffic does not contend: {quiet}");
+    assert!(much > 0.29, "the minimal link alone carries 1/8: {much}");
+    assert!(gentle + 0.02 < abrupt, "a gentle slope leaves more packets on the minimal link: {gentle} {abrupt}");
+    let mut wrong = on_a_dragonfly(json!("uniform"), 0.1);
+    wrong.routing = RoutingKind::custom("statistical", Statistical { first: 3, last: 3 });
+    let refused = sim::prepare(&wrong).err().unwrap().to_string();
+    assert_eq!(refused, "routing.last = 3: expected more than `first` = 3");
 }
