@@ -337,7 +337,7 @@ def _colour(rows: pl.DataFrame) -> alt.Color:
     return alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 
-def styled(chart: Any, title: str, note: str) -> Any:
+def styled(chart: Any, title: str, note: str | list[str]) -> Any:
     """The chart with its title and the type sizes and lines of a printed figure."""
     heading = alt.TitleParams(title, subtitle=note or alt.Undefined, anchor="start", offset=12)
     return (

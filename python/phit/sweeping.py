@@ -43,7 +43,19 @@ def sweep(
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
-    points = experiment.points()
+    return run_points(experiment, experiment.points(), out, workers=workers, executor=executor, progress=progress)
+
+
+def run_points(
+    experiment: Experiment,
+    points: list[Point],
+    out: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = False,
+) -> pl.DataFrame:
+    """Runs given points as those of an experiment; the arguments are those of `sweep`."""
     with reporter(progress) as report:
         folder = ResultsFolder(Path(out), report.warn) if out is not None else nullcontext()
         with folder as results:

@@ -1,0 +1,122 @@
+"""What a paper says, as rules that tables fulfil or not."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from phit.errors import ResultsError
+from phit.results import write_atomically
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    NOT_RUN = "not run"
+
+
+class NotRunError(LookupError):
+    """Runs that a claim is about are not there."""
+
+
+class SaturatedError(ValueError):
+    """A mean latency is asked for where the network is saturated, so that there is no steady one."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule found."""
+
+    holds: bool
+    measured: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper with the rule that decides it."""
+
+    id: str
+    figure: str
+    """Figure or section of the paper."""
+    statement: str
+    paper: str
+    """What the paper's value is, as the rule takes it."""
+    check: Callable[[Any], Judgement]
+    """The rule: a function of the study's evidence."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim with what was measured."""
+
+    id: str
+    figure: str
+    statement: str
+    paper: str
+    measured: str
+    verdict: Verdict
+    note: str
+
+
+def judge(claim: Claim, evidence: Any) -> Finding:
+    """Applies the rule: `not run` if runs are missing, `differs` where a latency is needed beyond saturation."""
+    try:
+        found = claim.check(evidence)
+    except NotRunError as error:
+        return _finding(claim, "–", Verdict.NOT_RUN, str(error))
+    except SaturatedError as error:
+        return _finding(claim, "saturated", Verdict.DIFFERS, str(error))
+    return _finding(claim, found.measured, Verdict.HOLDS if found.holds else Verdict.DIFFERS, found.note)
+
+
+def _finding(claim: Claim, measured: str, verdict: Verdict, note: str) -> Finding:
+    return Finding(claim.id, claim.figure, claim.statement, claim.paper, measured, verdict, note)
+
+
+def write(findings: Sequence[Finding], path: Path) -> Path:
+    """Writes `claims.json`."""
+    text = json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False)
+    write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
+    return path
+
+
+def read(path: Path) -> list[Finding]:
+    """Reads `claims.json`."""
+    try:
+        return [Finding(**{**row, "verdict": Verdict(row["verdict"])}) for row in json.loads(path.read_bytes())]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ResultsError(f"{path}: cannot be read ({error})") from None
+
+
+COLOURS = {Verdict.HOLDS: "green", Verdict.DIFFERS: "bold red", Verdict.NOT_RUN: "dim"}
+
+
+def rich_table(findings: Sequence[Finding]) -> Table:
+    """The claims for a terminal."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "figure", "statement", "measured", "verdict"):
+        table.add_column(heading, header_style="bold", no_wrap=heading in ("claim", "figure", "verdict"))
+    for finding in findings:
+        measured = "\n".join(text for text in (finding.measured, finding.note) if text)
+        verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
+        table.add_row(finding.id, finding.figure, finding.statement, measured, verdict)
+    return table
+
+
+def markdown(findings: Sequence[Finding]) -> str:
+    """The claims in Markdown."""
+    lines = ["| claim | figure | statement | paper | measured | verdict |", "| --- | --- | --- | --- | --- | --- |"]
+    for f in findings:
+        verdict = f"**{f.verdict}**" if f.verdict is Verdict.DIFFERS else str(f.verdict)
+        measured = f"{f.measured} ({f.note})" if f.note else f.measured
+        cells = (f.id, f.figure, f.statement, f.paper, measured, verdict)
+        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+    return "\n".join(lines)

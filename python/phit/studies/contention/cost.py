@@ -1,0 +1,251 @@
+"""What contention counters cost: storage and control bandwidth of a Dragonfly's routers (section VI-B)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+
+from phit.errors import InputError
+from phit.scenario import Document, complete, get_path
+
+PHIT_BITS = 80
+"""Bits of a phit: 10 bytes (section IV-B)."""
+
+PACKET_PHITS = 8
+"""Phits of a packet (Table I)."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A router of a Dragonfly: its ports and virtual channels."""
+
+    p: int
+    a: int
+    h: int
+    injection_vcs: int = 3
+    local_vcs: int = 3
+    global_vcs: int = 2
+
+    @property
+    def ports(self) -> int:
+        """Ports of a router."""
+        return self.p + self.a - 1 + self.h
+
+    @property
+    def input_vcs(self) -> int:
+        """Virtual channels of all input ports: what all counters of a router can sum up to."""
+        return self.p * self.injection_vcs + (self.a - 1) * self.local_vcs + self.h * self.global_vcs
+
+    @property
+    def mean_vcs(self) -> float:
+        """Mean number of virtual channels of an input port (section VI-A)."""
+        return self.input_vcs / self.ports
+
+    @property
+    def global_links(self) -> int:
+        """Global links of a group."""
+        return self.a * self.h
+
+
+def table_one() -> Shape:
+    """The router of Table I."""
+    return Shape(p=8, a=16, h=8)
+
+
+def counter_bits(threshold: int) -> int:
+    """Bits of a counter that saturates at or above a threshold: 4 for 10."""
+    return threshold.bit_length()
+
+
+@dataclass(frozen=True)
+class Update:
+    """A periodic message from each router to the others of its group."""
+
+    kind: str
+    counters: int
+    """Counters in it, at most."""
+    bits: int
+    """Bits, at most."""
+    period: float
+    """Cycles between two of them."""
+    phit_bits: int = PHIT_BITS
+
+    @property
+    def phits(self) -> float:
+        """Phits of one message, not rounded."""
+        return self.bits / self.phit_bits
+
+    @property
+    def share(self) -> float:
+        """Share of a local link's cycles."""
+        return self.phits / self.period
+
+
+@dataclass(frozen=True)
+class Notification:
+    """ECtN's arrays and the messages that carry the partial ones."""
+
+    shape: Shape
+    combined_threshold: int
+    period: int = 100
+    """Cycles between updates."""
+    phit_bits: int = PHIT_BITS
+
+    @property
+    def bits(self) -> int:
+        """Bits of one counter."""
+        return counter_bits(self.combined_threshold)
+
+    @property
+    def identifier_bits(self) -> int:
+        """Bits that name one counter of an array."""
+        return math.ceil(math.log2(self.shape.global_links))
+
+    @property
+    def active(self) -> int:
+        """Counters of a partial array that can be above zero at a time: a head of each injection and global VC."""
+        vcs = self.shape.p * self.shape.injection_vcs + self.shape.h * self.shape.global_vcs
+        return min(vcs, self.shape.global_links)
+
+    def _update(self, kind: str, counters: int, bits: int) -> Update:
+        return Update(kind, counters, counters * bits, self.period, self.phit_bits)
+
+    def full(self) -> Update:
+        """The whole partial array."""
+        return self._update("full array", self.shape.global_links, self.bits)
+
+    def nonempty(self, counters: int | None = None) -> Update:
+        """Only counters above zero, each with its identifier; by default as many as there can be."""
+        counters = self.active if counters is None else counters
+        return self._update("non-empty only", counters, self.identifier_bits + self.bits)
+
+    def incremental(self, changed: int | None = None) -> Update:
+        """Only counters that changed since the last update, each with its identifier.
+
+        By default as many as can change: all that were above zero fall to zero, as many others rise.
+        """
+        changed = min(2 * self.active, self.shape.global_links) if changed is None else changed
+        return self._update("incremental", changed, self.identifier_bits + self.bits)
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What a router keeps for a mechanism."""
+
+    mechanism: str
+    what: str
+    counters: int
+    bits_each: int
+
+    @property
+    def bits(self) -> int:
+        """Bits of a router."""
+        return self.counters * self.bits_each
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Storage and control traffic of the mechanisms."""
+
+    shape: Shape
+    thresholds: Mapping[str, int]
+    storage: list[Storage]
+    updates: list[tuple[str, Update]]
+    """With the mechanism's name."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "router": asdict(self.shape) | {"ports": self.shape.ports, "mean_vcs": self.shape.mean_vcs},
+            "thresholds": dict(self.thresholds),
+            "storage": [asdict(s) | {"bits": s.bits} for s in self.storage],
+            "updates": [
+                {"mechanism": name, **asdict(u), "phits": u.phits, "share": u.share} for name, u in self.updates
+            ],
+        }
+
+    def to_rich(self) -> Group:
+        """The costs for a terminal."""
+        storage = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Storage of a router", title_justify="left")
+        for name, justify in (("mechanism", "left"), ("what", "left"), ("counters", "right"), ("bits each", "right")):
+            storage.add_column(name, justify=justify)  # type: ignore[arg-type]
+        storage.add_column("bits", justify="right")
+        for s in self.storage:
+            storage.add_row(s.mechanism, s.what, f"{s.counters:,}", str(s.bits_each), f"{s.bits:,}")
+        traffic = Table(
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            title="Control traffic on each local link, at most",
+            title_justify="left",
+        )
+        for name in ("mechanism", "update", "counters", "bits", "phits", "period", "share"):
+            traffic.add_column(name, justify="left" if name in ("mechanism", "update") else "right")
+        for mechanism, u in self.updates:
+            row = (mechanism, u.kind, str(u.counters), str(u.bits), f"{u.phits:.2f}", f"{u.period:g}", f"{u.share:.1%}")
+            traffic.add_row(*row)
+        shape = self.shape
+        head = (
+            f"Dragonfly p={shape.p} a={shape.a} h={shape.h}: routers of {shape.ports} ports, "
+            f"{shape.mean_vcs:.2f} VCs per input port; phits of {self.updates[0][1].phit_bits} bits, periods in cycles"
+        )
+        return Group(head, "", storage, traffic)
+
+
+DEFAULT_THRESHOLDS = {"Base": 6, "Hybrid": 7, "ECtN": 6, "ECtN combined": 10}
+"""Table I."""
+
+
+def cost(
+    shape: Shape,
+    thresholds: Mapping[str, int] = DEFAULT_THRESHOLDS,
+    *,
+    period: int = 100,
+    phit_bits: int = PHIT_BITS,
+    packet_phits: int = PACKET_PHITS,
+) -> Cost:
+    """The costs of all mechanisms on a router."""
+    notification = Notification(shape, thresholds["ECtN combined"], period, phit_bits)
+    links = shape.global_links
+    storage = [
+        Storage(name, "counters, one per output port", shape.ports, counter_bits(thresholds[name]))
+        for name in ("Base", "Hybrid", "ECtN")
+    ]
+    storage += [
+        Storage("ECtN", "partial array, one per global link of the group", links, notification.bits),
+        Storage("ECtN", "combined array", links, notification.bits),
+        Storage("ECtN", "partial arrays received", (shape.a - 1) * links, notification.bits),
+        Storage("PB", "saturation flags, one per global link of the group", links, 1),
+    ]
+    updates = [("ECtN", u) for u in (notification.full(), notification.nonempty(), notification.incremental())]
+    flags = Update("flags on every packet", shape.h, shape.h, packet_phits, phit_bits)
+    return Cost(shape, thresholds, storage, [*updates, ("PB", flags)])
+
+
+def of_scenario(source: Document | None) -> Cost:
+    """The costs on the routers of a scenario, with its mechanism's thresholds; without one, those of Table I."""
+    if source is None:
+        return cost(table_one())
+    scenario = complete(source)
+    topology = scenario["topology"]
+    if topology["kind"] != "dragonfly":
+        raise InputError(f'topology.kind = "{topology["kind"]}": the costs of section VI-B are those of a "dragonfly"')
+    links = scenario["router"]["links"]
+    vcs = {name: _vcs(links, name) for name in ("endpoint", "local", "global")}
+    shape = Shape(topology["p"], topology["a"], topology["h"], vcs["endpoint"], vcs["local"], vcs["global"])
+    thresholds = dict(DEFAULT_THRESHOLDS)
+    own = {"contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}.get(scenario["routing"]["kind"])
+    for key, name in (("threshold", own), ("combined_threshold", "ECtN combined")):
+        value = scenario["routing"].get(key)
+        if own and name and isinstance(value, int):
+            thresholds[name] = value
+    size = get_path(scenario, "traffic.packet_size.phits", PACKET_PHITS)
+    period = scenario["routing"].get("period", 100)
+    return cost(shape, thresholds, period=period, packet_phits=size)
+
+
+def _vcs(links: Mapping[str, Any], name: str) -> int:
+    return int(links[name]["vcs"])

@@ -1,0 +1,73 @@
+"""The routing mechanisms of the paper: what `[routing]` says, and the virtual channels of local links.
+
+The options that the paper leaves open are those of the simulator that made its figures: a counter at the threshold
+triggers, Hybrid's candidates need room only, ECtN's are chosen by the router's own counters.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import phit
+from phit.scenario import Document
+from phit.studies.contention.setting import PERIOD, Setting
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism as the paper uses it."""
+
+    routing: Document = field(repr=False)
+    local_vcs: int = 3
+    """Virtual channels of local links (Table I)."""
+    large_buffers: Document = field(default_factory=dict)
+    """Changes of `routing` with the large buffers of figure 8. The paper tunes OLM there but does not say how."""
+
+
+MECHANISMS = {
+    "MIN": Mechanism({"kind": "minimal"}),
+    "VAL": Mechanism({"kind": "valiant", "second_half": "next"}, local_vcs=4),
+    "PB": Mechanism(
+        {"kind": "piggyback", "coefficient": 2.0, "local_threshold": 3, "global_threshold": 3},
+        local_vcs=4,
+    ),
+    "OLM": Mechanism({"kind": "olm", "threshold": 0.5}),
+    "Base": Mechanism({"kind": "contention_base", "comparison": "reaches"}),
+    "Hybrid": Mechanism(
+        {"kind": "contention_hybrid", "credit_threshold": 0.35, "comparison": "reaches", "candidates": "any"},
+    ),
+    "ECtN": Mechanism(
+        {"kind": "ectn", "period": PERIOD, "comparison": "reaches", "candidates": "local", "updates": "free"},
+    ),
+}
+"""In the order of the paper's legends."""
+
+COUNTERS = ("Base", "Hybrid", "ECtN")
+"""The mechanisms with contention counters."""
+
+ADAPTIVE = ("PB", "OLM", *COUNTERS)
+
+PROBE: Document = {"kind": "counters", "every": 100}
+"""`[measure] probes`: the mean contention counter over all output ports, every so many cycles."""
+
+
+def routing(name: str, setting: Setting, **changes: Any) -> Document:
+    """The `[routing]` of a mechanism at a scale."""
+    return {**MECHANISMS[name].routing, **setting.thresholds.get(name, {}), **changes}
+
+
+def present(names: Sequence[str]) -> list[str]:
+    """Those mechanisms that the engine has."""
+    kinds = {entry["kind"] for entry in phit.catalogue()["routing"]}
+    return [name for name in names if MECHANISMS[name].routing["kind"] in kinds]
+
+
+def absent() -> list[str]:
+    """The mechanisms of the study that the engine lacks."""
+    return [name for name in MECHANISMS if name not in present([name])]
+
+
+def has_probe() -> bool:
+    """True if the engine can record the contention counters."""
+    return '"probes"' in json.dumps(phit.schema())

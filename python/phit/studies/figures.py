@@ -1,0 +1,149 @@
+"""Charts that look alike in every study: lines with confidence bands, the same colour for a curve in every panel."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from phit.plots import Chart, crossings, latency_limit, save, styled
+
+FORMATS = ("png", "svg", "html")
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colours and marks of curves by name, in the order of the legend."""
+
+    colours: Mapping[str, str]
+    shapes: Mapping[str, str]
+
+    def legend(self, names: Sequence[str], *, dots: bool) -> dict[str, Any]:
+        """Encodings of colour and mark; the legend lists the curves that are there."""
+        shown = [name for name in self.colours if name in names]
+        legend = alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2, symbolOpacity=1)
+        scale = alt.Scale(domain=shown, range=[self.colours[name] for name in shown])
+        found: dict[str, Any] = {"color": alt.Color("series:N", scale=scale, legend=legend)}
+        if dots:
+            marks = alt.Scale(domain=shown, range=[self.shapes[name] for name in shown])
+            found["shape"] = alt.Shape("series:N", scale=marks, legend=legend)
+        return found
+
+
+def panel(
+    table: pl.DataFrame,
+    curve: str,
+    x: str,
+    y: str,
+    look: Look,
+    x_title: str,
+    y_title: str,
+    *,
+    title: str = "",
+    clip: bool = False,
+    diagonal: bool = False,
+    dots: bool = True,
+    width: int = 400,
+    height: int = 250,
+    domain: tuple[float, float] | None = None,
+) -> Chart:
+    """Lines of a table with a column of curves, with bands where `Y_half` has half widths.
+
+    Args:
+        table: means with half widths.
+        curve: column that tells curves apart.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
+        look: colours and marks.
+        x_title: title with unit.
+        y_title: title with unit.
+        title: of the panel.
+        clip: end the vertical axis above the curves that are not `saturated`; triangles mark the others.
+        diagonal: draw y = x, dashed.
+        dots: mark the points.
+        width: in pixels.
+        height: in pixels.
+        domain: of the horizontal axis.
+    """
+    half = pl.col(f"{y}_half").fill_null(0.0)
+    rows = table.drop_nulls(y).select(
+        pl.col(curve).alias("series"),
+        pl.col(x).cast(pl.Float64).alias("x"),
+        pl.col(y).alias("y"),
+        low=pl.col(y) - half,
+        high=pl.col(y) + half,
+        saturated=pl.col("saturated") if "saturated" in table.columns else pl.lit(False),
+    )
+    names = rows["series"].unique(maintain_order=True).to_list()
+    limit = latency_limit(rows) if clip else 1.05 * max(rows["high"], default=1.0)
+    left, right = domain or (0.0, 1.03 * max(rows["x"], default=1.0))
+    # A vertical scale each, also where panels stand on one another.
+    axis_x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False))
+    axis_y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[0, limit or 1.0], nice=False))
+    line_colour = look.legend(names, dots=False)["color"] if not dots else look.legend(names, dots=True)["color"]
+    tips = [
+        alt.Tooltip("series:N", title="curve"),
+        alt.Tooltip("x:Q", title=x_title, format=".4~g"),
+        alt.Tooltip("y:Q", title=y_title, format=".4~g"),
+        alt.Tooltip("low:Q", title="from (95 %)", format=".4~g"),
+        alt.Tooltip("high:Q", title="to (95 %)", format=".4~g"),
+    ]
+    base = alt.Chart(rows)
+    layers: list[Any] = []
+    if diagonal:
+        end = min(right, limit)
+        ideal = pl.DataFrame({"x": [0.0, end], "y": [0.0, end]})
+        layers.append(
+            alt.Chart(ideal)
+            .mark_line(color="#888", strokeDash=[5, 4], strokeWidth=1.2, clip=True)
+            .encode(axis_x, axis_y)
+        )
+    layers.append(
+        base.mark_area(opacity=0.18, clip=True).encode(
+            axis_x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), line_colour
+        )
+    )
+    layers.append(
+        base.mark_line(strokeWidth=1.8, clip=True).encode(
+            axis_x, axis_y, line_colour, **({} if dots else {"tooltip": tips})
+        )
+    )
+    if dots:
+        layers.append(
+            base.mark_point(filled=True, size=46, opacity=1, clip=True).encode(
+                axis_x, axis_y, tooltip=tips, **look.legend(names, dots=True)
+            )
+        )
+    if clip and (gone := crossings(rows, limit)).height:
+        marks = alt.Chart(gone).mark_point(shape="triangle-up", filled=True, size=100, opacity=1, yOffset=5)
+        layers.append(marks.encode(axis_x, axis_y, line_colour))
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    return chart.properties(title=alt.TitleParams(title, anchor="middle", fontSize=14)) if title else chart
+
+
+def rule(chart: Chart, x: float) -> Chart:
+    """The panel with a dashed vertical line."""
+    line = alt.Chart(pl.DataFrame({"x": [float(x)]})).mark_rule(color="#555", strokeDash=[4, 3]).encode(alt.X("x:Q"))
+    return alt.layer(chart, line)
+
+
+def over(*charts: Chart) -> Chart:
+    """Panels on top of one another."""
+    return alt.vconcat(*charts, spacing=22, bounds="flush")
+
+
+def beside(*charts: Chart) -> Chart:
+    """Panels side by side."""
+    return alt.hconcat(*charts, spacing=78, bounds="flush")
+
+
+def finished(chart: Chart, title: str, notes: Sequence[str]) -> Chart:
+    """The chart with its title and the lines below it."""
+    return styled(chart, title, list(notes))
+
+
+def write(charts: Mapping[str, Chart], folder: Path) -> list[Path]:
+    """Writes every chart as PNG, SVG and interactive HTML."""
+    return [path for stem, chart in charts.items() for path in save(chart, folder / stem, FORMATS)]

@@ -1,0 +1,63 @@
+"""The page of a study in Markdown: claims, figures, options."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import phit
+from phit.progress import duration
+from phit.studies import claims
+from phit.studies.claims import Finding, Verdict
+from phit.studies.scale import Scale
+from phit.studies.study import Figure, Study
+
+
+@dataclass(frozen=True)
+class Part:
+    """A figure on the page."""
+
+    figure: Figure
+    images: list[str]
+    """File names of its pictures."""
+    runs: int
+    cpu_seconds: float
+    """CPU time of its runs; runs that several figures show count in each."""
+
+
+def text(
+    study: Study, scale: Scale, setting: Any, findings: Sequence[Finding], parts: Sequence[Part], folder: str
+) -> str:
+    """The whole page; pictures are in `folder`."""
+    count = Counter(finding.verdict for finding in findings)
+    verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
+    command = f"phit reproduce {study.name} --scale {scale} --publish docs/studies"
+    made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
+    blocks = [
+        f"# {study.title}",
+        f"{study.source}.",
+        f"{made}\n\n```console\n{command}\n```",
+    ]
+    if lacking := study.absent():
+        blocks.append(f"Left out, as this version of Phit lacks them: {', '.join(lacking)}.")
+    blocks += [
+        "## Claims",
+        f"What the paper says, with the rule that decides each claim: {verdicts}.",
+        claims.markdown(findings),
+        "## Figures",
+        *(_figure(part, folder) for part in parts),
+        "## Options",
+        study.options(setting),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _figure(part: Part, folder: str) -> str:
+    lines = [f"### {_heading(part.figure)}", part.figure.caption]
+    lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
+    lines.append(f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time.")
+    return "\n\n".join(lines)
+
+
+def _heading(figure: Figure) -> str:
+    return f"Figure {figure.name}: {figure.title}" if figure.name[0].isdigit() else figure.title

@@ -1,0 +1,101 @@
+"""The runs that figures need, each of them once however many figures show it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phit.experiment import CURVE, Point
+from phit.results import MANIFEST, POINTS, read_manifest, read_table
+from phit.scenario import Document, complete
+
+Labels = dict[str, Any]
+"""What distinguishes a run in its figure: columns of the figure's table."""
+
+COLUMNS = {"mechanism": CURVE, "load": "traffic.load"}
+"""What labels are called in a results folder, where they have another name."""
+
+WORK_PER_SECOND = 4e6
+"""Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a figure."""
+
+    labels: Labels
+    scenario: Document = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of some figures."""
+
+    cases: dict[str, list[tuple[Case, Point]]]
+    """By figure."""
+
+    @classmethod
+    def of(cls, cases: Mapping[str, Sequence[Case]]) -> "Plan":
+        """Completes and checks the scenario of every case."""
+        return cls({name: [(case, _point(case)) for case in those] for name, those in cases.items()})
+
+    @property
+    def points(self) -> list[Point]:
+        """Every run once, those of the first seed first: an interrupted study has whole figures early."""
+        found = {point.hash: point for those in self.cases.values() for _, point in those}
+        return sorted(found.values(), key=lambda point: int(point.scenario["seed"]))
+
+    def labels(self, figure: str) -> pl.DataFrame:
+        """One row per case of a figure: its labels, and the hash of its run as `point`."""
+        rows = [{**case.labels, "point": point.hash} for case, point in self.cases[figure]]
+        return pl.DataFrame(rows, infer_schema_length=None, schema=None if rows else {"point": pl.String})
+
+
+def _point(case: Case) -> Point:
+    values = {COLUMNS.get(key, key): value for key, value in case.labels.items()}
+    return Point(values, complete(case.scenario))
+
+
+NO_RUNS = pl.DataFrame(schema={"point": pl.String})
+
+
+@dataclass(frozen=True)
+class Done:
+    """The runs that a results folder holds."""
+
+    hashes: frozenset[str]
+    """Of the finished runs; the tables lack those that finished before a kill."""
+    points: pl.DataFrame
+    series: pl.DataFrame
+    seeds: int
+    """The largest seed of a run that the folder plans or holds, 0 without any."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Done":
+        """Reads what is there; a folder that does not exist holds nothing."""
+        if not (folder / MANIFEST).exists():
+            return cls(frozenset(), NO_RUNS, NO_RUNS, 0)
+        entries = read_manifest(folder)["points"]
+        seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
+        hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
+        return cls(hashes, _table(folder, "points.parquet"), _table(folder, "series.parquet"), seeds)
+
+
+def _table(folder: Path, file: str) -> pl.DataFrame:
+    if not (folder / file).exists():
+        return NO_RUNS
+    table = read_table(folder, file)
+    return table if "point" in table.columns else NO_RUNS
+
+
+def seconds_left(missing: Iterable[Point], done: Done, planned: Iterable[Point], workers: int) -> float:
+    """Estimated wall time of the missing runs: from the finished ones if there are any."""
+    rate = WORK_PER_SECOND
+    if done.points.height and "cpu_seconds" in done.points.columns:
+        spent = dict(done.points.select("point", "cpu_seconds").iter_rows())
+        known = [(point.work, spent[point.hash]) for point in planned if spent.get(point.hash)]
+        if known:
+            rate = sum(work for work, _ in known) / sum(seconds for _, seconds in known)
+    return sum(point.work for point in missing) / rate / workers

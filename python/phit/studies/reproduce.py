@@ -1,0 +1,172 @@
+"""Runs a study: what is missing of its figures, then tables, charts, claims and a page of all runs that are there."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phit.errors import ResultsError, SimulationError
+from phit.experiment import Experiment, Point
+from phit.progress import duration
+from phit.results import MANIFEST, write_atomically, write_parquet
+from phit.studies import claims, figures, page
+from phit.studies.claims import Finding
+from phit.studies.plan import Done, Plan, seconds_left
+from phit.studies.scale import Scale
+from phit.studies.study import Figure, Study
+from phit.sweeping import run_points
+
+CLAIMS = "claims.json"
+PAGE = "report.md"
+FIGURES = "figures"
+TABLES = "tables"
+
+Say = Callable[[str], None]
+"""Tells a person something."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out."""
+
+    findings: list[Finding]
+    tables: dict[str, pl.DataFrame]
+    written: list[Path]
+    failure: SimulationError | None
+    """Runs that could not be simulated to the end, if there are any."""
+
+
+def default_folder(study: str, scale: Scale) -> Path:
+    """Where results are kept if nobody says otherwise."""
+    return Path("results") / f"{study}-{scale}"
+
+
+def reproduce(
+    study: Study,
+    names: Sequence[str] = (),
+    scale: Scale = Scale.SMALL,
+    *,
+    seeds: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    run: bool = True,
+    progress: bool = False,
+    say: Say = lambda _: None,
+) -> Report:
+    """Runs what is missing of the named figures and writes what the folder's runs show.
+
+    Args:
+        study: the study.
+        names: figures; all of them if empty.
+        scale: size of the network.
+        seeds: for every run, if not the scale's own numbers.
+        out: results folder, by default ``results/STUDY-SCALE``.
+        workers: processes, by default one per core.
+        run: false to use only runs that are there.
+        progress: show progress on standard error.
+        say: told how much there is to do, and where it is.
+    """
+    folder = Path(out) if out is not None else default_folder(study.name, scale)
+    setting = study.setting(scale)
+    chosen = study.choose(names)
+    if not run and not (folder / MANIFEST).exists():
+        raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
+    plan = Plan.of({figure.name: figure.cases(setting, seeds) for figure in chosen})
+    say(f"{study.name}, {scale} scale: {study.describe(setting)}")
+    if lacking := study.absent():
+        say(f"this engine has no {', '.join(lacking)}: their curves are left out")
+    failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
+    return _write(study, folder, scale, seeds, failure)
+
+
+def _run(
+    study: Study,
+    points: list[Point],
+    folder: Path,
+    setting: Any,
+    *,
+    workers: int | None,
+    run: bool,
+    progress: bool,
+    say: Say,
+) -> SimulationError | None:
+    done = Done.read(folder)
+    missing = [point for point in points if point.hash not in done.hashes]
+    count = workers or os.cpu_count() or 1
+    there = f"{len(points)} runs, {len(points) - len(missing)} of them done already"
+    if not run:
+        say(f"{there}; the others are left out")
+        points = [point for point in points if point.hash in done.hashes]
+    elif missing:
+        left = duration(seconds_left(missing, done, points, count))
+        say(f"{there}; about {left} on {count} core{'s' * (count > 1)}")
+    else:
+        say(there)
+    experiment = Experiment(study.name, study.network(setting), {"name": study.name}, {})
+    try:
+        run_points(experiment, points, folder, workers=workers, progress=progress and bool(missing) and run)
+    except SimulationError as error:
+        return error
+    return None
+
+
+def _write(study: Study, folder: Path, scale: Scale, seeds: int | None, failure: SimulationError | None) -> Report:
+    setting, done = study.setting(scale), Done.read(folder)
+    most = max(seeds or 0, done.seeds) or None
+    everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
+    tables = {name: figure.table(everything.labels(name), done) for name, figure in study.figures.items()}
+    written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
+    parts = []
+    for name, figure in study.figures.items():
+        if tables[name].is_empty():
+            continue
+        paths = figures.write(figure.draw(tables[name], setting), folder / FIGURES)
+        written += paths
+        parts.append(_part(figure, paths, everything, done))
+    evidence = study.evidence(tables, setting)
+    findings = [claims.judge(claim, evidence) for claim in study.claims]
+    written.append(claims.write(findings, folder / CLAIMS))
+    text = page.text(study, scale, setting, findings, parts, FIGURES)
+    write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
+    return Report(findings, tables, [*written, folder / PAGE], failure)
+
+
+def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
+    if table.is_empty():
+        return []
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    csv, parquet = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
+    flat = table.select(pl.all().exclude(pl.List(pl.Float64)))
+    write_atomically(csv, flat.write_csv)
+    write_parquet(parquet, flat)
+    return [csv, parquet]
+
+
+def _part(figure: Figure, paths: list[Path], plan: Plan, done: Done) -> page.Part:
+    hashes = {point.hash for _, point in plan.cases[figure.name]}
+    found = done.points.filter(pl.col("point").is_in(list(hashes)))
+    images = [path.name for path in paths if path.suffix == ".png"]
+    return page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()))
+
+
+def publish(study: Study, folder: Path, target: Path) -> list[Path]:
+    """Copies the page of a results folder, its figures and claims into a folder of the documentation."""
+    text = (folder / PAGE).read_text(encoding="utf-8")
+    place = target / study.name
+    place.mkdir(parents=True, exist_ok=True)
+    pictures = [path for suffix in ("png", "svg") for path in sorted((folder / FIGURES).glob(f"*.{suffix}"))]
+    written = [_copy(source, place / source.name) for source in pictures]
+    written.append(_copy(folder / CLAIMS, place / CLAIMS))
+    document = target / f"{study.name}.md"
+    moved = text.replace(f"({FIGURES}/", f"({study.name}/")
+    write_atomically(document, lambda file: file.write(moved.encode()))
+    return [*written, document]
+
+
+def _copy(source: Path, target: Path) -> Path:
+    content = source.read_bytes()
+    write_atomically(target, lambda file: file.write(content))
+    return target

@@ -1,0 +1,82 @@
+"""What a study is: figures with the runs they need, and claims about their tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import polars as pl
+from rich.console import RenderableType
+
+from phit.errors import InputError
+from phit.plots import Chart
+from phit.scenario import Document, hint
+from phit.studies.claims import Claim
+from phit.studies.plan import Case, Done
+from phit.studies.scale import Scale
+
+ALL = "all"
+"""The name that stands for every figure."""
+
+Tables = Mapping[str, pl.DataFrame]
+"""The table of every figure, by the figure's name; empty if none of its runs is there."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, or another group of runs that a claim needs."""
+
+    name: str
+    title: str
+    caption: str
+    cases: Callable[[Any, int | None], list[Case]]
+    """The runs, of the study's setting and a number of seeds, if not the setting's own."""
+    table: Callable[[pl.DataFrame, Done], pl.DataFrame]
+    """The table, from the labels of the cases and the finished runs."""
+    draw: Callable[[pl.DataFrame, Any], dict[str, Chart]]
+    """Charts by file stem, from the table and the setting."""
+
+
+class Cost(Protocol):
+    """What mechanisms cost in storage and control traffic."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
+    def to_rich(self) -> RenderableType:
+        """For a terminal."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A paper to reproduce."""
+
+    name: str
+    title: str
+    source: str
+    """The paper."""
+    figures: Mapping[str, Figure]
+    claims: Sequence[Claim]
+    setting: Callable[[Scale], Any]
+    """Network, loads, cycles and seeds of a scale."""
+    network: Callable[[Any], Document]
+    """The part of the scenarios that all runs of a setting share."""
+    describe: Callable[[Any], str]
+    """A setting's network in words."""
+    options: Callable[[Any], str]
+    """What the runs of a setting are, in Markdown: for the page."""
+    evidence: Callable[[Tables, Any], Any]
+    """What the claims' rules are given."""
+    cost: Callable[[Document | None], Cost] | None
+    """What the mechanisms cost on the routers of a scenario, or of the paper's network."""
+    absent: Callable[[], Sequence[str]]
+    """Names of mechanisms that the study uses and this engine lacks."""
+
+    def choose(self, names: Sequence[str]) -> list[Figure]:
+        """The figures of those names; all of them for none or `all`."""
+        if not names or ALL in names:
+            return list(self.figures.values())
+        for name in names:
+            if name not in self.figures:
+                known = [*self.figures, ALL]
+                raise InputError(f"--figure {name}: expected one of {', '.join(known)}{hint(name, known)}")
+        return [figure for name, figure in self.figures.items() if name in names]
