@@ -77,12 +77,11 @@ def panel(
         saturated=pl.col("saturated") if "saturated" in table.columns else pl.lit(False),
     )
     names = rows["series"].unique(maintain_order=True).to_list()
-    limit = latency_limit(rows) if clip else 1.05 * max(rows["high"], default=1.0)
+    limit = latency_limit(rows) if clip else _top(rows)
     left, right = domain or (0.0, 1.03 * max(rows["x"], default=1.0))
-    # A vertical scale each, also where panels stand on one another.
-    axis_x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False))
-    axis_y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[0, limit or 1.0], nice=False))
-    line_colour = look.legend(names, dots=False)["color"] if not dots else look.legend(names, dots=True)["color"]
+    axis_x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False), axis=alt.Axis(tickCount=8))
+    axis_y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[0, limit], nice=False), axis=_axis_y())
+    line_colour = look.legend(names, dots=dots)["color"]
     tips = [
         alt.Tooltip("series:N", title="curve"),
         alt.Tooltip("x:Q", title=x_title, format=".4~g"),
@@ -102,7 +101,7 @@ def panel(
         )
     layers.append(
         base.mark_area(opacity=0.18, clip=True).encode(
-            axis_x, alt.Y("low:Q", title=y_title), alt.Y2("high:Q"), line_colour
+            axis_x, alt.Y("low:Q", title=y_title, axis=_axis_y()), alt.Y2("high:Q"), line_colour
         )
     )
     layers.append(
@@ -123,6 +122,17 @@ def panel(
     return chart.properties(title=alt.TitleParams(title, anchor="middle", fontSize=14)) if title else chart
 
 
+def _axis_y() -> alt.Axis:
+    """Labels of the same width, so that panels on top of one another are in line."""
+    return alt.Axis(minExtent=38, tickCount=6)
+
+
+def _top(rows: pl.DataFrame) -> float:
+    """Where a vertical axis ends: above the bands, but a wide band does not flatten the lines."""
+    tops = (min(high, 1.3 * y) for high, y in rows.select("high", "y").iter_rows())
+    return 1.05 * max(tops, default=0.0) or 1.0
+
+
 def rule(chart: Chart, x: float) -> Chart:
     """The panel with a dashed vertical line."""
     line = alt.Chart(pl.DataFrame({"x": [float(x)]})).mark_rule(color="#555", strokeDash=[4, 3]).encode(alt.X("x:Q"))
@@ -131,12 +141,12 @@ def rule(chart: Chart, x: float) -> Chart:
 
 def over(*charts: Chart) -> Chart:
     """Panels on top of one another."""
-    return alt.vconcat(*charts, spacing=22, bounds="flush")
+    return alt.vconcat(*charts, spacing=12)
 
 
 def beside(*charts: Chart) -> Chart:
     """Panels side by side."""
-    return alt.hconcat(*charts, spacing=78, bounds="flush")
+    return alt.hconcat(*charts, spacing=24)
 
 
 def finished(chart: Chart, title: str, notes: Sequence[str]) -> Chart:

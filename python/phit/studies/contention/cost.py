@@ -19,6 +19,10 @@ PACKET_PHITS = 8
 """Phits of a packet (Table I)."""
 
 
+ENGINE_VCS = 2
+"""Virtual channels of a link class that a scenario does not list."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """A router of a Dragonfly: its ports and virtual channels."""
@@ -248,4 +252,5 @@ def of_scenario(source: Document | None) -> Cost:
 
 
 def _vcs(links: Mapping[str, Any], name: str) -> int:
-    return int(links[name]["vcs"])
+    """Virtual channels of a link class; one that is not listed is like `default`, if that is."""
+    return int(links.get(name, links.get("default", {})).get("vcs", ENGINE_VCS))

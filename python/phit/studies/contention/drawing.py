@@ -98,7 +98,7 @@ def transient_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
 def large_buffers_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Figure 8: latency with large buffers."""
     notes = _transient_notes(table, setting, "256 and 2,048")
-    chart = _transient(table, "latency_mean", LATENCY, 2000)
+    chart = _transient(table, "latency_mean", LATENCY, min(setting.after, 2000))
     return {"8": finished(chart, "Figure 8: latency after a change of traffic, large buffers", notes)}
 
 
@@ -107,6 +107,12 @@ def oscillation_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart
     notes = _transient_notes(table, setting, "32 and 256")
     chart = _transient(table, "latency_mean", LATENCY, min(setting.after, 4000))
     return {"9": finished(chart, "Figure 9: oscillations after a change of traffic", notes)}
+
+
+def _by_pattern(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The rows of each pattern, UN first."""
+    names = sorted(table["pattern"].unique(), key=lambda name: (name != "UN", name))
+    return [(name, table.filter(pl.col("pattern") == name)) for name in names]
 
 
 def _thresholds_look(values: Sequence[str]) -> Look:
@@ -121,8 +127,7 @@ def threshold_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     look = _thresholds_look(values)
     named = table.with_columns(curve=pl.format("th = {}", pl.col("threshold")))
     columns = []
-    for pattern in named["pattern"].unique(maintain_order=True):
-        rows = named.filter(pl.col("pattern") == pattern)
+    for pattern, rows in _by_pattern(named):
         columns.append(
             over(
                 panel(rows, "curve", "load", "latency_mean", look, LOAD, LATENCY, clip=True, title=pattern),
@@ -140,10 +145,10 @@ def overhead_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Section VI-B: ECtN with and without the traffic of its updates."""
     columns = [
         over(
-            panel(rows, "updates", "load", "latency_mean", UPDATE_LOOK, LOAD, LATENCY, clip=True, title=str(pattern)),
+            panel(rows, "updates", "load", "latency_mean", UPDATE_LOOK, LOAD, LATENCY, clip=True, title=pattern),
             panel(rows, "updates", "load", "accepted_load", UPDATE_LOOK, LOAD, ACCEPTED, diagonal=True),
         )
-        for (pattern,), rows in table.group_by("pattern", maintain_order=True)
+        for pattern, rows in _by_pattern(table)
     ]
     notes = (f"{_note(setting)}; {_seeds(table)}", "full: the partial arrays are sent over the local links")
     return {"overhead": finished(beside(*columns), "Section VI-B: ECtN's updates on the wire", notes)}
