@@ -50,6 +50,8 @@ class Curves:
     def values(self, column: str, **where: Any) -> list[Any]:
         """The values of a label."""
         rows = self._rows(**where)
+        if column not in rows.columns:
+            raise NotRunError(f"figure {self._figure} has no {column}")
         return rows[column].unique().sort().to_list()
 
     def latency(self, **where: Any) -> float:

@@ -1,0 +1,182 @@
+"""`phit reproduce` from end to end, at the scale that takes seconds."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from phit.studies import registry
+from phit.studies.contention.cases import mixed
+from phit.studies.contention.mechanisms import MECHANISMS, present
+from phit.studies.plan import Plan
+from phit.studies.reproduce import reproduce
+from phit.studies.scale import Scale
+from phit.studies.tables import steady, transient
+
+from .conftest import Cli, Start
+
+CONTENTION = registry.find("contention")
+
+
+def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    command = ("reproduce", "contention", "--figure", "5b", "--scale", "smoke", "--output", folder, "--jobs", 1)
+    status, out, err = cli(*command)
+    assert status == 0, err
+    assert "smoke scale: Dragonfly p=2 a=4 h=2, 72 endpoints" in err
+    assert "runs, 0 of them done already; about" in err
+    for suffix in ("png", "svg", "html"):
+        assert (folder / "figures" / f"5b.{suffix}").stat().st_size > 1000
+    table = pl.read_parquet(folder / "tables" / "5b.parquet")
+    assert pl.read_csv(folder / "tables" / "5b.csv").shape == table.shape
+    assert set(table["mechanism"]) == set(present(list(MECHANISMS)))
+    minimal = table.filter(pl.col("mechanism") == "MIN", pl.col("load") == 0.2)
+    # One link of eight endpoints: 1/(a·p).
+    assert minimal["accepted_load"].item() == pytest.approx(1 / 8, rel=0.02)
+    assert minimal["saturated"].item()
+    claims = {row["id"]: row for row in json.loads((folder / "claims.json").read_text())}
+    assert list(claims) == [claim.id for claim in CONTENTION.claims]
+    assert set(claims["C1"]) == {"id", "figure", "statement", "paper", "measured", "verdict", "note"}
+    assert claims["C1"]["verdict"] == claims["C12"]["verdict"] == "not run"
+    assert "C18" in out
+    assert "![Latency and throughput under ADV+1](figures/5b.png)" in (folder / "report.md").read_text()
+
+    runs = len(list((folder / "points").glob("*.json")))
+    status, again, err = cli(*command)
+    assert (status, again) == (0, out)
+    assert f"{runs} runs, {runs} of them done already" in err
+
+
+def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    command = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--figure", "5a")
+    assert cli(*command)[0] == 0
+    first = {path: path.stat().st_mtime_ns for path in (folder / "points").iterdir()}
+    status, _, err = cli(*command, "--figure", "6", "--seeds", 2)
+    assert status == 0, err
+    assert f"{len(first)} of them done already" in err
+    after = {path: path.stat().st_mtime_ns for path in (folder / "points").iterdir()}
+    assert after.items() > first.items()
+    assert set(pl.read_parquet(folder / "tables" / "5a.parquet")["seeds"]) == {2}
+    # Fewer seeds asked for: those that are there still count.
+    assert cli(*command)[0] == 0
+    assert set(pl.read_parquet(folder / "tables" / "5a.parquet")["seeds"]) == {2}
+    assert (folder / "figures" / "6.png").exists()
+
+
+def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path) -> None:
+    folder, docs = tmp_path / "results", tmp_path / "docs"
+    reproduce(CONTENTION, ["5b"], Scale.SMOKE, out=folder, workers=1)
+    command = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--no-run", "--publish", docs)
+    status, _, err = cli(*command)
+    assert status == 0, err
+    assert "the others are left out" in err
+    page = (docs / "contention.md").read_text()
+    assert "](contention/5b.png)" in page
+    assert "| C5 | 5b |" in page
+    for name in ("5b.png", "5b.svg", "claims.json"):
+        assert (docs / "contention" / name).stat().st_size > 100
+    assert not (folder / "tables" / "5a.csv").exists()
+
+
+def test_a_killed_study_goes_on(start: Start, cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    arguments = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--seeds", 3)
+    command = (*arguments, "--figure", "5b", "--figure", "5c")
+    process = start(*command)
+    deadline = time.monotonic() + 60
+    while len(list((folder / "points").glob("*.json"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(list((folder / "points").glob("*.json")))
+    status, _, err = cli(*command)
+    assert status == 0, err
+    assert f"{kept} of them done already" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["contenton"], ["contenton", 'did you mean "contention"']),
+        (["contention", "--figure", "5d"], ["5d", "5a, 5b, 5c"]),
+        (["contention", "--scale", "papr"], ["papr", 'did you mean "paper"']),
+        (["contention", "--no-run", "--output", "nowhere"], ["nowhere", "nothing to show"]),
+    ],
+)
+def test_bad_input(cli: Cli, arguments: list[str], words: list[str]) -> None:
+    status, out, err = cli("reproduce", *arguments)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path) -> None:
+    reproduce(CONTENTION, ["5b"], Scale.SMOKE, out=tmp_path, workers=1)
+    status, _, err = cli("reproduce", "contention", "--figure", "5b", "--scale", "small", "--output", tmp_path)
+    assert status == 2
+    assert "results of another experiment: topology.a is 4 there and 8 here" in err
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
+    setting = CONTENTION.setting(scale)
+    plan = Plan.of({name: figure.cases(setting, 1) for name, figure in CONTENTION.figures.items()})
+    assert plan.points
+    for name in plan.cases:
+        labels = plan.labels(name)
+        # Nothing else distinguishes the runs of a figure.
+        assert labels.drop("point").is_unique().all() if labels.height else True
+
+
+def test_the_traffic_changes_when_counters_are_sent() -> None:
+    for scale in Scale:
+        setting = CONTENTION.setting(scale)
+        assert setting.change % 100 == 0
+        assert setting.change % setting.bin == 0
+
+
+def test_mixes() -> None:
+    assert mixed(0) == {"kind": "adversarial", "offset": 1}
+    assert mixed(100) == {"kind": "uniform"}
+    assert [part["weight"] for part in mixed(20)["parts"]] == [20, 80]
+
+
+def test_means_over_seeds() -> None:
+    labels = pl.DataFrame({"mechanism": ["A", "A", "B"], "seed": [1, 2, 1], "point": ["x", "y", "z"]})
+    points = pl.DataFrame(
+        {
+            "point": ["x", "y", "z"],
+            "offered_load": [0.5, 0.5, 0.5],
+            "accepted_load": [0.5, 0.4, 0.5],
+            "latency_mean": [100.0, 110.0, 90.0],
+            "latency_ci": [1.0, 1.0, 2.0],
+            "cpu_seconds": [1.0, 1.0, 1.0],
+        }
+    )
+    first, second = steady(labels, points).iter_rows(named=True)
+    assert (first["seeds"], first["latency_mean"], first["saturated"]) == (2, 105.0, True)
+    # Student's t with one degree of freedom, of a standard deviation of 7.07 over the root of 2.
+    assert first["latency_mean_half"] == pytest.approx(12.71 * 5.0)
+    assert (second["seeds"], second["latency_mean_half"], second["saturated"]) == (1, 2.0, False)
+
+
+def test_responses_over_seeds() -> None:
+    labels = pl.DataFrame({"mechanism": ["A", "A"], "change": [100, 100], "seed": [1, 2], "point": ["x", "y"]})
+    series = pl.DataFrame(
+        {
+            "point": ["x", "x", "y", "y"],
+            "cycle": [90, 100, 90, 100],
+            "latency_mean": [100.0, 200.0, 110.0, None],
+            "misrouted": [0.0, 1.0, 0.1, 0.5],
+        }
+    )
+    table = transient(labels, series)
+    assert table["t"].to_list() == [-10, 0]
+    assert table["latency_mean"].to_list() == [105.0, 200.0]
+    assert table["misrouted_percent"].to_list() == pytest.approx([5.0, 100.0])
+    assert table["seeds"].to_list() == [2, 1]
