@@ -121,7 +121,7 @@ _SMALL: dict[str, Any] = {
     "settle": 3000,
     "before": 500,
     "after": 5000,
-    "bin": 10,
+    "bin": 5,
 }
 
 _PAPER: dict[str, Any] = {
