@@ -324,6 +324,15 @@ def test_what_never_settles_takes_longer_than_was_recorded() -> None:
     assert found("C15", data).verdict is Verdict.DIFFERS
 
 
+def test_a_threshold_that_saturates_hurts_if_it_is_high() -> None:
+    data = tables()
+    high = changed(data["10"], of("Base", 0.3, pattern="ADV+1", threshold=12), saturated=True)
+    assert found("C17", data | {"10": high}).verdict is Verdict.HOLDS
+    assert "saturates with th = 12" in found("C17", data | {"10": high}).note
+    low = changed(data["10"], of("Base", 0.3, pattern="ADV+1", threshold=7), saturated=True)
+    assert found("C17", data | {"10": low}).verdict is Verdict.DIFFERS
+
+
 SATURATED = [("C1", "5a", "Base"), ("C2", "5a", "OLM"), ("C7", "5b", "OLM"), ("C9", "5b", "OLM"), ("C11", "6", "OLM")]
 
 

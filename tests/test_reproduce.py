@@ -115,6 +115,11 @@ def test_bad_input(cli: Cli, arguments: list[str], words: list[str]) -> None:
         assert word in err
 
 
+def test_panels_are_names_of_their_figure() -> None:
+    assert [figure.name for figure in CONTENTION.choose(["7b", "5a"])] == ["5a", "7"]
+    assert [figure.name for figure in CONTENTION.choose(["all"])] == list(CONTENTION.figures)
+
+
 def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path) -> None:
     reproduce(CONTENTION, ["5b"], Scale.SMOKE, out=tmp_path, workers=1)
     status, _, err = cli("reproduce", "contention", "--figure", "5b", "--scale", "small", "--output", tmp_path)

@@ -21,8 +21,9 @@ class Part:
     images: list[str]
     """File names of its pictures."""
     runs: int
+    """Finished runs, without those of earlier figures."""
     cpu_seconds: float
-    """CPU time of its runs; runs that several figures show count in each."""
+    """CPU time of these runs."""
 
 
 def text(
@@ -45,6 +46,7 @@ def text(
         f"What the paper says, with the rule that decides each claim: {verdicts}.",
         claims.markdown(findings),
         "## Figures",
+        f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all.",
         *(_figure(part, folder) for part in parts),
         "## Options",
         study.options(setting),

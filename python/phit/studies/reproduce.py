@@ -16,7 +16,7 @@ from phit.studies import claims, figures, page
 from phit.studies.claims import Finding
 from phit.studies.plan import Done, Plan, seconds_left
 from phit.studies.scale import Scale
-from phit.studies.study import Figure, Study
+from phit.studies.study import Study
 from phit.sweeping import run_points
 
 CLAIMS = "claims.json"
@@ -119,13 +119,18 @@ def _write(study: Study, folder: Path, scale: Scale, seeds: int | None, failure:
     everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
     tables = {name: figure.table(everything.labels(name), done) for name, figure in study.figures.items()}
     written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
-    parts = []
+    parts: list[page.Part] = []
+    counted: set[str] = set()
     for name, figure in study.figures.items():
         if tables[name].is_empty():
             continue
         paths = figures.write(figure.draw(tables[name], setting), folder / FIGURES)
         written += paths
-        parts.append(_part(figure, paths, everything, done))
+        hashes = {point.hash for _, point in everything.cases[name]} - counted
+        counted |= hashes
+        found = done.points.filter(pl.col("point").is_in(list(hashes)))
+        images = [path.name for path in paths if path.suffix == ".png"]
+        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum())))
     evidence = study.evidence(tables, setting)
     findings = [claims.judge(claim, evidence) for claim in study.claims]
     written.append(claims.write(findings, folder / CLAIMS))
@@ -143,13 +148,6 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     write_atomically(csv, flat.write_csv)
     write_parquet(parquet, flat)
     return [csv, parquet]
-
-
-def _part(figure: Figure, paths: list[Path], plan: Plan, done: Done) -> page.Part:
-    hashes = {point.hash for _, point in plan.cases[figure.name]}
-    found = done.points.filter(pl.col("point").is_in(list(hashes)))
-    images = [path.name for path in paths if path.suffix == ".png"]
-    return page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()))
 
 
 def publish(study: Study, folder: Path, target: Path) -> list[Path]:

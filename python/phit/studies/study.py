@@ -34,6 +34,8 @@ class Figure:
     """The table, from the labels of the cases and the finished runs."""
     draw: Callable[[pl.DataFrame, Any], dict[str, Chart]]
     """Charts by file stem, from the table and the setting."""
+    parts: tuple[str, ...] = ()
+    """Further names, if the paper counts its panels as figures."""
 
 
 class Cost(Protocol):
@@ -75,8 +77,10 @@ class Study:
         """The figures of those names; all of them for none or `all`."""
         if not names or ALL in names:
             return list(self.figures.values())
+        named = {part: figure for figure in self.figures.values() for part in (figure.name, *figure.parts)}
         for name in names:
-            if name not in self.figures:
-                known = [*self.figures, ALL]
+            if name not in named:
+                known = [*named, ALL]
                 raise InputError(f"--figure {name}: expected one of {', '.join(known)}{hint(name, known)}")
-        return [figure for name, figure in self.figures.items() if name in names]
+        chosen = {named[name].name for name in names}
+        return [figure for name, figure in self.figures.items() if name in chosen]

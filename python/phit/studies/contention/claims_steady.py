@@ -1,5 +1,6 @@
 """The rules of claims C1 to C11, C17 and C18: steady states (sections V-A and VI)."""
 
+import math
 from itertools import pairwise
 
 from phit.studies.claims import Judgement, NotRunError
@@ -186,7 +187,9 @@ def thresholds(evidence: Evidence) -> Judgement:
         raise NotRunError(f"figure 10: UN at {load:g} does not saturate the lowest threshold")
     accepted = [curves.accepted(mechanism="Base", pattern="UN", threshold=th, load=load) for th in values]
     where = {"mechanism": "Base", "pattern": "ADV+1", "load": THRESHOLD_LOAD}
-    latency = [curves.latency(**where, threshold=th) for th in values]
+    # A threshold so high that the network saturates has no latency; it hurts more than any that has one.
+    gone = [th for th in values if th > highest and curves.saturated(**where, threshold=th)]
+    latency = [math.inf if th in gone else curves.latency(**where, threshold=th) for th in values]
     counter = mean_counter(evidence.tables.get("counters"))
     if counter is None:
         raise NotRunError("the contention counters were not recorded")
@@ -198,12 +201,14 @@ def thresholds(evidence: Evidence) -> Judgement:
         and latency[-1] > (1 + NOISE) * latency[values.index(high)]
         and abs(counter / expected - 1) <= 0.15
     )
+    note = f"ADV+1 at {THRESHOLD_LOAD:g} saturates with th = {', '.join(map(str, gone))}" if gone else ""
     return Judgement(
         holds,
         f"accepted under UN at {load:g}: {accepted[0]:.3f} (th = {values[0]}), {accepted[values.index(low)]:.3f} "
         f"({low}), {accepted[-1]:.3f} ({values[-1]}); latency under ADV+1 at {THRESHOLD_LOAD:g}: {latency[0]:.1f}, "
         f"{latency[values.index(high)]:.1f} ({high}), {latency[-1]:.1f}; "
         f"mean counter {counter:.2f}, mean VCs {expected:.2f}",
+        note,
     )
 
 

@@ -29,7 +29,13 @@ MECHANISMS = {
     "MIN": Mechanism({"kind": "minimal"}),
     "VAL": Mechanism({"kind": "valiant", "second_half": "next"}, local_vcs=4),
     "PB": Mechanism(
-        {"kind": "piggyback", "coefficient": 2.0, "local_threshold": 3, "global_threshold": 3},
+        {
+            "kind": "piggyback",
+            "coefficient": 2.0,
+            "local_threshold": 3,
+            "global_threshold": 3,
+            "second_half": "next",
+        },
         local_vcs=4,
     ),
     "OLM": Mechanism({"kind": "olm", "threshold": 0.5}),

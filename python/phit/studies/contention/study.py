@@ -84,6 +84,7 @@ FIGURES = (
         cases.transients,
         _transient,
         drawing.transient_figure,
+        ("7a", "7b"),
     ),
     Figure(
         "8",
