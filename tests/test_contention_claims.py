@@ -267,6 +267,7 @@ DIFFERENT: list[tuple[str, str, Where, dict[str, Any]]] = [
     ("C9", "5b", of("ECtN", 0.45), {"latency_mean": 251.0}),
     ("C10", "5c", of("ECtN", 0.2), {"latency_mean": 240.0}),
     ("C10", "5c", of("ECtN", 0.3), {"latency_mean": 300.0}),
+    ("C10", "5c", of("ECtN", 0.3), {"latency_mean": 248.0}),
     ("C10", "5c", of("VAL", 0.1), {"latency_mean": 310.0}),
     ("C11", "6", of("ECtN", uniform_percent=20), {"latency_mean": 251.0}),
     ("C11", "6", of("Base", uniform_percent=50), {"latency_mean": 300.0}),

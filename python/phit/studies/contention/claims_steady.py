@@ -149,10 +149,11 @@ def far_groups(evidence: Evidence) -> Judgement:
     ratios = _ratios(away, "ECtN", "OLM", loads)
     closer = _ratios(away, "VAL", "OLM", loads)
     before = _ratios(near, "VAL", "OLM", loads)
-    holds = all(1 <= r <= 1.15 for r in ratios) and all(x < y for x, y in zip(closer, before, strict=True))
+    holds = all(1 - NOISE <= r <= 1.15 for r in ratios) and all(x < y for x, y in zip(closer, before, strict=True))
     return Judgement(
         holds,
-        f"ECtN/OLM {span(ratios)}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} under ADV+1",
+        f"ECtN/OLM {span(ratios, '{:.3f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
+        "under ADV+1",
     )
 
 

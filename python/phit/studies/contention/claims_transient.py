@@ -1,5 +1,7 @@
 """The rules of claims C12 to C16: what happens after UN becomes ADV+1 at a load of 0.2 (sections V-B and V-C)."""
 
+from collections.abc import Sequence
+
 from phit.studies.claims import Judgement, NotRunError
 from phit.studies.contention.evidence import Evidence, Responses
 from phit.studies.contention.mechanisms import COUNTERS
@@ -20,6 +22,12 @@ def _settling(responses: Responses, mechanism: str) -> int | None:
     return settling_time(*responses.series(mechanism))
 
 
+def _misrouting(responses: Responses, names: Sequence[str]) -> str:
+    """How long the misrouted share takes to settle, which tells more where latencies hardly differ; decides nothing."""
+    times = {name: settling_time(*responses.series(name, "misrouted_percent")) for name in names}
+    return f"misrouted share: {_words(times)}"
+
+
 def _words(times: dict[str, int | None]) -> str:
     return ", ".join(f"{name} {'not settled' if t is None else f'{t} cycles'}" for name, t in times.items())
 
@@ -32,7 +40,7 @@ def reaction(evidence: Evidence) -> Judgement:
     if reference is None:
         return Judgement(False, _words(times), "OLM does not settle, so there is no time to compare with")
     holds = base is not None and hybrid is not None and max(base, hybrid) <= reference / 3
-    return Judgement(holds, _words(times))
+    return Judgement(holds, _words(times), _misrouting(responses, list(times)))
 
 
 def after_the_update(evidence: Evidence) -> Judgement:
@@ -80,7 +88,8 @@ def large_buffers(evidence: Evidence) -> Judgement:
         return first is not None and second is not None and second <= 1.5 * first
 
     holds = at_least("OLM") and at_least("PB") and at_most("Base") and at_most("ECtN")
-    return Judgement(holds, f"small buffers: {_words(before)}; large: {_words(after)}")
+    note = f"small, {_misrouting(small, names)}; large, {_misrouting(large, names)}"
+    return Judgement(holds, f"small buffers: {_words(before)}; large: {_words(after)}", note)
 
 
 def oscillation(evidence: Evidence) -> Judgement:

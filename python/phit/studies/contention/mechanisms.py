@@ -25,6 +25,10 @@ class Mechanism:
     """Changes of `routing` with the large buffers of figure 8. The paper tunes OLM there but does not say how."""
 
 
+RESTRICTION: Document = {"coefficient": 1.5, "packets": 5}
+"""Packets of OLM and Hybrid leave a minimal global port because of credits only if it is occupied this much more than
+the mean of its router's global ports. The paper does not name this; it is the default of its simulator."""
+
 MECHANISMS = {
     "MIN": Mechanism({"kind": "minimal"}),
     "VAL": Mechanism({"kind": "valiant", "second_half": "next"}, local_vcs=4),
@@ -38,10 +42,16 @@ MECHANISMS = {
         },
         local_vcs=4,
     ),
-    "OLM": Mechanism({"kind": "olm", "threshold": 0.5}),
+    "OLM": Mechanism({"kind": "olm", "threshold": 0.5, "restriction": RESTRICTION}),
     "Base": Mechanism({"kind": "contention_base", "comparison": "reaches"}),
     "Hybrid": Mechanism(
-        {"kind": "contention_hybrid", "credit_threshold": 0.35, "comparison": "reaches", "candidates": "any"},
+        {
+            "kind": "contention_hybrid",
+            "credit_threshold": 0.35,
+            "comparison": "reaches",
+            "candidates": "any",
+            "restriction": RESTRICTION,
+        },
     ),
     "ECtN": Mechanism(
         {"kind": "ectn", "period": PERIOD, "comparison": "reaches", "candidates": "local", "updates": "free"},

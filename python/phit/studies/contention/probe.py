@@ -2,8 +2,8 @@
 
 import polars as pl
 
-COLUMN = "counters.mean"
-"""Column of the table of points: mean contention counter over all output ports and samples of the measurement."""
+COLUMN = "probes.contention"
+"""Column of the table of points: mean contention counter over all output ports and looks of the measurement."""
 
 
 def mean_counter(table: pl.DataFrame | None) -> float | None:

@@ -159,8 +159,14 @@ def options(of: Setting) -> str:
 
 
 def _inline(table: dict[str, object]) -> str:
-    cells = (f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in table.items())
-    return ", ".join(cells)
+    """A table as in TOML, without its braces."""
+    return ", ".join(f"{key} = {_value(value)}" for key, value in table.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{ {_inline(value)} }}"
+    return f'"{value}"' if isinstance(value, str) else f"{value}"
 
 
 STUDY = Study(
