@@ -74,9 +74,9 @@ def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path) -> None
     assert status == 0, err
     assert "the others are left out" in err
     page = (docs / "contention.md").read_text()
-    assert "](contention/5b.png)" in page
+    assert "](contention/5b.svg)" in page
     assert "| C5 | 5b |" in page
-    for name in ("5b.png", "5b.svg", "claims.json"):
+    for name in ("5b.svg", "claims.json"):
         assert (docs / "contention" / name).stat().st_size > 100
     assert not (folder / "tables" / "5a.csv").exists()
 

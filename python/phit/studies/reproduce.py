@@ -1,6 +1,7 @@
 """Runs a study: what is missing of its figures, then tables, charts, claims and a page of all runs that are there."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,15 +152,14 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
 
 
 def publish(study: Study, folder: Path, target: Path) -> list[Path]:
-    """Copies the page of a results folder, its figures and claims into a folder of the documentation."""
+    """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation."""
     text = (folder / PAGE).read_text(encoding="utf-8")
     place = target / study.name
     place.mkdir(parents=True, exist_ok=True)
-    pictures = [path for suffix in ("png", "svg") for path in sorted((folder / FIGURES).glob(f"*.{suffix}"))]
-    written = [_copy(source, place / source.name) for source in pictures]
+    written = [_copy(source, place / source.name) for source in sorted((folder / FIGURES).glob("*.svg"))]
     written.append(_copy(folder / CLAIMS, place / CLAIMS))
     document = target / f"{study.name}.md"
-    moved = text.replace(f"({FIGURES}/", f"({study.name}/")
+    moved = re.sub(rf"\({FIGURES}/([^)]*)\.png\)", rf"({study.name}/\1.svg)", text)
     write_atomically(document, lambda file: file.write(moved.encode()))
     return [*written, document]
 
