@@ -39,7 +39,7 @@ def counters_match_minimal(evidence: Evidence) -> Judgement:
 
 
 def credits_cost_latency(evidence: Evidence) -> Judgement:
-    """C2: PB and OLM above MIN by more than 2 % at some load up to 60 % of MIN's saturation, never below."""
+    """C2: PB and OLM more than 2 % above MIN at some load up to 60 % of MIN's saturation, but for noise never below."""
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.6)
     ratios = {name: _ratios(curves, name, "MIN", loads) for name in ("PB", "OLM")}
@@ -49,7 +49,7 @@ def credits_cost_latency(evidence: Evidence) -> Judgement:
 
 
 def hybrid_between(evidence: Evidence) -> Judgement:
-    """C3: MIN <= Hybrid <= OLM x 1.02 in latency at the loads of C1."""
+    """C3: MIN <= Hybrid <= OLM x 1.02 in latency at the loads of C1; noise counts as equal."""
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.8)
     over, under = _ratios(curves, "Hybrid", "MIN", loads), _ratios(curves, "Hybrid", "OLM", loads)
@@ -143,7 +143,7 @@ def notification_is_best(evidence: Evidence) -> Judgement:
 
 
 def far_groups(evidence: Evidence) -> Judgement:
-    """C10: under ADV+h ECtN/OLM in 1.00 to 1.15 at 0.1 to 0.3, and VAL/OLM below its value under ADV+1."""
+    """C10: under ADV+h ECtN/OLM in 1.00 (but for noise) to 1.15 at 0.1 to 0.3, VAL/OLM below that under ADV+1."""
     near, away = evidence.curves("5b"), evidence.curves("5c")
     loads = _common(away, ("ECtN", "OLM", "VAL"), 0.1, 0.3)
     ratios = _ratios(away, "ECtN", "OLM", loads)
@@ -152,7 +152,7 @@ def far_groups(evidence: Evidence) -> Judgement:
     holds = all(1 - NOISE <= r <= 1.15 for r in ratios) and all(x < y for x, y in zip(closer, before, strict=True))
     return Judgement(
         holds,
-        f"ECtN/OLM {span(ratios, '{:.3f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
+        f"ECtN/OLM {span(ratios, '{:.4f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
         "under ADV+1",
     )
 

@@ -145,6 +145,11 @@ def options(of: Setting) -> str:
         "The router is that of Table I: 5 cycles, a frequency speedup of 2, output buffers of 32 phits, links of 10 "
         "and 100 cycles, packets of 8 phits, virtual cut-through."
     )
+    choices = (
+        "The paper leaves open whether a counter at its threshold triggers (`comparison`) and which outputs Hybrid and "
+        "ECtN may take instead (`candidates`), and does not name the `restriction` of OLM and Hybrid: these are as in "
+        "the simulator that made its figures."
+    )
     lines = [
         "| mechanism | `[routing]` | local VCs |",
         "| --- | --- | --- |",
@@ -153,7 +158,7 @@ def options(of: Setting) -> str:
             for name in present(list(MECHANISMS))
         ),
         "",
-        f"{steady} {changing} {router}",
+        f"{choices}\n\n{steady} {changing} {router}",
     ]
     return "\n".join(lines)
 
