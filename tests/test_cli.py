@@ -87,7 +87,9 @@ def test_verify_proves(cli: Cli, write: Write) -> None:
     # Four routers, two directions, two virtual channels. The packets of a direction go two hops at most, so that each
     # of the eight channels of a first hop of two is followed by one other. To each router packets are on their way in
     # the three others, or have come one of two hops to either of its neighbours.
-    assert (status, json.loads(out)) == (0, {"proved": True, "channels": 16, "dependencies": 8, "states": 4 * (3 + 2)})
+    report = json.loads(out)
+    assert "order that rises" in report.pop("argument")
+    assert (status, report) == (0, {"proved": True, "channels": 16, "dependencies": 8, "states": 4 * (3 + 2)})
 
 
 def test_verify_shows_the_cycle(cli: Cli, write: Write) -> None:
