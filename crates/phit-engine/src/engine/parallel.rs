@@ -17,6 +17,8 @@ pub trait Post: Default + Send {
 pub trait Runs: Send {
     /// What is exchanged.
     type Mail: Post;
+    /// Brings what it is going to need into the cache: it has been driven out by the others of its thread.
+    fn fetch(&self);
     /// Takes in mail, to be handled at ticks from the current one on.
     fn receive(&mut self, mail: Self::Mail);
     /// Runs all ticks before `end`, putting what is for partition `i` into `outbox[i]`.
@@ -110,7 +112,11 @@ pub fn advance<P: Runs>(
         let mut at = now;
         while at < end {
             at = at.saturating_add(lookahead).min(end);
+            let alone = own.len() == 1;
             for (index, partition) in own.iter_mut().enumerate() {
+                if !alone {
+                    partition.fetch();
+                }
                 let mail = std::mem::take(&mut *lock(&inboxes.0[first + index]));
                 mail.into_iter().for_each(|mail| partition.receive(mail));
                 partition.run_until(at, &mut outbox);

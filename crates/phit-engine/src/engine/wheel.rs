@@ -172,6 +172,12 @@ impl Wheel {
         self.far.iter().for_each(|Reverse((at, event))| see(*at, *event));
     }
 
+    /// Brings it into the cache, see [`Table::fetch`].
+    pub fn fetch(&self) {
+        self.heads.fetch();
+        self.nodes.fetch();
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.heads.bytes()

@@ -173,6 +173,18 @@ pub struct Partition {
 impl Runs for Partition {
     type Mail = Mail;
 
+    fn fetch(&self) {
+        self.packets.fetch();
+        self.wheel.fetch();
+        self.inputs.fetch();
+        self.queues.fetch();
+        self.outputs.fetch();
+        self.channels.fetch();
+        self.rings.fetch();
+        self.ring_phits.fetch();
+        self.endpoints.fetch();
+    }
+
     fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
