@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub trait Post: Default + Send {
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
+    /// An empty one with room for about as much as is in this one: what the next epoch will take.
+    fn successor(&self) -> Self;
 }
 
 /// What runs in epochs and exchanges mail.
@@ -128,7 +130,8 @@ pub fn advance<P: Runs>(
             }
             for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
                 if !mail.is_empty() {
-                    lock(inbox).push(std::mem::take(mail));
+                    let next = mail.successor();
+                    lock(inbox).push(std::mem::replace(mail, next));
                 }
             }
             if !barrier.wait() {

@@ -72,6 +72,15 @@ impl Post for Mail {
     fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.events.is_empty() && self.messages.is_empty()
     }
+
+    fn successor(&self) -> Self {
+        let room = |len: usize| len + len / 16;
+        Self {
+            heads: Vec::with_capacity(room(self.heads.len())),
+            packets: Vec::with_capacity(room(self.packets.len())),
+            events: Vec::with_capacity(room(self.events.len())),
+        }
+    }
 }
 
 impl Mail {
@@ -216,8 +225,8 @@ impl Partition {
         while self.now < end {
             self.next_look = self.now;
             self.wheel.bring_near(self.now);
-            let mut cursor = self.wheel.take(self.now);
-            while let Some(event) = self.wheel.pop(&mut cursor) {
+            let mut due = self.wheel.take(self.now);
+            while let Some(event) = self.wheel.pop(&mut due) {
                 self.handle::<SINGLE>(event);
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.

@@ -174,7 +174,8 @@ impl Partition {
             self.wake_output_at(index, output.busy);
             return sleep;
         }
-        if let Some(capacity) = self.config.output_buffer {
+        // Flits that have left the buffer are counted out when their room is wanted.
+        if let Some(capacity) = self.config.output_buffer.filter(|capacity| output.held + size > *capacity) {
             if let Some(oldest) = self.expire(index, size, capacity) {
                 self.wake_output_at(index, oldest + 1);
                 return sleep;
@@ -220,13 +221,13 @@ impl Partition {
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
-    fn still_fits(&self, grant: &Request) -> bool {
+    fn still_fits(&mut self, grant: &Request) -> bool {
         let output = &self.outputs[grant.output];
         let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
         self.channels[channel].credits >= size as i32
             && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
-            && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
+            && self.config.output_buffer.is_none_or(|capacity| self.expire(grant.output, size, capacity).is_none())
     }
 
     /// Notes `hop` as the decision for the head of `queue`.
