@@ -13,6 +13,8 @@ pub trait Post: Default + Send {
     fn is_empty(&self) -> bool;
     /// An empty one with room for about as much as is in this one: what the next epoch will take.
     fn successor(&self) -> Self;
+    /// Gives back room that was taken for far more than came.
+    fn trim(&mut self);
 }
 
 /// What runs in epochs and exchanges mail.
@@ -110,7 +112,9 @@ pub fn advance<P: Runs>(
     let barrier = Barrier::new(threads);
     let work = |first: usize, own: &mut [P]| {
         let _abandon = Abandon(&barrier);
-        let mut outbox: Vec<P::Mail> = (0..count).map(|_| P::Mail::default()).collect();
+        // What waits from the last epoch tells what the first of this call will take.
+        let like_last = |inbox: &Mutex<Vec<P::Mail>>| lock(inbox).first().map_or_else(P::Mail::default, Post::successor);
+        let mut outbox: Vec<P::Mail> = inboxes.0.iter().map(like_last).collect();
         let mut at = now;
         while at < end {
             at = at.saturating_add(lookahead).min(end);
@@ -130,8 +134,10 @@ pub fn advance<P: Runs>(
             }
             for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
                 if !mail.is_empty() {
-                    let next = mail.successor();
-                    lock(inbox).push(std::mem::replace(mail, next));
+                    let next = if at < end { mail.successor() } else { P::Mail::default() };
+                    let mut mail = std::mem::replace(mail, next);
+                    mail.trim();
+                    lock(inbox).push(mail);
                 }
             }
             if !barrier.wait() {

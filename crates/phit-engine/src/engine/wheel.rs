@@ -80,22 +80,19 @@ impl Wheel {
     #[inline(always)]
     fn insert_near(&mut self, at: Tick, event: Event) {
         let bucket = at & self.mask;
-        let node = Node { event, next: self.heads[bucket] };
-        let index = if self.free == NONE {
-            self.grow(node)
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index].next;
-            self.nodes[index] = node;
-            index
-        };
-        self.heads[bucket] = index;
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let node = &mut self.nodes[index];
+        self.free = node.next;
+        *node = Node { event, next: std::mem::replace(&mut self.heads[bucket], index) };
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, node: Node) -> u32 {
-        self.nodes.push(node)
+    fn grow(&mut self) {
+        self.free = self.nodes.push(Node { event: Event { target: 0, data: 0 }, next: NONE });
     }
 
     /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before

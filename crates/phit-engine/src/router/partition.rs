@@ -74,12 +74,27 @@ impl Post for Mail {
     }
 
     fn successor(&self) -> Self {
-        let room = |len: usize| len + len / 16;
-        Self {
-            heads: Vec::with_capacity(room(self.heads.len())),
-            packets: Vec::with_capacity(room(self.packets.len())),
-            events: Vec::with_capacity(room(self.events.len())),
+        fn like<T>(sent: &Vec<T>) -> Vec<T> {
+            Vec::with_capacity(sent.len() + sent.len() / 16)
         }
+        Self {
+            heads: like(&self.heads),
+            packets: like(&self.packets),
+            events: like(&self.events),
+            messages: like(&self.messages),
+        }
+    }
+
+    fn trim(&mut self) {
+        fn trim<T>(items: &mut Vec<T>) {
+            if items.len() < items.capacity() / 4 * 3 {
+                items.shrink_to_fit();
+            }
+        }
+        trim(&mut self.heads);
+        trim(&mut self.packets);
+        trim(&mut self.events);
+        trim(&mut self.messages);
     }
 }
 
