@@ -91,6 +91,20 @@ pub struct Settings {
     pub single: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
+    /// Grant to output.
+    pub router_latency: Tick,
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    /// Phits per output buffer.
+    pub output_buffer: u32,
+    /// Virtual channels of an output that leads to an endpoint.
+    pub ejection_vcs: u8,
+    /// Credits are sent when the flit leaves the output buffer.
+    pub credit_at_output: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
+    /// Transit before injected traffic.
+    pub transit_priority: bool,
 }
 
 impl Settings {
@@ -118,10 +132,47 @@ impl Settings {
             transparent,
             ideal,
             single: config.switching != Switching::Wormhole && !config.vc_stage,
+            router_latency: config.latency,
+            ticks_per_cycle: config.ticks_per_cycle,
+            output_buffer: config.output_buffer.unwrap_or(u32::MAX),
+            ejection_vcs: config.vcs[0],
+            credit_at_output: config.credit_at_output,
+            cut_through_holds_output: config.cut_through_holds_output,
+            transit_priority: config.transit_priority,
             immediate: config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads,
         }
     }
 }
+
+/// Ticks that a flit of one size takes, so that nothing is divided for a hop.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Through the crossbar.
+    pub crossing: Tick,
+    /// Onto the link behind an output, by class.
+    pub serialisation: [Tick; 8],
+    /// From the link into an input, by class.
+    pub arrival: [Tick; 8],
+}
+
+impl Times {
+    /// The times of a flit of `phits` phits.
+    pub fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
+        Self {
+            crossing: if settings.ideal { 0 } else { config.crossing(phits) },
+            serialisation: settings.bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+            arrival: settings.arrival_bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+        }
+    }
+
+    /// The times of all flits up to `largest` phits, but no more than a cache easily holds.
+    pub fn table(config: &Config, settings: &Settings, largest: u32) -> Vec<Self> {
+        (0..=largest.min(TABULATED)).map(|phits| Self::new(config, settings, phits)).collect()
+    }
+}
+
+/// Flits of more phits have their times computed.
+const TABULATED: u32 = 64;
 
 impl Config {
     /// Ticks and phits of `params` for the given link classes.
@@ -178,23 +229,19 @@ impl Config {
     /// Ticks for `phits` through the crossbar.
     #[inline]
     pub fn crossing(&self, phits: u32) -> Tick {
-        if self.speedup == 1 {
-            phits * self.ticks_per_cycle
-        } else {
-            (phits * self.ticks_per_cycle).div_ceil(self.speedup)
-        }
+        (phits * self.ticks_per_cycle).div_ceil(self.speedup)
     }
 
     /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
     #[inline]
     pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
-        if bandwidth == 1 { phits * self.ticks_per_cycle } else { phits.div_ceil(bandwidth) * self.ticks_per_cycle }
+        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
     }
 
     /// `tick` or the next start of a link cycle.
     #[inline]
     pub fn align(&self, tick: Tick) -> Tick {
-        if self.ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(self.ticks_per_cycle) }
+        align(tick, self.ticks_per_cycle)
     }
 
     /// Flits of a packet of `size` phits.
@@ -208,4 +255,10 @@ impl Config {
     pub fn flit_phits(&self, size: u16, flit: u16) -> u32 {
         (u32::from(size) - u32::from(flit) * self.flit_size).min(self.flit_size)
     }
+}
+
+/// `tick` or the next start of a cycle of `ticks_per_cycle`.
+#[inline]
+pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
 }

@@ -3,7 +3,7 @@
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
-use super::config::{Config, Settings};
+use super::config::{Config, Settings, Times};
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
@@ -116,6 +116,8 @@ pub struct Partition {
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) routing: Box<dyn Routing>,
     pub(crate) settings: Settings,
+    /// Ticks that flits take, by size in phits.
+    pub(crate) times: Vec<Times>,
     pub(crate) queueing: Box<dyn Queueing>,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
@@ -169,6 +171,8 @@ pub struct Partition {
     pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
+    /// Index of the first request of each router that has some.
+    pub(crate) runs: Vec<u32>,
     /// Indices of the granted requests.
     pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,
@@ -236,6 +240,7 @@ impl Runs for Partition {
 
 impl Partition {
     /// Runs all ticks before `end`. `SINGLE`: every packet is one flit, see [`Settings::single`].
+    #[inline(never)]
     fn run_ticks<const SINGLE: bool>(&mut self, end: Tick) {
         while self.now < end {
             self.next_look = self.now;
@@ -295,7 +300,8 @@ impl Partition {
 
     /// Bytes of the partition's tables.
     pub fn bytes(&self) -> usize {
-        self.first_port.bytes()
+        self.times.capacity() * size_of::<Times>()
+            + self.first_port.bytes()
             + self.rngs.bytes()
             + self.inputs.bytes()
             + self.queues.bytes()

@@ -5,7 +5,7 @@ use super::bits::bit;
 use super::control::router_view;
 use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
-use super::state::{Input, Queue};
+use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// What becomes of a queue that was looked at.
 enum Look {
     /// It requests.
-    Request,
+    Request(Request),
     /// It is looked at again in the next tick.
     Again,
     /// It is not looked at before an event makes it ready.
@@ -37,16 +37,26 @@ impl Partition {
     ///
     /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
     /// and ports of one router follow one another, so that each router's requests form a run.
+    #[inline(never)]
     pub(crate) fn step<const SINGLE: bool>(&mut self) {
         self.candidates.drain_into(&mut self.looking);
-        self.requests.clear();
         if self.settings.wants.batch {
             self.route_batches();
         }
-        for index in 0..self.looking.len() {
-            let queue = self.looking[index];
+        // Taken out of the partition while it changes.
+        let mut looking = std::mem::take(&mut self.looking);
+        let mut requests = std::mem::take(&mut self.requests);
+        let mut runs = std::mem::take(&mut self.runs);
+        let mut router = NONE;
+        for &queue in &looking {
             match self.look::<SINGLE>(queue) {
-                Look::Request => {}
+                Look::Request(request) => {
+                    if request.router != router {
+                        router = request.router;
+                        runs.push(requests.len() as u32);
+                    }
+                    requests.push(request);
+                }
                 Look::Again => self.again.push(queue),
                 Look::Later => {}
                 Look::Watch => self.watch(queue),
@@ -57,55 +67,59 @@ impl Partition {
                 }
             }
         }
-        self.looking.clear();
+        looking.clear();
+        self.looking = looking;
         if !SINGLE && !self.waiting.is_empty() {
             self.allocate_channels();
         }
-        let mut start = 0;
-        while start < self.requests.len() {
-            let router = self.requests[start].router;
-            let mut end = start + 1;
-            while end < self.requests.len() && self.requests[end].router == router {
-                end += 1;
-            }
-            self.allocate::<SINGLE>(router, start, end);
-            start = end;
+        let mut rest = &mut requests[..];
+        for end in (1..=runs.len()).rev() {
+            let (others, run) = rest.split_at_mut(runs[end - 1] as usize);
+            self.allocate::<SINGLE>(run);
+            rest = others;
         }
+        runs.clear();
+        requests.clear();
+        (self.runs, self.requests) = (runs, requests);
         while let Some(queue) = self.again.pop() {
             self.offer(self.queues[queue].port, queue);
         }
     }
 
-    /// Allocates the crossbar of `router` to its requests, those from `start` to `end`.
+    /// Allocates the crossbar of one router to its requests.
     #[inline(always)]
-    fn allocate<const SINGLE: bool>(&mut self, router: u32, start: usize, end: usize) {
+    fn allocate<const SINGLE: bool>(&mut self, requests: &mut [Request]) {
+        let router = requests[0].router;
         let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
-        if end - start == 1 {
-            let request = self.requests[start];
-            self.allocator.grant_alone(round, &request);
-            self.transfer::<SINGLE>(&request);
-            return;
+        let mut grants = std::mem::take(&mut self.grants);
+        if requests.len() == 1 {
+            self.allocator.grant_alone(round, &requests[0]);
+            grants.push(0);
+        } else {
+            self.allocator.allocate(round, requests, &mut grants);
         }
-        self.grants.clear();
-        self.allocator.allocate(round, &self.requests[start..end], &mut self.grants);
         if self.settings.ideal {
             // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
-            let turn = self.now as usize % self.grants.len();
-            self.grants.rotate_left(turn);
+            let turn = self.now as usize % grants.len();
+            grants.rotate_left(turn);
         }
-        for index in 0..self.grants.len() {
-            let place = start + self.grants[index] as usize;
-            let grant = self.requests[place];
-            if !self.settings.ideal || self.still_fits(&grant) {
-                self.requests[place].queue = NONE;
-                self.transfer::<SINGLE>(&grant);
+        let mut left = requests.len();
+        for &place in &grants {
+            let grant = &mut requests[place as usize];
+            if !self.settings.ideal || self.still_fits(grant) {
+                self.transfer::<SINGLE>(grant);
+                grant.queue = NONE;
+                left -= 1;
             }
         }
-        // The losers try again.
-        for place in start..end {
-            let Request { port, queue, .. } = self.requests[place];
-            if queue != NONE {
-                self.offer(port, queue);
+        grants.clear();
+        self.grants = grants;
+        if left > 0 {
+            // The losers try again.
+            for &Request { port, queue, .. } in &*requests {
+                if queue != NONE {
+                    self.offer(port, queue);
+                }
             }
         }
     }
@@ -128,7 +142,7 @@ impl Partition {
         let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
         if q.output == NONE || redecides {
             if !self.settings.wants.batch {
-                self.route(router, number, queue, lane);
+                self.route(router, number, port, queue, lane);
             }
             if self.queues[queue].output == NONE {
                 return watch;
@@ -175,13 +189,14 @@ impl Partition {
             return sleep;
         }
         // Flits that have left the buffer are counted out when their room is wanted.
-        if let Some(capacity) = self.config.output_buffer.filter(|capacity| output.held + size > *capacity) {
+        let capacity = self.settings.output_buffer;
+        if output.held + size > capacity {
             if let Some(oldest) = self.expire(index, size, capacity) {
                 self.wake_output_at(index, oldest + 1);
                 return sleep;
             }
         }
-        self.requests.push(Request {
+        Look::Request(Request {
             queue,
             port,
             output: index,
@@ -191,9 +206,8 @@ impl Partition {
             lane: lane as u16,
             vc,
             size: size as u16,
-            class: u8::from(self.config.transit_priority && class == 0),
-        });
-        Look::Request
+            class: u8::from(self.settings.transit_priority && class == 0),
+        })
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
@@ -205,7 +219,7 @@ impl Partition {
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
     #[inline(always)]
-    fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
+    fn route(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
         self.watched.clear();
         let Some(hop) = self.ejection(router, packet).or_else(|| {
@@ -215,7 +229,7 @@ impl Partition {
             self.queues[queue].output = NONE;
             return;
         };
-        self.decide(router, queue, hop);
+        self.decide(router, port - u32::from(number), queue, hop);
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
@@ -227,19 +241,18 @@ impl Partition {
         let size = u32::from(grant.size);
         self.channels[channel].credits >= size as i32
             && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
-            && self.config.output_buffer.is_none_or(|capacity| self.expire(grant.output, size, capacity).is_none())
+            && self.expire(grant.output, size, self.settings.output_buffer).is_none()
     }
 
-    /// Notes `hop` as the decision for the head of `queue`.
+    /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
-    fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
-        let output = self.first_port[router] + u32::from(hop.port);
+    fn decide(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
+        let output = first + u32::from(hop.port);
         let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
-        let there = output < self.first_port[router + 1] && {
-            let channels = u32::from(lanes.first) + u32::from(lanes.count);
-            lanes.count > 0 && channels <= u32::from(self.outputs[output].vcs)
-        };
+        let channels = u32::from(lanes.first) + u32::from(lanes.count);
+        let leads = |output: &Output| output.router == router && lanes.count > 0 && channels <= u32::from(output.vcs);
+        let there = self.outputs.get(output as usize).is_some_and(leads);
         assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         let q = &mut self.queues[queue];
         q.output = output;
@@ -270,7 +283,7 @@ impl Partition {
         if packet.destination_router != router || packet.intermediate != NONE {
             return None;
         }
-        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.config.vcs[0] })
+        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
     }
 
     /// Lets a mechanism that decides for a whole router do so, router by router.
@@ -299,7 +312,7 @@ impl Partition {
                 continue;
             }
             match self.ejection(router, q.first) {
-                Some(hop) => self.decide(router, queue, hop),
+                Some(hop) => self.decide(router, first, queue, hop),
                 None => {
                     let lane = (queue - queues) as u16;
                     self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
@@ -315,7 +328,7 @@ impl Partition {
         for head in &heads {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
-                Some(hop) => self.decide(router, queue, hop),
+                Some(hop) => self.decide(router, first, queue, hop),
                 None => self.queues[queue].output = NONE,
             }
         }

@@ -4,6 +4,7 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
+use super::config::{Times, align};
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
@@ -34,23 +35,27 @@ impl Partition {
         };
         self.collector.flit_hops += 1;
 
-        let (config, settings) = (&*self.config, &self.settings);
+        let settings = &self.settings;
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
 
+        let times = match self.times.get(size as usize) {
+            Some(times) => times,
+            None => &Times::new(&self.config, settings, size),
+        };
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + config.serialisation(size, settings.arrival_bandwidth[came_by])).saturating_sub(now);
-        let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
+        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let crossing = if settings.ideal { 0 } else { times.crossing.max(arriving) };
         let busy = now + crossing;
-        let serialisation = config.serialisation(size, settings.bandwidth[class]);
-        let enters = now + config.latency;
-        let start =
-            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
+        let serialisation = times.serialisation[class];
+        let enters = now + settings.router_latency;
+        let earliest = enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
+        let start = align(earliest, settings.ticks_per_cycle);
         input.busy = busy;
-        output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
+        output.busy = if settings.cut_through_holds_output { busy } else { now + times.crossing };
         output.free = start + serialisation;
         output.phits += u64::from(size);
         if self.ring != 0 {
@@ -75,7 +80,7 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if config.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        let released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
