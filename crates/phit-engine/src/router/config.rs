@@ -66,6 +66,30 @@ pub struct Config {
     pub capacity: Vec<u32>,
 }
 
+/// What the kernel is compiled for: whatever it knows to be absent costs nothing.
+pub(crate) trait Kernel {
+    /// Every packet is one flit, see [`Settings::single`].
+    const SINGLE: bool = false;
+    /// Nothing out of the ordinary is asked for, see [`Settings::plain`].
+    const PLAIN: bool = false;
+}
+
+/// Whatever the settings ask for.
+pub(crate) struct General;
+/// Packets of one flit.
+pub(crate) struct Single;
+/// Packets of one flit and nothing out of the ordinary.
+pub(crate) struct Plain;
+
+impl Kernel for General {}
+impl Kernel for Single {
+    const SINGLE: bool = true;
+}
+impl Kernel for Plain {
+    const SINGLE: bool = true;
+    const PLAIN: bool = true;
+}
+
 /// What the kernel reads for every flit, close together.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
@@ -91,6 +115,9 @@ pub struct Settings {
     pub single: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
+    /// Nothing out of the ordinary is asked for: no optional call, no choice of queue, no ideal crossbar, no delay before
+    /// allocation. With [`Self::single`], the kernel is compiled for this case on its own, too.
+    pub plain: bool,
     /// Grant to output.
     pub router_latency: Tick,
     /// Ticks per link cycle.
@@ -108,6 +135,18 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The optional calls that the routing mechanism wants.
+    #[inline(always)]
+    pub(crate) fn wants<K: Kernel>(&self) -> Wants {
+        if K::PLAIN { Wants::default() } else { self.wants }
+    }
+
+    /// True if transfers take no time in the crossbar.
+    #[inline(always)]
+    pub(crate) fn ideal<K: Kernel>(&self) -> bool {
+        !K::PLAIN && self.ideal
+    }
+
     /// The settings of `config` for the policies at hand.
     pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
@@ -121,6 +160,8 @@ impl Settings {
         latency[0] = config.links[0].ejection_latency;
         let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+        let immediate =
+            config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads;
         Self {
             latency,
             credit_latency: by_class(&|link| link.latency + config.credit_delay),
@@ -139,7 +180,8 @@ impl Settings {
             credit_at_output: config.credit_at_output,
             cut_through_holds_output: config.cut_through_holds_output,
             transit_priority: config.transit_priority,
-            immediate: config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads,
+            immediate,
+            plain: immediate && transparent && !ideal && Wants { settled: false, ..wants } == Wants::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The source queue is unlimited but virtual: an endpoint's packets are a sequence that its own random stream determines,
 //! so only the next one is ever held, and a saturated run needs no more memory than any other.
 
+use super::config::{General, Kernel};
 use super::packet::Packet;
 use super::partition::{Partition, kind};
 use crate::engine::rng::Rng;
@@ -47,7 +48,7 @@ impl Partition {
     pub(crate) fn start(&mut self) {
         for e in 0..self.endpoints.len() as u32 {
             self.draw(e);
-            self.send(e);
+            self.send::<General>(e);
         }
     }
 
@@ -104,7 +105,7 @@ impl Partition {
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
-    pub(crate) fn send(&mut self, e: u32) {
+    pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
@@ -123,7 +124,7 @@ impl Partition {
                 self.endpoints[e].blocked = true;
                 return;
             };
-            self.send_flit(e, packet, lane, size);
+            self.send_flit::<K>(e, packet, lane, size);
         }
     }
 
@@ -149,7 +150,7 @@ impl Partition {
     }
 
     #[inline(always)]
-    fn send_flit(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+    fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
         let link = &self.config.links[0];
         let flits = self.config.flits(packet.size);
         let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
@@ -171,7 +172,7 @@ impl Partition {
             self.draw(e);
         }
         if latency == 0 {
-            self.arrive::<false>(queue, index);
+            self.arrive::<K>(queue, index);
         } else {
             self.file(self.now + latency, kind::ARRIVAL, queue, index);
         }

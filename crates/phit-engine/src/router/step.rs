@@ -1,7 +1,8 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
-use super::allocator::{Request, Round};
+use super::allocator::Request;
 use super::bits::bit;
+use super::config::{General, Kernel};
 use super::control::router_view;
 use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
@@ -9,7 +10,7 @@ use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
-use crate::routing::{Head, RouterView, View};
+use crate::routing::{Head, RouterView, View, minimal};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
@@ -38,9 +39,9 @@ impl Partition {
     /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
     /// and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
-    pub(crate) fn step<const SINGLE: bool>(&mut self) {
+    pub(crate) fn step<K: Kernel>(&mut self) {
         self.candidates.drain_into(&mut self.looking);
-        if self.settings.wants.batch {
+        if self.settings.wants::<K>().batch {
             self.route_batches();
         }
         // Taken out of the partition while it changes.
@@ -49,7 +50,7 @@ impl Partition {
         let mut runs = std::mem::take(&mut self.runs);
         let mut router = NONE;
         for &queue in &looking {
-            match self.look::<SINGLE>(queue) {
+            match self.look::<K>(queue) {
                 Look::Request(request) => {
                     if request.router != router {
                         router = request.router;
@@ -69,64 +70,38 @@ impl Partition {
         }
         looking.clear();
         self.looking = looking;
-        if !SINGLE && !self.waiting.is_empty() {
+        if !K::SINGLE && !self.waiting.is_empty() {
             self.allocate_channels();
         }
-        let mut rest = &mut requests[..];
-        for end in (1..=runs.len()).rev() {
-            let (others, run) = rest.split_at_mut(runs[end - 1] as usize);
-            self.allocate::<SINGLE>(run);
-            rest = others;
+        let mut grants = std::mem::take(&mut self.grants);
+        self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &runs, &mut grants);
+        let mut left = requests.len();
+        for &place in &grants {
+            let grant = &mut requests[place as usize];
+            if !self.settings.ideal::<K>() || self.still_fits(grant) {
+                self.transfer::<K>(grant);
+                grant.queue = NONE;
+                left -= 1;
+            }
         }
+        if left > 0 {
+            // The losers try again.
+            for &Request { port, queue, .. } in requests.iter().filter(|request| request.queue != NONE) {
+                self.offer(port, queue);
+            }
+        }
+        grants.clear();
         runs.clear();
         requests.clear();
-        (self.runs, self.requests) = (runs, requests);
+        (self.grants, self.runs, self.requests) = (grants, runs, requests);
         while let Some(queue) = self.again.pop() {
             self.offer(self.queues[queue].port, queue);
         }
     }
 
-    /// Allocates the crossbar of one router to its requests.
-    #[inline(always)]
-    fn allocate<const SINGLE: bool>(&mut self, requests: &mut [Request]) {
-        let router = requests[0].router;
-        let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
-        let mut grants = std::mem::take(&mut self.grants);
-        if requests.len() == 1 {
-            self.allocator.grant_alone(round, &requests[0]);
-            grants.push(0);
-        } else {
-            self.allocator.allocate(round, requests, &mut grants);
-        }
-        if self.settings.ideal {
-            // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
-            let turn = self.now as usize % grants.len();
-            grants.rotate_left(turn);
-        }
-        let mut left = requests.len();
-        for &place in &grants {
-            let grant = &mut requests[place as usize];
-            if !self.settings.ideal || self.still_fits(grant) {
-                self.transfer::<SINGLE>(grant);
-                grant.queue = NONE;
-                left -= 1;
-            }
-        }
-        grants.clear();
-        self.grants = grants;
-        if left > 0 {
-            // The losers try again.
-            for &Request { port, queue, .. } in &*requests {
-                if queue != NONE {
-                    self.offer(port, queue);
-                }
-            }
-        }
-    }
-
     /// Looks at the front of one queue.
     #[inline(always)]
-    fn look<const SINGLE: bool>(&mut self, queue: u32) -> Look {
+    fn look<K: Kernel>(&mut self, queue: u32) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if q.first == NONE || q.eligible > now {
@@ -138,11 +113,11 @@ impl Partition {
             return Look::Again;
         }
         let lane = queue - queues;
-        let redecides = self.settings.wants.redecide && (SINGLE || q.sent == 0 && q.vcs != 0);
+        let redecides = self.settings.wants::<K>().redecide && (K::SINGLE || q.sent == 0 && q.vcs != 0);
         let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
         if q.output == NONE || redecides {
-            if !self.settings.wants.batch {
-                self.route(router, number, port, queue, lane);
+            if !self.settings.wants::<K>().batch {
+                self.route::<K>(router, number, port, queue, lane);
             }
             if self.queues[queue].output == NONE {
                 return watch;
@@ -150,7 +125,7 @@ impl Partition {
         }
         let q = &self.queues[queue];
         let &Packet { flits, size, birth, .. } = &self.packets[q.first];
-        let size = match SINGLE || flits == 1 {
+        let size = match K::SINGLE || flits == 1 {
             true => size.into(),
             false => {
                 let available = if q.first == q.last { q.arrived } else { flits };
@@ -164,16 +139,16 @@ impl Partition {
         let output = &self.outputs[q.output];
 
         let vc = match q.vcs {
-            0 if !SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
-            _ if !SINGLE && self.vc_allocator.is_some() => {
+            0 if !K::SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+            _ if !K::SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
             }
-            1 => Some(q.vc).filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size)),
+            1 => Some(q.vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
             _ => {
                 let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
                 (q.vc..q.vc + q.vcs)
-                    .filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size))
+                    .filter(|vc| self.fits::<K>(output.vc, *vc, size))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         };
@@ -212,24 +187,30 @@ impl Partition {
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline(always)]
-    fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
+    fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = first + u32::from(vc);
-        self.channels[channel].credits >= size as i32 && (SINGLE || self.owners[channel] == NONE)
+        self.channels[channel].credits >= size as i32 && (K::SINGLE || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
     #[inline(always)]
-    fn route(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
+    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
-        self.watched.clear();
-        let Some(hop) = self.ejection(router, packet).or_else(|| {
+        let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
+            hop
+        } else if self.settings.wants.settled {
+            let (at, vcs) = (router + self.routers.start, &self.config.vcs);
+            minimal::next_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
+        } else {
+            self.watched.clear();
             let mut view = view!(self, router);
-            self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet])
-        }) else {
-            self.queues[queue].output = NONE;
-            return;
+            let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
+                self.queues[queue].output = NONE;
+                return;
+            };
+            hop
         };
-        self.decide(router, port - u32::from(number), queue, hop);
+        self.decide::<K>(router, port - u32::from(number), queue, hop);
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
@@ -246,9 +227,9 @@ impl Partition {
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
-    fn decide(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
+    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
         let output = first + u32::from(hop.port);
-        let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+        let lanes = if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
         let channels = u32::from(lanes.first) + u32::from(lanes.count);
         let leads = |output: &Output| output.router == router && lanes.count > 0 && channels <= u32::from(output.vcs);
@@ -274,10 +255,10 @@ impl Partition {
 
     /// The ejection hop of `packet` if it has reached its destination's router.
     #[inline(always)]
-    fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
+    fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
-        if !self.settings.wants.heads {
+        if !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
         }
         if packet.destination_router != router || packet.intermediate != NONE {
@@ -311,8 +292,8 @@ impl Partition {
             if q.first == NONE || q.eligible > self.now || busy > self.now || !undecided {
                 continue;
             }
-            match self.ejection(router, q.first) {
-                Some(hop) => self.decide(router, first, queue, hop),
+            match self.ejection::<General>(router, q.first) {
+                Some(hop) => self.decide::<General>(router, first, queue, hop),
                 None => {
                     let lane = (queue - queues) as u16;
                     self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
@@ -328,7 +309,7 @@ impl Partition {
         for head in &heads {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
-                Some(hop) => self.decide(router, first, queue, hop),
+                Some(hop) => self.decide::<General>(router, first, queue, hop),
                 None => self.queues[queue].output = NONE,
             }
         }

@@ -4,7 +4,7 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
-use super::config::{Times, align};
+use super::config::{Kernel, Times, align};
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
@@ -12,13 +12,13 @@ use crate::engine::{NONE, Tick};
 
 impl Partition {
     #[inline(always)]
-    pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
+    pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
-        if self.settings.wants.departures && (SINGLE || self.queues[grant.queue].sent == 0) {
+        if self.settings.wants::<K>().departures && (K::SINGLE || self.queues[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
-        if self.settings.rereads {
+        if !K::PLAIN && self.settings.rereads {
             self.occupied(grant.output);
         }
         let q = &self.queues[grant.queue];
@@ -26,7 +26,7 @@ impl Partition {
         let p = &mut self.packets[packet];
         let flits = p.flits;
         // The flit may still be arriving. One with another behind it has arrived completely.
-        let (head, tail, entry) = match SINGLE || flits == 1 {
+        let (head, tail, entry) = match K::SINGLE || flits == 1 {
             true => (true, true, p.entry),
             false => {
                 let last = q.first == q.last && q.sent + 1 == q.arrived;
@@ -35,7 +35,7 @@ impl Partition {
         };
         self.collector.flit_hops += 1;
 
-        let settings = &self.settings;
+        let (settings, ideal) = (&self.settings, self.settings.ideal::<K>());
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
@@ -48,7 +48,7 @@ impl Partition {
         };
         // A cut-through transfer lasts until the flit's last phit is in.
         let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
-        let crossing = if settings.ideal { 0 } else { times.crossing.max(arriving) };
+        let crossing = if ideal { 0 } else { times.crossing.max(arriving) };
         let busy = now + crossing;
         let serialisation = times.serialisation[class];
         let enters = now + settings.router_latency;
@@ -104,7 +104,7 @@ impl Partition {
                 self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
             }
         }
-        if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
+        if !K::SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
             self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
@@ -115,7 +115,7 @@ impl Partition {
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
+            self.pop::<K>(grant.queue, packet, busy, far != self.index && far != SINK);
             return;
         }
         let q = &mut self.queues[grant.queue];
@@ -151,7 +151,7 @@ impl Partition {
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
     #[inline(always)]
-    fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
+    fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
             self.packets.remove(packet);
@@ -163,12 +163,12 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        if self.settings.wants.heads {
+        if self.settings.wants::<K>().heads {
             q.sent = TAIL_PENDING;
             q.eligible = Tick::MAX;
             self.file(free.max(self.now + 1), kind::TAIL, queue, 0);
         } else if !empty {
-            self.come_to_front(queue, free);
+            self.come_to_front::<K>(queue, free);
         }
     }
 }

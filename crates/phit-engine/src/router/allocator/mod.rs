@@ -2,6 +2,8 @@
 
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::router::bits::bit;
 
 pub mod ideal;
 pub mod islip;
@@ -32,6 +34,19 @@ pub struct Request {
     pub class: u8,
 }
 
+/// True if no two of `requests` share an input or an output port (in a router of more than 64 ports: not even their
+/// bits).
+#[inline]
+fn apart(requests: &[Request], first_port: u32) -> bool {
+    let (mut inputs, mut outputs) = (0, 0);
+    requests.iter().all(|request| {
+        let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
+        let meets = inputs & input | outputs & output != 0;
+        (inputs, outputs) = (inputs | input, outputs | output);
+        !meets
+    })
+}
+
 /// One router's allocation round.
 pub struct Round<'a> {
     /// Index of the router's first port in the partition.
@@ -50,8 +65,46 @@ pub trait Allocator: Send {
     /// One round for one router.
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
 
-    /// Takes note of the grant of a request that was the only one of its router.
-    fn grant_alone(&mut self, round: Round<'_>, request: &Request);
+    /// Takes note of the grant of a request that met no other at its ports.
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request);
+
+    /// True if a request that meets no other at its ports always wins and takes no random number: then
+    /// [`Self::grant_alone`] stands for a round of such requests.
+    fn grants_apart(&self) -> bool {
+        true
+    }
+
+    /// The rounds of all routers: `runs` are the places in `requests` at which those of another router begin.
+    fn allocate_all(
+        &mut self,
+        now: Tick,
+        rngs: &mut Table<Rng>,
+        requests: &[Request],
+        runs: &[u32],
+        grants: &mut Vec<u32>,
+    ) {
+        for (index, &start) in runs.iter().enumerate() {
+            let end = runs.get(index + 1).map_or(requests.len(), |end| *end as usize);
+            let run = &requests[start as usize..end];
+            let first_port = run[0].port - u32::from(run[0].input);
+            let round = Round { first_port, now, rng: &mut rngs[run[0].router] };
+            let granted = grants.len();
+            if run.len() == 1 || self.grants_apart() && apart(run, first_port) {
+                for (place, request) in (start..).zip(run) {
+                    self.grant_alone(first_port, now, request);
+                    grants.push(place);
+                }
+            } else {
+                self.allocate(round, run, grants);
+                grants[granted..].iter_mut().for_each(|place| *place += start);
+            }
+            if self.ideal() {
+                // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+                let turn = now as usize % run.len();
+                grants[granted..].rotate_left(turn);
+            }
+        }
+    }
 
     /// True if transfers take no time in the crossbar, so that no port is ever busy.
     fn ideal(&self) -> bool {

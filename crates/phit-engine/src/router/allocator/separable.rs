@@ -3,7 +3,6 @@
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use crate::engine::table::Table;
-use crate::router::bits::bit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -112,19 +111,6 @@ impl Turns {
     }
 }
 
-/// True if no two of `requests` share an input or an output port (in a router of more than 64 ports: not even their
-/// bits).
-#[inline]
-fn apart(requests: &[Request], first_port: u32) -> bool {
-    let (mut inputs, mut outputs) = (0, 0);
-    requests.iter().all(|request| {
-        let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
-        let meets = inputs & input | outputs & output != 0;
-        (inputs, outputs) = (inputs | input, outputs | output);
-        !meets
-    })
-}
-
 struct Rule {
     params: SeparableInputFirst,
     inputs: Turns,
@@ -132,25 +118,8 @@ struct Rule {
     best: Best,
 }
 
-impl Rule {
-    /// Notes that `request` has won at its input and at its output.
-    #[inline]
-    fn serve(&mut self, first_port: u32, now: Tick, request: &Request) {
-        self.inputs.serve(first_port + u32::from(request.input), request.lane, now);
-        self.outputs.serve(request.output, request.input, now);
-    }
-}
-
 impl Allocator for Rule {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        // Requests that meet no other win, whatever the arbiters' rule, but a random one draws for each.
-        if self.params.arbiter != Arbiter::Random && apart(requests, round.first_port) {
-            for (index, request) in requests.iter().enumerate() {
-                self.serve(round.first_port, round.now, request);
-                grants.push(index as u32);
-            }
-            return;
-        }
         let mut start = 0;
         while start < requests.len() {
             let input = requests[start].input;
@@ -186,8 +155,13 @@ impl Allocator for Rule {
         });
     }
 
-    fn grant_alone(&mut self, round: Round<'_>, request: &Request) {
-        self.serve(round.first_port, round.now, request);
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request) {
+        self.inputs.serve(first_port + u32::from(request.input), request.lane, now);
+        self.outputs.serve(request.output, request.input, now);
+    }
+
+    fn grants_apart(&self) -> bool {
+        self.params.arbiter != Arbiter::Random
     }
 
     fn bytes(&self) -> usize {
