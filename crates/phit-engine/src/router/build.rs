@@ -305,7 +305,6 @@ impl Blueprint {
             collector: Collector::new(self.window.clone()),
             offered_phits: 0,
             requests: Vec::new(),
-            runs: Vec::new(),
             grants: Vec::new(),
             heads: Vec::new(),
             waiting: Vec::new(),

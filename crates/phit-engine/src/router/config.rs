@@ -122,6 +122,8 @@ pub struct Settings {
     pub router_latency: Tick,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// Cycles whose ticks fit in 32 bits.
+    pub cycles: Tick,
     /// Phits per output buffer.
     pub output_buffer: u32,
     /// Virtual channels of an output that leads to an endpoint.
@@ -175,6 +177,7 @@ impl Settings {
             single: config.switching != Switching::Wormhole && !config.vc_stage,
             router_latency: config.latency,
             ticks_per_cycle: config.ticks_per_cycle,
+            cycles: Tick::MAX / config.ticks_per_cycle - 1,
             output_buffer: config.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: config.vcs[0],
             credit_at_output: config.credit_at_output,

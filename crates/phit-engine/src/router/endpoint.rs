@@ -90,15 +90,13 @@ impl Partition {
 
     /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
     fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
-        let cycles = Tick::MAX / self.config.ticks_per_cycle - 1;
-        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < cycles)
+        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.settings.cycles)
     }
 
     fn draw(&mut self, e: u32) {
-        let latest = Tick::MAX / self.config.ticks_per_cycle - 1;
         let endpoint = &mut self.endpoints[e];
         let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
-        endpoint.next = next.filter(|packet| packet.cycle < latest);
+        endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
         if let Some(packet) = endpoint.next {
             self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
         }

@@ -171,8 +171,6 @@ pub struct Partition {
     pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
-    /// Index of the first request of each router that has some.
-    pub(crate) runs: Vec<u32>,
     /// Indices of the granted requests.
     pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,

@@ -47,17 +47,9 @@ impl Partition {
         // Taken out of the partition while it changes.
         let mut looking = std::mem::take(&mut self.looking);
         let mut requests = std::mem::take(&mut self.requests);
-        let mut runs = std::mem::take(&mut self.runs);
-        let mut router = NONE;
         for &queue in &looking {
             match self.look::<K>(queue) {
-                Look::Request(request) => {
-                    if request.router != router {
-                        router = request.router;
-                        runs.push(requests.len() as u32);
-                    }
-                    requests.push(request);
-                }
+                Look::Request(request) => requests.push(request),
                 Look::Again => self.again.push(queue),
                 Look::Later => {}
                 Look::Watch => self.watch(queue),
@@ -74,7 +66,7 @@ impl Partition {
             self.allocate_channels();
         }
         let mut grants = std::mem::take(&mut self.grants);
-        self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &runs, &mut grants);
+        self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &mut grants);
         let mut left = requests.len();
         for &place in &grants {
             let grant = &mut requests[place as usize];
@@ -91,9 +83,8 @@ impl Partition {
             }
         }
         grants.clear();
-        runs.clear();
         requests.clear();
-        (self.grants, self.runs, self.requests) = (grants, runs, requests);
+        (self.grants, self.requests) = (grants, requests);
         while let Some(queue) = self.again.pop() {
             self.offer(self.queues[queue].port, queue);
         }

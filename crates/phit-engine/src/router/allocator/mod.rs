@@ -74,35 +74,35 @@ pub trait Allocator: Send {
         true
     }
 
-    /// The rounds of all routers: `runs` are the places in `requests` at which those of another router begin.
-    fn allocate_all(
-        &mut self,
-        now: Tick,
-        rngs: &mut Table<Rng>,
-        requests: &[Request],
-        runs: &[u32],
-        grants: &mut Vec<u32>,
-    ) {
-        for (index, &start) in runs.iter().enumerate() {
-            let end = runs.get(index + 1).map_or(requests.len(), |end| *end as usize);
-            let run = &requests[start as usize..end];
-            let first_port = run[0].port - u32::from(run[0].input);
-            let round = Round { first_port, now, rng: &mut rngs[run[0].router] };
+    /// The rounds of all routers, whose requests follow one another.
+    fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &[Request], grants: &mut Vec<u32>) {
+        let mut start = 0;
+        while let Some((first, others)) = requests[start..].split_first() {
+            let first_port = first.port - u32::from(first.input);
+            if others.first().is_none_or(|next| next.router != first.router) {
+                self.grant_alone(first_port, now, first);
+                grants.push(start as u32);
+                start += 1;
+                continue;
+            }
+            let end = start + 1 + others.iter().take_while(|next| next.router == first.router).count();
+            let run = &requests[start..end];
             let granted = grants.len();
-            if run.len() == 1 || self.grants_apart() && apart(run, first_port) {
-                for (place, request) in (start..).zip(run) {
+            if self.grants_apart() && apart(run, first_port) {
+                for (place, request) in (start as u32..).zip(run) {
                     self.grant_alone(first_port, now, request);
                     grants.push(place);
                 }
             } else {
-                self.allocate(round, run, grants);
-                grants[granted..].iter_mut().for_each(|place| *place += start);
+                self.allocate(Round { first_port, now, rng: &mut rngs[first.router] }, run, grants);
+                grants[granted..].iter_mut().for_each(|place| *place += start as u32);
             }
             if self.ideal() {
                 // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
                 let turn = now as usize % run.len();
                 grants[granted..].rotate_left(turn);
             }
+            start = end;
         }
     }
 
