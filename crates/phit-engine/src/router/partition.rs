@@ -73,28 +73,17 @@ impl Post for Mail {
         self.heads.is_empty() && self.events.is_empty() && self.messages.is_empty()
     }
 
-    fn successor(&self) -> Self {
-        fn like<T>(sent: &Vec<T>) -> Vec<T> {
-            Vec::with_capacity(sent.len() + sent.len() / 16)
-        }
+    fn successor(&self, ticks: (Tick, Tick)) -> Self {
+        let like = |sent: usize| {
+            let expected = sent as u64 * u64::from(ticks.1) / u64::from(ticks.0);
+            (expected + expected / 16) as usize
+        };
         Self {
-            heads: like(&self.heads),
-            packets: like(&self.packets),
-            events: like(&self.events),
-            messages: like(&self.messages),
+            heads: Vec::with_capacity(like(self.heads.len())),
+            packets: Vec::with_capacity(like(self.packets.len())),
+            events: Vec::with_capacity(like(self.events.len())),
+            messages: Vec::with_capacity(like(self.messages.len())),
         }
-    }
-
-    fn trim(&mut self) {
-        fn trim<T>(items: &mut Vec<T>) {
-            if items.len() < items.capacity() / 4 * 3 {
-                items.shrink_to_fit();
-            }
-        }
-        trim(&mut self.heads);
-        trim(&mut self.packets);
-        trim(&mut self.events);
-        trim(&mut self.messages);
     }
 }
 
@@ -214,8 +203,8 @@ impl Runs for Partition {
     fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        for ((at, queue), packet) in mail.heads.into_iter().zip(mail.packets) {
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
+        for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
+            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, event);
         }
         for (at, event) in mail.events {
