@@ -36,8 +36,9 @@ impl Candidates {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// Moves all members to the end of `list`, in ascending order.
-    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+    /// Takes all members out, in ascending order.
+    #[inline(always)]
+    pub fn drain(&mut self, mut member: impl FnMut(u32)) {
         for (base, summary) in self.summary.iter_mut().enumerate() {
             let mut summary = std::mem::take(summary);
             while summary != 0 {
@@ -45,11 +46,21 @@ impl Candidates {
                 summary &= summary - 1;
                 let mut bits = std::mem::take(&mut self.words[word]);
                 while bits != 0 {
-                    list.push(word * 64 + bits.trailing_zeros());
+                    member(word * 64 + bits.trailing_zeros());
                     bits &= bits - 1;
                 }
             }
         }
+    }
+
+    /// Moves all members to the end of `list`, in ascending order.
+    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+        self.drain(|member| list.push(member));
+    }
+
+    /// Copies all members to the end of `list`, in ascending order.
+    pub fn list(&self, list: &mut Vec<u32>) {
+        self.clone().drain_into(list);
     }
 
     /// Bytes held.

@@ -126,7 +126,8 @@ pub struct Settings {
     pub cycles: Tick,
     /// Phits per output buffer.
     pub output_buffer: u32,
-    /// Virtual channels of an output that leads to an endpoint.
+    /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
+    /// whatever comes, and where no channel is ever held that is the first.
     pub ejection_vcs: u8,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
@@ -162,6 +163,7 @@ impl Settings {
         latency[0] = config.links[0].ejection_latency;
         let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+        let single = config.switching != Switching::Wormhole && !config.vc_stage;
         let immediate =
             config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads;
         Self {
@@ -174,12 +176,12 @@ impl Settings {
             every_cycle: config.redecide_every_cycle,
             transparent,
             ideal,
-            single: config.switching != Switching::Wormhole && !config.vc_stage,
+            single,
             router_latency: config.latency,
             ticks_per_cycle: config.ticks_per_cycle,
             cycles: Tick::MAX / config.ticks_per_cycle - 1,
             output_buffer: config.output_buffer.unwrap_or(u32::MAX),
-            ejection_vcs: config.vcs[0],
+            ejection_vcs: if single { 1 } else { config.vcs[0] },
             credit_at_output: config.credit_at_output,
             cut_through_holds_output: config.cut_through_holds_output,
             transit_priority: config.transit_priority,

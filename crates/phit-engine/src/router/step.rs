@@ -28,6 +28,21 @@ enum Look {
     Watch,
 }
 
+/// Where the head of a queue goes: an output port and a range of its channels, as in [`Queue`].
+struct Decision {
+    output: u32,
+    vc: u16,
+    vcs: u16,
+}
+
+impl Decision {
+    /// What is noted in `queue`.
+    #[inline(always)]
+    fn of(queue: &Queue) -> Self {
+        Self { output: queue.output, vc: queue.vc, vcs: queue.vcs }
+    }
+}
+
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
     ($self:ident, $router:expr) => {{ View { at: router_view!($self, $router), rng: &mut $self.rngs[$router], watched: &mut $self.watched } }};
@@ -40,28 +55,26 @@ impl Partition {
     /// and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
-        self.candidates.drain_into(&mut self.looking);
         if self.settings.wants::<K>().batch {
+            self.candidates.list(&mut self.looking);
             self.route_batches();
+            self.looking.clear();
         }
-        // Taken out of the partition while it changes.
-        let mut looking = std::mem::take(&mut self.looking);
+        // What is gone through is taken out of the partition while that changes. A look adds no candidate.
+        let mut candidates = std::mem::take(&mut self.candidates);
         let mut requests = std::mem::take(&mut self.requests);
-        for &queue in &looking {
-            match self.look::<K>(queue) {
-                Look::Request(request) => requests.push(request),
-                Look::Again => self.again.push(queue),
-                Look::Later => {}
-                Look::Watch => self.watch(queue),
-                Look::Sleep(output) => {
-                    let input = &mut self.inputs[self.queues[queue].port];
-                    input.asleep |= bit(queue - input.queues);
-                    self.outputs[output].waiters |= bit(input.number.into());
-                }
+        candidates.drain(|queue| match self.look::<K>(queue) {
+            Look::Request(request) => requests.push(request),
+            Look::Again => self.again.push(queue),
+            Look::Later => {}
+            Look::Watch => self.watch(queue),
+            Look::Sleep(output) => {
+                let input = &mut self.inputs[self.queues[queue].port];
+                input.asleep |= bit(queue - input.queues);
+                self.outputs[output].waiters |= bit(input.number.into());
             }
-        }
-        looking.clear();
-        self.looking = looking;
+        });
+        self.candidates = candidates;
         if !K::SINGLE && !self.waiting.is_empty() {
             self.allocate_channels();
         }
@@ -106,14 +119,13 @@ impl Partition {
         let lane = queue - queues;
         let redecides = self.settings.wants::<K>().redecide && (K::SINGLE || q.sent == 0 && q.vcs != 0);
         let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
-        if q.output == NONE || redecides {
-            if !self.settings.wants::<K>().batch {
-                self.route::<K>(router, number, port, queue, lane);
-            }
-            if self.queues[queue].output == NONE {
-                return watch;
-            }
-        }
+        let undecided = q.output == NONE || redecides;
+        let decided = if undecided && !self.settings.wants::<K>().batch {
+            self.route::<K>(router, number, port, queue, lane)
+        } else {
+            Some(Decision::of(q)).filter(|decision| decision.output != NONE)
+        };
+        let Some(Decision { output: index, vc, vcs }) = decided else { return watch };
         let q = &self.queues[queue];
         let &Packet { flits, size, birth, .. } = &self.packets[q.first];
         let size = match K::SINGLE || flits == 1 {
@@ -126,26 +138,25 @@ impl Partition {
                 self.config.flit_phits(size, q.sent)
             }
         };
-        let sleep = if redecides { watch } else { Look::Sleep(q.output) };
-        let output = &self.outputs[q.output];
+        let sleep = if redecides { watch } else { Look::Sleep(index) };
+        let output = &self.outputs[index];
 
-        let vc = match q.vcs {
-            0 if !K::SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+        let vc = match vcs {
+            0 if !K::SINGLE => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
             _ if !K::SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
             }
-            1 => Some(q.vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
+            1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
             _ => {
                 let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
-                (q.vc..q.vc + q.vcs)
+                (vc..vc + vcs)
                     .filter(|vc| self.fits::<K>(output.vc, *vc, size))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         };
         let Some(vc) = vc else { return sleep };
 
-        let index = q.output;
         if output.busy > now {
             // A port that is free in the next tick is simply asked again.
             if output.busy == now + 1 {
@@ -185,7 +196,7 @@ impl Partition {
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
     #[inline(always)]
-    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
+    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) -> Option<Decision> {
         let packet = self.queues[queue].first;
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
@@ -197,11 +208,11 @@ impl Partition {
             let mut view = view!(self, router);
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
                 self.queues[queue].output = NONE;
-                return;
+                return None;
             };
             hop
         };
-        self.decide::<K>(router, port - u32::from(number), queue, hop);
+        Some(self.decide::<K>(router, port - u32::from(number), queue, hop))
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
@@ -218,18 +229,17 @@ impl Partition {
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
-    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
+    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
         let output = first + u32::from(hop.port);
         let lanes = if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
         let channels = u32::from(lanes.first) + u32::from(lanes.count);
-        let leads = |output: &Output| output.router == router && lanes.count > 0 && channels <= u32::from(output.vcs);
-        let there = self.outputs.get(output as usize).is_some_and(leads);
+        let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
+        let there = lanes.count > 0 && self.outputs.get(output as usize).is_some_and(leads);
         assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         let q = &mut self.queues[queue];
-        q.output = output;
-        q.vc = lanes.first;
-        q.vcs = lanes.count;
+        (q.output, q.vc, q.vcs) = (output, lanes.first, lanes.count);
+        Decision::of(q)
     }
 
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
@@ -284,7 +294,9 @@ impl Partition {
                 continue;
             }
             match self.ejection::<General>(router, q.first) {
-                Some(hop) => self.decide::<General>(router, first, queue, hop),
+                Some(hop) => {
+                    self.decide::<General>(router, first, queue, hop);
+                }
                 None => {
                     let lane = (queue - queues) as u16;
                     self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
@@ -300,7 +312,9 @@ impl Partition {
         for head in &heads {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
-                Some(hop) => self.decide::<General>(router, first, queue, hop),
+                Some(hop) => {
+                    self.decide::<General>(router, first, queue, hop);
+                }
                 None => self.queues[queue].output = NONE,
             }
         }

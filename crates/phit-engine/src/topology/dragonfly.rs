@@ -423,7 +423,7 @@ impl Topology for DragonflyGraph {
         let chosen = if count > 1 { rng.below(count) } else { 0 };
         let mut best = (0..self.links).filter(|&link| self.hops(bundle, link, from, Some(to)) == hops);
         let (router, port) = self.near(bundle, best.nth(chosen as usize)?);
-        Some((here * self.a.get() + router, (self.p + self.a.get() - 1 + port) as u16))
+        Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
     }
     fn groups(&self) -> u32 {
         self.groups
