@@ -172,9 +172,7 @@ impl Wheel {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.heads.bytes()
-            + self.nodes.bytes()
-            + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
+        self.heads.bytes() + self.nodes.bytes() + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
     }
 }
 

@@ -117,7 +117,8 @@ impl Histogram {
     /// `(value, count)` of all values that were counted, ascending; a value stands for all that share its first digits,
     /// of which it is the largest.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let exact = (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));
+        let exact =
+            (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));
         let above = self.above.iter().flat_map(|above| above.iter_recorded());
         exact.chain(above.map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into())))
     }

@@ -198,13 +198,15 @@ impl Partition {
     #[inline(always)]
     fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) -> Option<Decision> {
         let packet = self.queues[queue].first;
+        if self.settings.wants::<K>().redecide {
+            self.watched.clear();
+        }
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
         } else if self.settings.wants.settled {
             let (at, vcs) = (router + self.routers.start, &self.config.vcs);
             minimal::next_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
         } else {
-            self.watched.clear();
             let mut view = view!(self, router);
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
                 self.queues[queue].output = NONE;
@@ -231,7 +233,8 @@ impl Partition {
     #[inline(always)]
     fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
         let output = first + u32::from(hop.port);
-        let lanes = if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+        let lanes =
+            if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
         let channels = u32::from(lanes.first) + u32::from(lanes.count);
         let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);

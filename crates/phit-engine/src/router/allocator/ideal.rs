@@ -1,7 +1,7 @@
 //! No contention inside the router: an output-queued switch.
 
-use crate::engine::Tick;
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
+use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
-use crate::engine::Tick;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
