@@ -89,6 +89,11 @@ impl Partition {
                 left -= 1;
             }
         }
+        let granted = (requests.len() - left) as u64;
+        self.collector.flit_hops += granted;
+        if K::SINGLE {
+            self.collector.packet_hops += granted;
+        }
         if left > 0 {
             // The losers try again.
             for &Request { port, queue, .. } in requests.iter().filter(|request| request.queue != NONE) {

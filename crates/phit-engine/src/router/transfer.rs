@@ -33,7 +33,6 @@ impl Partition {
                 (q.sent == 0, q.sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
             }
         };
-        self.collector.flit_hops += 1;
 
         let (settings, ideal) = (&self.settings, self.settings.ideal::<K>());
         let input = &mut self.inputs[port];
@@ -72,7 +71,9 @@ impl Partition {
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
         if head {
-            self.collector.packet_hops += 1;
+            if !K::SINGLE {
+                self.collector.packet_hops += 1;
+            }
             if came_by == 0 {
                 p.injected = now;
             }

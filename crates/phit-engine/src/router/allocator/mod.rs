@@ -34,19 +34,6 @@ pub struct Request {
     pub class: u8,
 }
 
-/// True if no two of `requests` share an input or an output port (in a router of more than 64 ports: not even their
-/// bits).
-#[inline]
-fn apart(requests: &[Request], first_port: u32) -> bool {
-    let (mut inputs, mut outputs) = (0, 0);
-    requests.iter().all(|request| {
-        let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
-        let meets = inputs & input | outputs & output != 0;
-        (inputs, outputs) = (inputs | input, outputs | output);
-        !meets
-    })
-}
-
 /// One router's allocation round.
 pub struct Round<'a> {
     /// Index of the router's first port in the partition.
@@ -85,10 +72,17 @@ pub trait Allocator: Send {
                 start += 1;
                 continue;
             }
-            let end = start + 1 + others.iter().take_while(|next| next.router == first.router).count();
+            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a bit).
+            let mut apart = self.grants_apart();
+            let (mut inputs, mut outputs, mut end) = (0, 0, start);
+            while let Some(request) = requests.get(end).filter(|request| request.router == first.router) {
+                let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
+                apart &= inputs & input | outputs & output == 0;
+                (inputs, outputs, end) = (inputs | input, outputs | output, end + 1);
+            }
             let run = &requests[start..end];
             let granted = grants.len();
-            if self.grants_apart() && apart(run, first_port) {
+            if apart {
                 for (place, request) in (start as u32..).zip(run) {
                     self.grant_alone(first_port, now, request);
                     grants.push(place);
