@@ -4,19 +4,24 @@
 //! one thread: a partition that runs a whole epoch keeps its state in the private cache.
 
 use super::Tick;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What partitions send to one another.
 pub trait Post: Default + Send {
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
+    /// An empty one with room for what the second of two epochs will take if the first took this; `ticks` are their
+    /// lengths.
+    fn successor(&self, ticks: (Tick, Tick)) -> Self;
 }
 
 /// What runs in epochs and exchanges mail.
 pub trait Runs: Send {
     /// What is exchanged.
     type Mail: Post;
+    /// Brings what it is going to need into the cache: it has been driven out by the others of its thread.
+    fn fetch(&self);
     /// Takes in mail, to be handled at ticks from the current one on.
     fn receive(&mut self, mail: Self::Mail);
     /// Runs all ticks before `end`, putting what is for partition `i` into `outbox[i]`.
@@ -74,17 +79,21 @@ impl Drop for Abandon<'_> {
 
 /// The mail that waits for each partition between two calls of [`advance`], from each thread that had some.
 #[derive(Debug)]
-pub struct Inboxes<M>(Vec<Mutex<Vec<M>>>);
+pub struct Inboxes<M> {
+    mail: Vec<Mutex<Vec<M>>>,
+    /// Ticks of the epoch in which it was sent.
+    epoch: AtomicU32,
+}
 
 impl<M: Post> Inboxes<M> {
     /// Empty inboxes for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
-        Self((0..partitions).map(|_| Mutex::new(Vec::new())).collect())
+        Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect(), epoch: AtomicU32::new(1) }
     }
 
     /// Calls `see` with the mail of every partition.
     pub fn for_each(&self, mut see: impl FnMut(usize, &M)) {
-        self.0.iter().enumerate().for_each(|(index, mail)| lock(mail).iter().for_each(|mail| see(index, mail)));
+        self.mail.iter().enumerate().for_each(|(index, mail)| lock(mail).iter().for_each(|mail| see(index, mail)));
     }
 }
 
@@ -106,12 +115,21 @@ pub fn advance<P: Runs>(
     let barrier = Barrier::new(threads);
     let work = |first: usize, own: &mut [P]| {
         let _abandon = Abandon(&barrier);
-        let mut outbox: Vec<P::Mail> = (0..count).map(|_| P::Mail::default()).collect();
+        let length = |at: Tick| lookahead.min(end - at);
+        // What waits from the last epoch tells what the first of this call will take.
+        let ticks = (inboxes.epoch.load(Ordering::Relaxed), length(now));
+        let like_last = |mail: &Vec<P::Mail>| mail.first().map_or_else(P::Mail::default, |mail| mail.successor(ticks));
+        let mut outbox: Vec<P::Mail> = inboxes.mail.iter().map(|mail| like_last(&lock(mail))).collect();
         let mut at = now;
         while at < end {
-            at = at.saturating_add(lookahead).min(end);
+            let epoch = length(at);
+            at += epoch;
+            let alone = own.len() == 1;
             for (index, partition) in own.iter_mut().enumerate() {
-                let mail = std::mem::take(&mut *lock(&inboxes.0[first + index]));
+                if !alone {
+                    partition.fetch();
+                }
+                let mail = std::mem::take(&mut *lock(&inboxes.mail[first + index]));
                 mail.into_iter().for_each(|mail| partition.receive(mail));
                 partition.run_until(at, &mut outbox);
             }
@@ -120,11 +138,13 @@ pub fn advance<P: Runs>(
             if !barrier.wait() {
                 return;
             }
-            for (mail, inbox) in outbox.iter_mut().zip(&inboxes.0) {
+            for (mail, inbox) in outbox.iter_mut().zip(&inboxes.mail) {
                 if !mail.is_empty() {
-                    lock(inbox).push(std::mem::take(mail));
+                    let next = if at < end { mail.successor((epoch, length(at))) } else { P::Mail::default() };
+                    lock(inbox).push(std::mem::replace(mail, next));
                 }
             }
+            inboxes.epoch.store(epoch, Ordering::Relaxed);
             if !barrier.wait() {
                 return;
             }

@@ -1,5 +1,6 @@
 //! Tables whose indices are right by construction.
 
+use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A fixed table read with 32-bit indices that are known to be in range.
@@ -18,6 +19,9 @@ impl<T> From<Vec<T>> for Table<T> {
     }
 }
 
+/// Bytes of a cache line, or less: a guess costs time at most.
+const CACHE_LINE: usize = 64;
+
 /// Makes room for `more` items, and then some: an eighth, where a vector would double.
 fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
@@ -35,6 +39,17 @@ impl<T> Table<T> {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.0.capacity() * size_of::<T>()
+    }
+
+    /// Reads a byte of every cache line, so that the whole table is in the cache for the random accesses that follow: in
+    /// order it comes several times as fast as line by line on demand.
+    #[allow(unsafe_code)]
+    pub fn fetch(&self) {
+        let bytes = self.0.as_ptr().cast::<MaybeUninit<u8>>();
+        for at in (0..size_of_val(&self.0[..])).step_by(CACHE_LINE) {
+            // SAFETY: `at` lies within the vector's items, and a byte of them that is padding may be uninitialised.
+            unsafe { bytes.add(at).read_volatile() };
+        }
     }
 
     /// Adds an entry and returns its index.

@@ -23,12 +23,19 @@ struct Node {
     next: u32,
 }
 
+/// The events of one tick, on their way out.
+#[derive(Debug)]
+pub struct Due {
+    first: u32,
+    next: u32,
+    last: u32,
+}
+
 /// Buckets are intrusive lists over one pool of nodes, so memory follows the number of pending events and the nodes in
 /// use stay in the cache.
 #[derive(Debug)]
 pub struct Wheel {
     heads: Table<u32>,
-    occupied: Table<u64>,
     nodes: Table<Node>,
     free: u32,
     mask: u32,
@@ -41,7 +48,6 @@ impl Wheel {
         let size = horizon.max(64).next_power_of_two();
         Self {
             heads: vec![NONE; size as usize].into(),
-            occupied: vec![0; size as usize / 64].into(),
             nodes: Table::default(),
             free: NONE,
             mask: size - 1,
@@ -74,23 +80,19 @@ impl Wheel {
     #[inline(always)]
     fn insert_near(&mut self, at: Tick, event: Event) {
         let bucket = at & self.mask;
-        let node = Node { event, next: self.heads[bucket] };
-        let index = if self.free == NONE {
-            self.grow(node)
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index].next;
-            self.nodes[index] = node;
-            index
-        };
-        self.heads[bucket] = index;
-        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let node = &mut self.nodes[index];
+        self.free = node.next;
+        *node = Node { event, next: std::mem::replace(&mut self.heads[bucket], index) };
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, node: Node) -> u32 {
-        self.nodes.push(node)
+    fn grow(&mut self) {
+        self.free = self.nodes.push(Node { event: Event { target: 0, data: 0 }, next: NONE });
     }
 
     /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before
@@ -115,46 +117,36 @@ impl Wheel {
 
     /// Detaches all events of tick `now`; walk them with [`Self::pop`].
     #[inline(always)]
-    pub fn take(&mut self, now: Tick) -> u32 {
+    pub fn take(&mut self, now: Tick) -> Due {
         let bucket = now & self.mask;
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        std::mem::replace(&mut self.heads[bucket], NONE)
+        let first = std::mem::replace(&mut self.heads[bucket], NONE);
+        Due { first, next: first, last: NONE }
     }
 
-    /// The event at `cursor` of a detached list; advances the cursor and frees the node. `None` at the end.
+    /// The next event of a detached list; `None` at the end, where the nodes of the list become free all at once.
     #[inline(always)]
-    pub fn pop(&mut self, cursor: &mut u32) -> Option<Event> {
-        if *cursor == NONE {
+    pub fn pop(&mut self, due: &mut Due) -> Option<Event> {
+        if due.next == NONE {
+            if due.last != NONE {
+                self.nodes[due.last].next = self.free;
+                self.free = due.first;
+                due.last = NONE;
+            }
             return None;
         }
-        let node = self.nodes[*cursor];
-        self.nodes[*cursor].next = self.free;
-        self.free = *cursor;
-        *cursor = node.next;
+        let node = self.nodes[due.next];
+        due.last = due.next;
+        due.next = node.next;
         Some(node.event)
     }
 
     /// The first tick in `from..limit` that has an event, or `limit`.
     pub fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
         let far = self.far.peek().map_or(limit, |Reverse((at, _))| (*at).clamp(from, limit));
-        let words = self.occupied.len() as u32;
-        let start = from & self.mask;
-        // The word of `from` is visited twice: its high part first, its low part after a full turn.
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= !0 << (start % 64);
-            } else if step == words {
-                bits &= !(!0 << (start % 64));
-            }
-            if bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros();
-                let ahead = bucket.wrapping_sub(from) & self.mask;
-                return far.min(from.saturating_add(ahead)).min(limit);
-            }
-        }
-        far
+        let ahead = (far - from).min(self.horizon());
+        // A bucket is looked at before time moves on anyway: no index of those in use would make that faster.
+        let busy = |at: &Tick| self.heads[at & self.mask] != NONE;
+        (from..from + ahead).find(busy).unwrap_or(far)
     }
 
     /// Calls `see` with the tick and the event of everything pending, in no particular order, when all ticks before
@@ -172,12 +164,15 @@ impl Wheel {
         self.far.iter().for_each(|Reverse((at, event))| see(*at, *event));
     }
 
+    /// Brings it into the cache, see [`Table::fetch`].
+    pub fn fetch(&self) {
+        self.heads.fetch();
+        self.nodes.fetch();
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.heads.bytes()
-            + self.occupied.bytes()
-            + self.nodes.bytes()
-            + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
+        self.heads.bytes() + self.nodes.bytes() + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
     }
 }
 
@@ -195,8 +190,8 @@ mod tests {
         let mut now = 0;
         while now < 2000 {
             wheel.bring_near(now);
-            let mut cursor = wheel.take(now);
-            while let Some(event) = wheel.pop(&mut cursor) {
+            let mut due = wheel.take(now);
+            while let Some(event) = wheel.pop(&mut due) {
                 assert_eq!(event.target, now);
                 seen.push(event.target);
             }

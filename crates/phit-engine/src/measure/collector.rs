@@ -219,8 +219,10 @@ impl Collector {
         batch.packets += 1;
         batch.latency += latency;
         batch.network_latency += network;
-        batch.misrouted += u64::from(packet.misrouted != 0);
-        batch.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        if packet.misrouted != 0 {
+            batch.misrouted += 1;
+            batch.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        }
 
         let sums = &mut self.sums;
         sums.packets += 1;
@@ -235,10 +237,12 @@ impl Collector {
             hops >>= 8;
             class += 1;
         }
-        sums.misrouted += u64::from(packet.misrouted != 0);
-        sums.misrouted_locally += u64::from(packet.misrouted & MISROUTED_LOCALLY != 0);
-        sums.misrouted_at_injection += u64::from(packet.misrouted & MISROUTED_AT_INJECTION != 0);
-        sums.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        if packet.misrouted != 0 {
+            sums.misrouted += 1;
+            sums.misrouted_locally += u64::from(packet.misrouted & MISROUTED_LOCALLY != 0);
+            sums.misrouted_at_injection += u64::from(packet.misrouted & MISROUTED_AT_INJECTION != 0);
+            sums.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        }
         if let Some(histogram) = &mut self.histogram {
             histogram.record(latency);
         }

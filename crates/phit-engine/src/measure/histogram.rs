@@ -4,12 +4,17 @@
 /// bounded by the logarithm of the largest value; a count stops at 2^32 - 1.
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    counts: hdrhistogram::Histogram<u32>,
+    /// The values below [`EXACT`], which are nearly all, at their own place.
+    exact: Vec<u32>,
+    /// The others; made when there is one.
+    above: Option<hdrhistogram::Histogram<u32>>,
     max: u64,
 }
 
 /// Significant decimal digits that are kept.
 const DIGITS: u8 = 3;
+/// So many values have a count of their own with [`DIGITS`] digits.
+const EXACT: usize = 2048;
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -24,18 +29,23 @@ impl PartialEq for Histogram {
     }
 }
 
+/// An empty histogram of the library's.
+fn empty() -> hdrhistogram::Histogram<u32> {
+    let Ok(counts) = hdrhistogram::Histogram::new(DIGITS) else {
+        unreachable!("three digits are within the library's 0 to 5")
+    };
+    counts
+}
+
 impl Histogram {
     /// A histogram without values.
     pub fn new() -> Self {
-        let Ok(counts) = hdrhistogram::Histogram::new(DIGITS) else {
-            unreachable!("three digits are within the library's 0 to 5")
-        };
-        Self { counts, max: 0 }
+        Self { exact: vec![0; EXACT], above: None, max: 0 }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.counts.distinct_values() * size_of::<u32>()
+        (self.exact.capacity() + self.above.as_ref().map_or(0, |above| above.distinct_values())) * size_of::<u32>()
     }
 
     /// Counts `value` once.
@@ -47,30 +57,45 @@ impl Histogram {
     /// Counts `value` `count` times.
     #[inline]
     pub fn record_n(&mut self, value: u64, count: u32) {
-        // Cannot fail: the histogram grows to what it needs.
-        let recorded = self.counts.record_n(value, count);
-        debug_assert!(recorded.is_ok());
+        match self.exact.get_mut(value as usize) {
+            Some(counted) => *counted = counted.saturating_add(count),
+            None => self.record_above(value, count),
+        }
         if count > 0 {
             self.max = self.max.max(value);
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn record_above(&mut self, value: u64, count: u32) {
+        // Cannot fail: the histogram grows to what it needs.
+        let recorded = self.above.get_or_insert_with(empty).record_n(value, count);
+        debug_assert!(recorded.is_ok());
+    }
+
     /// Counts everything that `other` has counted. The order of merging does not matter.
     pub fn merge(&mut self, other: &Self) {
-        // Cannot fail, as above.
-        let merged = self.counts.add(&other.counts);
-        debug_assert!(merged.is_ok());
+        for (mine, theirs) in self.exact.iter_mut().zip(&other.exact) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        if let Some(theirs) = &other.above {
+            // Cannot fail, as above.
+            let merged = self.above.get_or_insert_with(empty).add(theirs);
+            debug_assert!(merged.is_ok());
+        }
         self.max = self.max.max(other.max);
     }
 
     /// Number of values counted.
     pub fn len(&self) -> u64 {
-        self.counts.len()
+        let exact = self.exact.iter().map(|count| u64::from(*count)).sum::<u64>();
+        exact + self.above.as_ref().map_or(0, |above| above.len())
     }
 
     /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.len() == 0
     }
 
     /// Largest value, exact; 0 if nothing was counted.
@@ -81,13 +106,21 @@ impl Histogram {
     /// The smallest value that at least the share `quantile` (0 to 1) of all values does not exceed, at most 0.1% too
     /// large; `None` if nothing was counted.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        (!self.is_empty()).then(|| self.counts.value_at_quantile(quantile).min(self.max))
+        let mut all = self.above.clone().unwrap_or_else(empty);
+        for (value, count) in self.exact.iter().enumerate() {
+            let recorded = all.record_n(value as u64, *count);
+            debug_assert!(recorded.is_ok());
+        }
+        (!all.is_empty()).then(|| all.value_at_quantile(quantile).min(self.max))
     }
 
     /// `(value, count)` of all values that were counted, ascending; a value stands for all that share its first digits,
     /// of which it is the largest.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts.iter_recorded().map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into()))
+        let exact =
+            (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));
+        let above = self.above.iter().flat_map(|above| above.iter_recorded());
+        exact.chain(above.map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into())))
     }
 }
 

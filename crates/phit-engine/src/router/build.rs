@@ -2,7 +2,7 @@
 
 use super::allocator::AllocatorContext;
 use super::candidates::Candidates;
-use super::config::{Config, Settings};
+use super::config::{Config, Settings, Times};
 use super::endpoint::Endpoint;
 use super::packet::Arena;
 use super::partition::Partition;
@@ -267,6 +267,7 @@ impl Blueprint {
             config: self.config.clone(),
             topology: self.topology.clone(),
             traffic: self.traffic.clone(),
+            times: Times::table(config, &settings, self.largest_flit),
             settings,
             routing,
             queueing,

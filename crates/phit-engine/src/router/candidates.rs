@@ -1,61 +1,71 @@
 //! The queues to be looked at next, in order.
 
+use crate::engine::table::Table;
+
 /// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its members
 /// come out in ascending order without sorting, whatever order they went in.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
-    words: Vec<u64>,
-    summary: Vec<u64>,
-    empty: bool,
+    words: Table<u64>,
+    summary: Table<u64>,
 }
 
 impl Candidates {
     /// An empty set of numbers below `size`.
     pub fn new(size: usize) -> Self {
         let words = size.div_ceil(64);
-        Self { words: vec![0; words], summary: vec![0; words.div_ceil(64)], empty: true }
+        Self { words: vec![0; words].into(), summary: vec![0; words.div_ceil(64)].into() }
     }
 
     /// True if there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.empty
+        self.summary.iter().all(|word| *word == 0)
     }
 
     /// Adds `index`, which may be there already.
     #[inline]
     pub fn insert(&mut self, index: u32) {
         let word = index / 64;
-        self.words[word as usize] |= 1 << (index % 64);
-        self.summary[(word / 64) as usize] |= 1 << (word % 64);
-        self.empty = false;
+        self.words[word] |= 1 << (index % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
     }
 
     /// True if `index` is there.
     pub fn contains(&self, index: u32) -> bool {
-        self.words[(index / 64) as usize] >> (index % 64) & 1 == 1
+        self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// Moves all members to the end of `list`, in ascending order.
-    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+    /// Takes all members out, in ascending order.
+    #[inline(always)]
+    pub fn drain(&mut self, mut member: impl FnMut(u32)) {
         for (base, summary) in self.summary.iter_mut().enumerate() {
             let mut summary = std::mem::take(summary);
             while summary != 0 {
-                let word = base * 64 + summary.trailing_zeros() as usize;
+                let word = base as u32 * 64 + summary.trailing_zeros();
                 summary &= summary - 1;
                 let mut bits = std::mem::take(&mut self.words[word]);
                 while bits != 0 {
-                    list.push((word * 64) as u32 + bits.trailing_zeros());
+                    member(word * 64 + bits.trailing_zeros());
                     bits &= bits - 1;
                 }
             }
         }
-        self.empty = true;
+    }
+
+    /// Moves all members to the end of `list`, in ascending order.
+    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+        self.drain(|member| list.push(member));
+    }
+
+    /// Copies all members to the end of `list`, in ascending order.
+    pub fn list(&self, list: &mut Vec<u32>) {
+        self.clone().drain_into(list);
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        (self.words.capacity() + self.summary.capacity()) * 8
+        self.words.bytes() + self.summary.bytes()
     }
 }
 

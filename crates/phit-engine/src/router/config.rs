@@ -66,6 +66,30 @@ pub struct Config {
     pub capacity: Vec<u32>,
 }
 
+/// What the kernel is compiled for: whatever it knows to be absent costs nothing.
+pub(crate) trait Kernel {
+    /// Every packet is one flit, see [`Settings::single`].
+    const SINGLE: bool = false;
+    /// Nothing out of the ordinary is asked for, see [`Settings::plain`].
+    const PLAIN: bool = false;
+}
+
+/// Whatever the settings ask for.
+pub(crate) struct General;
+/// Packets of one flit.
+pub(crate) struct Single;
+/// Packets of one flit and nothing out of the ordinary.
+pub(crate) struct Plain;
+
+impl Kernel for General {}
+impl Kernel for Single {
+    const SINGLE: bool = true;
+}
+impl Kernel for Plain {
+    const SINGLE: bool = true;
+    const PLAIN: bool = true;
+}
+
 /// What the kernel reads for every flit, close together.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
@@ -91,9 +115,41 @@ pub struct Settings {
     pub single: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
+    /// Nothing out of the ordinary is asked for: no optional call, no choice of queue, no ideal crossbar, no delay before
+    /// allocation. With [`Self::single`], the kernel is compiled for this case on its own, too.
+    pub plain: bool,
+    /// Grant to output.
+    pub router_latency: Tick,
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    /// Cycles whose ticks fit in 32 bits.
+    pub cycles: Tick,
+    /// Phits per output buffer.
+    pub output_buffer: u32,
+    /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
+    /// whatever comes, and where no channel is ever held that is the first.
+    pub ejection_vcs: u8,
+    /// Credits are sent when the flit leaves the output buffer.
+    pub credit_at_output: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
+    /// Transit before injected traffic.
+    pub transit_priority: bool,
 }
 
 impl Settings {
+    /// The optional calls that the routing mechanism wants.
+    #[inline(always)]
+    pub(crate) fn wants<K: Kernel>(&self) -> Wants {
+        if K::PLAIN { Wants::default() } else { self.wants }
+    }
+
+    /// True if transfers take no time in the crossbar.
+    #[inline(always)]
+    pub(crate) fn ideal<K: Kernel>(&self) -> bool {
+        !K::PLAIN && self.ideal
+    }
+
     /// The settings of `config` for the policies at hand.
     pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
@@ -107,6 +163,8 @@ impl Settings {
         latency[0] = config.links[0].ejection_latency;
         let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+        let single = config.switching != Switching::Wormhole && !config.vc_stage;
+        let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads;
         Self {
             latency,
             credit_latency: by_class(&|link| link.latency + config.credit_delay),
@@ -117,11 +175,50 @@ impl Settings {
             every_cycle: config.redecide_every_cycle,
             transparent,
             ideal,
-            single: config.switching != Switching::Wormhole && !config.vc_stage,
-            immediate: config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads,
+            single,
+            router_latency: config.latency,
+            ticks_per_cycle: config.ticks_per_cycle,
+            cycles: Tick::MAX / config.ticks_per_cycle - 1,
+            output_buffer: config.output_buffer.unwrap_or(u32::MAX),
+            ejection_vcs: if single { 1 } else { config.vcs[0] },
+            credit_at_output: config.credit_at_output,
+            cut_through_holds_output: config.cut_through_holds_output,
+            transit_priority: config.transit_priority,
+            immediate,
+            plain: immediate && transparent && !ideal && Wants { settled: false, ..wants } == Wants::default(),
         }
     }
 }
+
+/// Ticks that a flit of one size takes, so that nothing is divided for a hop.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Through the crossbar.
+    pub crossing: Tick,
+    /// Onto the link behind an output, by class.
+    pub serialisation: [Tick; 8],
+    /// From the link into an input, by class.
+    pub arrival: [Tick; 8],
+}
+
+impl Times {
+    /// The times of a flit of `phits` phits.
+    pub fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
+        Self {
+            crossing: if settings.ideal { 0 } else { config.crossing(phits) },
+            serialisation: settings.bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+            arrival: settings.arrival_bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+        }
+    }
+
+    /// The times of all flits up to `largest` phits, but no more than a cache easily holds.
+    pub fn table(config: &Config, settings: &Settings, largest: u32) -> Vec<Self> {
+        (0..=largest.min(TABULATED)).map(|phits| Self::new(config, settings, phits)).collect()
+    }
+}
+
+/// Flits of more phits have their times computed.
+const TABULATED: u32 = 64;
 
 impl Config {
     /// Ticks and phits of `params` for the given link classes.
@@ -178,23 +275,19 @@ impl Config {
     /// Ticks for `phits` through the crossbar.
     #[inline]
     pub fn crossing(&self, phits: u32) -> Tick {
-        if self.speedup == 1 {
-            phits * self.ticks_per_cycle
-        } else {
-            (phits * self.ticks_per_cycle).div_ceil(self.speedup)
-        }
+        (phits * self.ticks_per_cycle).div_ceil(self.speedup)
     }
 
     /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
     #[inline]
     pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
-        if bandwidth == 1 { phits * self.ticks_per_cycle } else { phits.div_ceil(bandwidth) * self.ticks_per_cycle }
+        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
     }
 
     /// `tick` or the next start of a link cycle.
     #[inline]
     pub fn align(&self, tick: Tick) -> Tick {
-        if self.ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(self.ticks_per_cycle) }
+        align(tick, self.ticks_per_cycle)
     }
 
     /// Flits of a packet of `size` phits.
@@ -208,4 +301,10 @@ impl Config {
     pub fn flit_phits(&self, size: u16, flit: u16) -> u32 {
         (u32::from(size) - u32::from(flit) * self.flit_size).min(self.flit_size)
     }
+}
+
+/// `tick` or the next start of a cycle of `ticks_per_cycle`.
+#[inline]
+pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
 }

@@ -3,6 +3,7 @@
 //! The source queue is unlimited but virtual: an endpoint's packets are a sequence that its own random stream determines,
 //! so only the next one is ever held, and a saturated run needs no more memory than any other.
 
+use super::config::{General, Kernel};
 use super::packet::Packet;
 use super::partition::{Partition, kind};
 use crate::engine::rng::Rng;
@@ -47,7 +48,7 @@ impl Partition {
     pub(crate) fn start(&mut self) {
         for e in 0..self.endpoints.len() as u32 {
             self.draw(e);
-            self.send(e);
+            self.send::<General>(e);
         }
     }
 
@@ -89,22 +90,20 @@ impl Partition {
 
     /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
     fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
-        let cycles = Tick::MAX / self.config.ticks_per_cycle - 1;
-        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < cycles)
+        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.settings.cycles)
     }
 
     fn draw(&mut self, e: u32) {
-        let latest = Tick::MAX / self.config.ticks_per_cycle - 1;
         let endpoint = &mut self.endpoints[e];
         let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
-        endpoint.next = next.filter(|packet| packet.cycle < latest);
+        endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
         if let Some(packet) = endpoint.next {
             self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
         }
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
-    pub(crate) fn send(&mut self, e: u32) {
+    pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
@@ -123,7 +122,7 @@ impl Partition {
                 self.endpoints[e].blocked = true;
                 return;
             };
-            self.send_flit(e, packet, lane, size);
+            self.send_flit::<K>(e, packet, lane, size);
         }
     }
 
@@ -149,7 +148,7 @@ impl Partition {
     }
 
     #[inline(always)]
-    fn send_flit(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+    fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
         let link = &self.config.links[0];
         let flits = self.config.flits(packet.size);
         let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
@@ -171,7 +170,7 @@ impl Partition {
             self.draw(e);
         }
         if latency == 0 {
-            self.arrive::<false>(queue, index);
+            self.arrive::<K>(queue, index);
         } else {
             self.file(self.now + latency, kind::ARRIVAL, queue, index);
         }

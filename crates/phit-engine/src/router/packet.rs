@@ -121,6 +121,11 @@ impl Arena {
         (self.packets.len() - self.free.len()) as u32
     }
 
+    /// Brings them into the cache, see [`Table::fetch`].
+    pub fn fetch(&self) {
+        self.packets.fetch();
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.packets.bytes() + self.free.capacity() * 4

@@ -3,7 +3,7 @@
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
-use super::config::{Config, Settings};
+use super::config::{Config, General, Kernel, Plain, Settings, Single, Times};
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
@@ -72,6 +72,19 @@ impl Post for Mail {
     fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.events.is_empty() && self.messages.is_empty()
     }
+
+    fn successor(&self, ticks: (Tick, Tick)) -> Self {
+        let like = |sent: usize| {
+            let expected = sent as u64 * u64::from(ticks.1) / u64::from(ticks.0);
+            (expected + expected / 16) as usize
+        };
+        Self {
+            heads: Vec::with_capacity(like(self.heads.len())),
+            packets: Vec::with_capacity(like(self.packets.len())),
+            events: Vec::with_capacity(like(self.events.len())),
+            messages: Vec::with_capacity(like(self.messages.len())),
+        }
+    }
 }
 
 impl Mail {
@@ -92,6 +105,8 @@ pub struct Partition {
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) routing: Box<dyn Routing>,
     pub(crate) settings: Settings,
+    /// Ticks that flits take, by size in phits.
+    pub(crate) times: Vec<Times>,
     pub(crate) queueing: Box<dyn Queueing>,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
@@ -173,11 +188,23 @@ pub struct Partition {
 impl Runs for Partition {
     type Mail = Mail;
 
+    fn fetch(&self) {
+        self.packets.fetch();
+        self.wheel.fetch();
+        self.inputs.fetch();
+        self.queues.fetch();
+        self.outputs.fetch();
+        self.channels.fetch();
+        self.rings.fetch();
+        self.ring_phits.fetch();
+        self.endpoints.fetch();
+    }
+
     fn receive(&mut self, mail: Mail) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        for ((at, queue), packet) in mail.heads.into_iter().zip(mail.packets) {
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
+        for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
+            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, event);
         }
         for (at, event) in mail.events {
@@ -190,39 +217,41 @@ impl Runs for Partition {
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
-        match self.settings.single {
-            true => self.run_ticks::<true>(end),
-            false => self.run_ticks::<false>(end),
+        match (self.settings.single, self.settings.plain) {
+            (true, true) => self.run_ticks::<Plain>(end),
+            (true, false) => self.run_ticks::<Single>(end),
+            (false, _) => self.run_ticks::<General>(end),
         }
         std::mem::swap(&mut self.outbox, outbox);
     }
 }
 
 impl Partition {
-    /// Runs all ticks before `end`. `SINGLE`: every packet is one flit, see [`Settings::single`].
-    fn run_ticks<const SINGLE: bool>(&mut self, end: Tick) {
+    /// Runs all ticks before `end`.
+    #[inline(never)]
+    fn run_ticks<K: Kernel>(&mut self, end: Tick) {
         while self.now < end {
             self.next_look = self.now;
             self.wheel.bring_near(self.now);
-            let mut cursor = self.wheel.take(self.now);
-            while let Some(event) = self.wheel.pop(&mut cursor) {
-                self.handle::<SINGLE>(event);
+            let mut due = self.wheel.take(self.now);
+            while let Some(event) = self.wheel.pop(&mut due) {
+                self.handle::<K>(event);
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             while let Some(endpoint) = self.senders.pop() {
-                self.send(endpoint);
+                self.send::<K>(endpoint);
             }
-            if self.now == self.next_period || !self.changed.is_empty() {
+            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty()) {
                 self.control();
             }
             if !self.candidates.is_empty() {
                 self.next_look = self.now + 1;
-                self.step::<SINGLE>();
+                self.step::<K>();
             }
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now = match self.candidates.is_empty() && self.changed.is_empty() {
+            self.now = match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty()) {
                 true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
                 false => self.now + 1,
             };
@@ -259,7 +288,8 @@ impl Partition {
 
     /// Bytes of the partition's tables.
     pub fn bytes(&self) -> usize {
-        self.first_port.bytes()
+        self.times.capacity() * size_of::<Times>()
+            + self.first_port.bytes()
             + self.rngs.bytes()
             + self.inputs.bytes()
             + self.queues.bytes()
@@ -286,11 +316,11 @@ impl Partition {
     }
 
     #[inline(always)]
-    fn handle<const SINGLE: bool>(&mut self, event: Event) {
+    fn handle<K: Kernel>(&mut self, event: Event) {
         let target = event.target & kind::MASK;
         match event.target >> kind::SHIFT {
-            kind::ARRIVAL => self.arrive::<SINGLE>(target, event.data),
-            kind::CREDIT => self.credit(target, event.data),
+            kind::ARRIVAL => self.arrive::<K>(target, event.data),
+            kind::CREDIT => self.credit::<K>(target, event.data),
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
                 self.packets.remove(target);
@@ -306,13 +336,13 @@ impl Partition {
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
     #[inline(always)]
-    pub(crate) fn arrive<const SINGLE: bool>(&mut self, queue: u32, packet: u32) {
+    pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
-        if !SINGLE && !self.settings.single {
+        if !K::SINGLE && !self.settings.single {
             self.latest[queue] = now;
         }
         let q = &mut self.queues[queue];
-        if q.first == NONE && (SINGLE || packet != NONE) && self.settings.immediate {
+        if q.first == NONE && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {
             // By far the most frequent case: the head may be allocated at once.
             *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
             let port = q.port;
@@ -320,7 +350,7 @@ impl Partition {
             self.offer(port, queue);
             return;
         }
-        if !SINGLE && packet == NONE {
+        if !K::SINGLE && packet == NONE {
             q.arrived += 1;
             if q.first == q.last && q.eligible <= now {
                 self.make_ready(queue);
@@ -338,17 +368,17 @@ impl Partition {
         q.arrived = 1;
         self.packets[packet].entry = now;
         if was_empty && self.queues[queue].sent != TAIL_PENDING {
-            self.come_to_front(queue, now);
+            self.come_to_front::<K>(queue, now);
         }
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.
     #[inline(always)]
-    pub(crate) fn come_to_front(&mut self, queue: u32, from: Tick) {
+    pub(crate) fn come_to_front<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
         q.output = NONE;
         q.sent = 0;
-        if self.settings.immediate {
+        if K::PLAIN || self.settings.immediate {
             q.eligible = from;
             let port = q.port;
             self.offer(port, queue);
@@ -387,7 +417,7 @@ impl Partition {
         self.announce_tail(queue);
         self.queues[queue].sent = 0;
         if self.queues[queue].first != NONE {
-            self.come_to_front(queue, self.now);
+            self.come_to_front::<General>(queue, self.now);
         }
     }
 
@@ -429,11 +459,11 @@ impl Partition {
 
     /// Credit comes back to a sender.
     #[inline(always)]
-    fn credit(&mut self, target: u32, data: u32) {
+    fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {
             self.channels[output.vc + vc].credits += phits;
-            if self.settings.wants.occupancy {
+            if self.settings.wants::<K>().occupancy {
                 self.changed.insert(output.router);
             }
             if output.waiters != 0 {

@@ -1,22 +1,23 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
-use super::allocator::{Request, Round};
+use super::allocator::Request;
 use super::bits::bit;
+use super::config::{General, Kernel};
 use super::control::router_view;
 use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
-use super::state::{Input, Queue};
+use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
-use crate::routing::{Head, RouterView, View};
+use crate::routing::{Head, RouterView, View, minimal};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
     /// It requests.
-    Request,
+    Request(Request),
     /// It is looked at again in the next tick.
     Again,
     /// It is not looked at before an event makes it ready.
@@ -25,6 +26,21 @@ enum Look {
     Sleep(u32),
     /// It waits for what its decision depends on.
     Watch,
+}
+
+/// Where the head of a queue goes: an output port and a range of its channels, as in [`Queue`].
+struct Decision {
+    output: u32,
+    vc: u16,
+    vcs: u16,
+}
+
+impl Decision {
+    /// What is noted in `queue`.
+    #[inline(always)]
+    fn of(queue: &Queue) -> Self {
+        Self { output: queue.output, vc: queue.vc, vcs: queue.vcs }
+    }
 }
 
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
@@ -37,82 +53,64 @@ impl Partition {
     ///
     /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
     /// and ports of one router follow one another, so that each router's requests form a run.
-    pub(crate) fn step<const SINGLE: bool>(&mut self) {
-        self.candidates.drain_into(&mut self.looking);
-        self.requests.clear();
-        if self.settings.wants.batch {
+    #[inline(never)]
+    pub(crate) fn step<K: Kernel>(&mut self) {
+        if self.settings.wants::<K>().batch {
+            self.candidates.list(&mut self.looking);
             self.route_batches();
+            self.looking.clear();
         }
-        for index in 0..self.looking.len() {
-            let queue = self.looking[index];
-            match self.look::<SINGLE>(queue) {
-                Look::Request => {}
-                Look::Again => self.again.push(queue),
-                Look::Later => {}
-                Look::Watch => self.watch(queue),
-                Look::Sleep(output) => {
-                    let input = &mut self.inputs[self.queues[queue].port];
-                    input.asleep |= bit(queue - input.queues);
-                    self.outputs[output].waiters |= bit(input.number.into());
-                }
+        // What is gone through is taken out of the partition while that changes. A look adds no candidate.
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let mut requests = std::mem::take(&mut self.requests);
+        candidates.drain(|queue| match self.look::<K>(queue) {
+            Look::Request(request) => requests.push(request),
+            Look::Again => self.again.push(queue),
+            Look::Later => {}
+            Look::Watch => self.watch(queue),
+            Look::Sleep(output) => {
+                let input = &mut self.inputs[self.queues[queue].port];
+                input.asleep |= bit(queue - input.queues);
+                self.outputs[output].waiters |= bit(input.number.into());
             }
-        }
-        self.looking.clear();
-        if !SINGLE && !self.waiting.is_empty() {
+        });
+        self.candidates = candidates;
+        if !K::SINGLE && !self.waiting.is_empty() {
             self.allocate_channels();
         }
-        let mut start = 0;
-        while start < self.requests.len() {
-            let router = self.requests[start].router;
-            let mut end = start + 1;
-            while end < self.requests.len() && self.requests[end].router == router {
-                end += 1;
+        let mut grants = std::mem::take(&mut self.grants);
+        self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &mut grants);
+        let mut left = requests.len();
+        for &place in &grants {
+            let grant = &mut requests[place as usize];
+            if !self.settings.ideal::<K>() || self.still_fits(grant) {
+                self.transfer::<K>(grant);
+                grant.queue = NONE;
+                left -= 1;
             }
-            self.allocate::<SINGLE>(router, start, end);
-            start = end;
         }
+        let granted = (requests.len() - left) as u64;
+        self.collector.flit_hops += granted;
+        if K::SINGLE {
+            self.collector.packet_hops += granted;
+        }
+        if left > 0 {
+            // The losers try again.
+            for &Request { port, queue, .. } in requests.iter().filter(|request| request.queue != NONE) {
+                self.offer(port, queue);
+            }
+        }
+        grants.clear();
+        requests.clear();
+        (self.grants, self.requests) = (grants, requests);
         while let Some(queue) = self.again.pop() {
             self.offer(self.queues[queue].port, queue);
         }
     }
 
-    /// Allocates the crossbar of `router` to its requests, those from `start` to `end`.
-    #[inline(always)]
-    fn allocate<const SINGLE: bool>(&mut self, router: u32, start: usize, end: usize) {
-        let round = Round { first_port: self.first_port[router], now: self.now, rng: &mut self.rngs[router] };
-        if end - start == 1 {
-            let request = self.requests[start];
-            self.allocator.grant_alone(round, &request);
-            self.transfer::<SINGLE>(&request);
-            return;
-        }
-        self.grants.clear();
-        self.allocator.allocate(round, &self.requests[start..end], &mut self.grants);
-        if self.settings.ideal {
-            // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
-            let turn = self.now as usize % self.grants.len();
-            self.grants.rotate_left(turn);
-        }
-        for index in 0..self.grants.len() {
-            let place = start + self.grants[index] as usize;
-            let grant = self.requests[place];
-            if !self.settings.ideal || self.still_fits(&grant) {
-                self.requests[place].queue = NONE;
-                self.transfer::<SINGLE>(&grant);
-            }
-        }
-        // The losers try again.
-        for place in start..end {
-            let Request { port, queue, .. } = self.requests[place];
-            if queue != NONE {
-                self.offer(port, queue);
-            }
-        }
-    }
-
     /// Looks at the front of one queue.
     #[inline(always)]
-    fn look<const SINGLE: bool>(&mut self, queue: u32) -> Look {
+    fn look<K: Kernel>(&mut self, queue: u32) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if q.first == NONE || q.eligible > now {
@@ -124,19 +122,18 @@ impl Partition {
             return Look::Again;
         }
         let lane = queue - queues;
-        let redecides = self.settings.wants.redecide && (SINGLE || q.sent == 0 && q.vcs != 0);
+        let redecides = self.settings.wants::<K>().redecide && (K::SINGLE || q.sent == 0 && q.vcs != 0);
         let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
-        if q.output == NONE || redecides {
-            if !self.settings.wants.batch {
-                self.route(router, number, queue, lane);
-            }
-            if self.queues[queue].output == NONE {
-                return watch;
-            }
-        }
+        let undecided = q.output == NONE || redecides;
+        let decided = if undecided && !self.settings.wants::<K>().batch {
+            self.route::<K>(router, number, port, queue, lane)
+        } else {
+            Some(Decision::of(q)).filter(|decision| decision.output != NONE)
+        };
+        let Some(Decision { output: index, vc, vcs }) = decided else { return watch };
         let q = &self.queues[queue];
         let &Packet { flits, size, birth, .. } = &self.packets[q.first];
-        let size = match SINGLE || flits == 1 {
+        let size = match K::SINGLE || flits == 1 {
             true => size.into(),
             false => {
                 let available = if q.first == q.last { q.arrived } else { flits };
@@ -146,26 +143,25 @@ impl Partition {
                 self.config.flit_phits(size, q.sent)
             }
         };
-        let sleep = if redecides { watch } else { Look::Sleep(q.output) };
-        let output = &self.outputs[q.output];
+        let sleep = if redecides { watch } else { Look::Sleep(index) };
+        let output = &self.outputs[index];
 
-        let vc = match q.vcs {
-            0 if !SINGLE => Some(q.vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
-            _ if !SINGLE && self.vc_allocator.is_some() => {
+        let vc = match vcs {
+            0 if !K::SINGLE => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+            _ if !K::SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
             }
-            1 => Some(q.vc).filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size)),
+            1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
             _ => {
                 let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
-                (q.vc..q.vc + q.vcs)
-                    .filter(|vc| self.fits::<SINGLE>(output.vc, *vc, size))
+                (vc..vc + vcs)
+                    .filter(|vc| self.fits::<K>(output.vc, *vc, size))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         };
         let Some(vc) = vc else { return sleep };
 
-        let index = q.output;
         if output.busy > now {
             // A port that is free in the next tick is simply asked again.
             if output.busy == now + 1 {
@@ -174,13 +170,15 @@ impl Partition {
             self.wake_output_at(index, output.busy);
             return sleep;
         }
-        if let Some(capacity) = self.config.output_buffer {
+        // Flits that have left the buffer are counted out when their room is wanted.
+        let capacity = self.settings.output_buffer;
+        if output.held + size > capacity {
             if let Some(oldest) = self.expire(index, size, capacity) {
                 self.wake_output_at(index, oldest + 1);
                 return sleep;
             }
         }
-        self.requests.push(Request {
+        Look::Request(Request {
             queue,
             port,
             output: index,
@@ -190,60 +188,66 @@ impl Partition {
             lane: lane as u16,
             vc,
             size: size as u16,
-            class: u8::from(self.config.transit_priority && class == 0),
-        });
-        Look::Request
+            class: u8::from(self.settings.transit_priority && class == 0),
+        })
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline(always)]
-    fn fits<const SINGLE: bool>(&self, first: u32, vc: u16, size: u32) -> bool {
+    fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = first + u32::from(vc);
-        self.channels[channel].credits >= size as i32 && (SINGLE || self.owners[channel] == NONE)
+        self.channels[channel].credits >= size as i32 && (K::SINGLE || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
     #[inline(always)]
-    fn route(&mut self, router: u32, number: u16, queue: u32, lane: u32) {
+    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) -> Option<Decision> {
         let packet = self.queues[queue].first;
-        self.watched.clear();
-        let Some(hop) = self.ejection(router, packet).or_else(|| {
+        if self.settings.wants::<K>().redecide {
+            self.watched.clear();
+        }
+        let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
+            hop
+        } else if self.settings.wants.settled {
+            let (at, vcs) = (router + self.routers.start, &self.config.vcs);
+            minimal::next_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
+        } else {
             let mut view = view!(self, router);
-            self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet])
-        }) else {
-            self.queues[queue].output = NONE;
-            return;
+            let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
+                self.queues[queue].output = NONE;
+                return None;
+            };
+            hop
         };
-        self.decide(router, queue, hop);
+        Some(self.decide::<K>(router, port - u32::from(number), queue, hop))
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
-    fn still_fits(&self, grant: &Request) -> bool {
+    fn still_fits(&mut self, grant: &Request) -> bool {
         let output = &self.outputs[grant.output];
         let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
         self.channels[channel].credits >= size as i32
             && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
-            && self.config.output_buffer.is_none_or(|capacity| output.held + size <= capacity)
+            && self.expire(grant.output, size, self.settings.output_buffer).is_none()
     }
 
-    /// Notes `hop` as the decision for the head of `queue`.
+    /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
-    fn decide(&mut self, router: u32, queue: u32, hop: Hop) {
-        let output = self.first_port[router] + u32::from(hop.port);
-        let lanes = if self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
+        let output = first + u32::from(hop.port);
+        let lanes =
+            if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
-        let there = output < self.first_port[router + 1] && {
-            let channels = u32::from(lanes.first) + u32::from(lanes.count);
-            lanes.count > 0 && channels <= u32::from(self.outputs[output].vcs)
-        };
+        let channels = u32::from(lanes.first) + u32::from(lanes.count);
+        let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
+        let there = lanes.count > 0 && self.outputs.get(output as usize).is_some_and(leads);
         assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         let q = &mut self.queues[queue];
-        q.output = output;
-        q.vc = lanes.first;
-        q.vcs = lanes.count;
+        (q.output, q.vc, q.vcs) = (output, lanes.first, lanes.count);
+        Decision::of(q)
     }
 
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
@@ -260,16 +264,16 @@ impl Partition {
 
     /// The ejection hop of `packet` if it has reached its destination's router.
     #[inline(always)]
-    fn ejection(&mut self, router: u32, packet: u32) -> Option<Hop> {
+    fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
-        if !self.settings.wants.heads {
+        if !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
         }
         if packet.destination_router != router || packet.intermediate != NONE {
             return None;
         }
-        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.config.vcs[0] })
+        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
     }
 
     /// Lets a mechanism that decides for a whole router do so, router by router.
@@ -297,8 +301,10 @@ impl Partition {
             if q.first == NONE || q.eligible > self.now || busy > self.now || !undecided {
                 continue;
             }
-            match self.ejection(router, q.first) {
-                Some(hop) => self.decide(router, queue, hop),
+            match self.ejection::<General>(router, q.first) {
+                Some(hop) => {
+                    self.decide::<General>(router, first, queue, hop);
+                }
                 None => {
                     let lane = (queue - queues) as u16;
                     self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
@@ -314,7 +320,9 @@ impl Partition {
         for head in &heads {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
-                Some(hop) => self.decide(router, queue, hop),
+                Some(hop) => {
+                    self.decide::<General>(router, first, queue, hop);
+                }
                 None => self.queues[queue].output = NONE,
             }
         }

@@ -4,6 +4,7 @@
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::allocator::Request;
+use super::config::{Kernel, Times, align};
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
 use super::state::{Input, SINK};
 use crate::engine::wheel::Event;
@@ -11,13 +12,13 @@ use crate::engine::{NONE, Tick};
 
 impl Partition {
     #[inline(always)]
-    pub(crate) fn transfer<const SINGLE: bool>(&mut self, grant: &Request) {
+    pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
         let size = u32::from(grant.size);
-        if self.settings.wants.departures && (SINGLE || self.queues[grant.queue].sent == 0) {
+        if self.settings.wants::<K>().departures && (K::SINGLE || self.queues[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
-        if self.settings.rereads {
+        if !K::PLAIN && self.settings.rereads {
             self.occupied(grant.output);
         }
         let q = &self.queues[grant.queue];
@@ -25,32 +26,35 @@ impl Partition {
         let p = &mut self.packets[packet];
         let flits = p.flits;
         // The flit may still be arriving. One with another behind it has arrived completely.
-        let (head, tail, entry) = match SINGLE || flits == 1 {
+        let (head, tail, entry) = match K::SINGLE || flits == 1 {
             true => (true, true, p.entry),
             false => {
                 let last = q.first == q.last && q.sent + 1 == q.arrived;
                 (q.sent == 0, q.sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
             }
         };
-        self.collector.flit_hops += 1;
 
-        let (config, settings) = (&*self.config, &self.settings);
+        let (settings, ideal) = (&self.settings, self.settings.ideal::<K>());
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % 8;
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % 8;
 
+        let times = match self.times.get(size as usize) {
+            Some(times) => times,
+            None => &Times::new(&self.config, settings, size),
+        };
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + config.serialisation(size, settings.arrival_bandwidth[came_by])).saturating_sub(now);
-        let crossing = if settings.ideal { 0 } else { config.crossing(size).max(arriving) };
+        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let crossing = if ideal { 0 } else { times.crossing.max(arriving) };
         let busy = now + crossing;
-        let serialisation = config.serialisation(size, settings.bandwidth[class]);
-        let enters = now + config.latency;
-        let start =
-            config.align(enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation)));
+        let serialisation = times.serialisation[class];
+        let enters = now + settings.router_latency;
+        let earliest = enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
+        let start = align(earliest, settings.ticks_per_cycle);
         input.busy = busy;
-        output.busy = if config.cut_through_holds_output { busy } else { now + crossing.min(config.crossing(size)) };
+        output.busy = if settings.cut_through_holds_output { busy } else { now + times.crossing };
         output.free = start + serialisation;
         output.phits += u64::from(size);
         if self.ring != 0 {
@@ -67,7 +71,9 @@ impl Partition {
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
         if head {
-            self.collector.packet_hops += 1;
+            if !K::SINGLE {
+                self.collector.packet_hops += 1;
+            }
             if came_by == 0 {
                 p.injected = now;
             }
@@ -75,7 +81,7 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if config.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        let released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
@@ -99,7 +105,7 @@ impl Partition {
                 self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
             }
         }
-        if !SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
+        if !K::SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
             self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
                 self.wake(grant.output);
@@ -110,7 +116,7 @@ impl Partition {
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop(grant.queue, packet, busy, far != self.index && far != SINK);
+            self.pop::<K>(grant.queue, packet, busy, far != self.index && far != SINK);
             return;
         }
         let q = &mut self.queues[grant.queue];
@@ -146,7 +152,7 @@ impl Partition {
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
     #[inline(always)]
-    fn pop(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
+    fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
             self.packets.remove(packet);
@@ -158,12 +164,12 @@ impl Partition {
             q.output = NONE;
         }
         q.first = if empty { NONE } else { next };
-        if self.settings.wants.heads {
+        if self.settings.wants::<K>().heads {
             q.sent = TAIL_PENDING;
             q.eligible = Tick::MAX;
             self.file(free.max(self.now + 1), kind::TAIL, queue, 0);
         } else if !empty {
-            self.come_to_front(queue, free);
+            self.come_to_front::<K>(queue, free);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Minimal routing: every packet takes a shortest path.
 
-use super::{Routing, RoutingContext, RoutingParams, View};
+use super::{Routing, RoutingContext, RoutingParams, View, Wants};
+use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
@@ -38,10 +39,18 @@ impl RoutingParams for Minimal {
 
 struct Rule;
 
+/// The next hop of a packet that takes the topology's minimal route to its destination.
+#[inline]
+pub fn next_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8], rng: &mut Rng) -> Hop {
+    topology.minimal_hop(at, packet.destination_router, LEG, packet.hop_state(), vcs, rng)
+}
+
 impl Routing for Rule {
-    #[inline]
+    fn wants(&self) -> Wants {
+        Wants { settled: true, ..Wants::default() }
+    }
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        let (at, to) = (view.router, packet.destination_router);
-        Some(view.topology.minimal_hop(at, to, LEG, packet.hop_state(), view.vcs, view.rng))
+        Some(next_hop(view.topology, view.router, packet, view.vcs, view.rng))
     }
 }

@@ -104,6 +104,8 @@ pub struct Wants {
     pub occupancy: bool,
     /// Call [`Routing::period`] every so many cycles; 0: never.
     pub period: u32,
+    /// Do not call [`Routing::route`]: every packet goes to its destination by [`minimal::next_hop`].
+    pub settled: bool,
 }
 
 /// What a mechanism is given when it is made for a partition.

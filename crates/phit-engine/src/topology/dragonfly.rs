@@ -103,7 +103,7 @@ const GLOBAL: u8 = 2;
 #[derive(Debug)]
 pub struct DragonflyGraph {
     classes: [String; 3],
-    p: u32,
+    p: Divisor,
     a: Divisor,
     h: Divisor,
     groups: u32,
@@ -139,7 +139,7 @@ impl DragonflyGraph {
         let others = (groups - 1).max(1);
         let mut graph = Self {
             classes: ["endpoint", "local", "global"].map(str::to_owned),
-            p: params.p,
+            p: Divisor::new(params.p),
             a: Divisor::new(params.a),
             h: Divisor::new(params.h),
             groups,
@@ -271,11 +271,11 @@ impl DragonflyGraph {
     fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState) -> Hop {
         match step {
             Step::Local(to) => Hop {
-                port: (self.p + to - u32::from(to > from)) as u16,
+                port: (self.p.get() + to - u32::from(to > from)) as u16,
                 vc: leg.index * self.locals_of_leg(leg) + state.leg_hops.of(GLOBAL),
                 vcs: 1,
             },
-            Step::Global(port) => Hop { port: (self.p + self.a.get() - 1 + port) as u16, vc: leg.index, vcs: 1 },
+            Step::Global(port) => Hop { port: (self.p.get() + self.a.get() - 1 + port) as u16, vc: leg.index, vcs: 1 },
         }
     }
 
@@ -327,22 +327,22 @@ impl Topology for DragonflyGraph {
         self.routers
     }
     fn endpoints(&self) -> u32 {
-        self.routers * self.p
+        self.routers * self.p.get()
     }
     fn ports(&self, _router: u32) -> u16 {
-        (self.p + self.a.get() - 1 + self.h.get()) as u16
+        (self.p.get() + self.a.get() - 1 + self.h.get()) as u16
     }
 
     fn port(&self, router: u32, port: u16) -> Port {
         let (group, from) = self.a.div_rem(router);
         let (port, a) = (u32::from(port), self.a.get());
-        if port < self.p {
-            return Port { class: 0, peer: Peer::Endpoint(router * self.p + port) };
+        if port < self.p.get() {
+            return Port { class: 0, peer: Peer::Endpoint(router * self.p.get() + port) };
         }
-        let local = port - self.p;
+        let local = port - self.p.get();
         if local < a - 1 {
             let to = local + u32::from(local >= from);
-            let back = (self.p + from - u32::from(from > to)) as u16;
+            let back = (self.p.get() + from - u32::from(from > to)) as u16;
             return Port { class: LOCAL, peer: Peer::Router { router: group * a + to, port: back } };
         }
         let slot = from * self.h.get() + local - (a - 1);
@@ -352,12 +352,13 @@ impl Topology for DragonflyGraph {
         }
         let other = self.slot_group(group, slot);
         let (to, back) = self.near(self.bundle(other, group), round);
-        let peer = Peer::Router { router: other * a + to, port: (self.p + a - 1 + back) as u16 };
+        let peer = Peer::Router { router: other * a + to, port: (self.p.get() + a - 1 + back) as u16 };
         Port { class: GLOBAL, peer }
     }
 
     fn attachment(&self, endpoint: u32) -> (u32, u16) {
-        (endpoint / self.p, (endpoint % self.p) as u16)
+        let (router, port) = self.p.div_rem(endpoint);
+        (router, port as u16)
     }
 
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], out: &mut Vec<Hop>) {
@@ -422,7 +423,7 @@ impl Topology for DragonflyGraph {
         let chosen = if count > 1 { rng.below(count) } else { 0 };
         let mut best = (0..self.links).filter(|&link| self.hops(bundle, link, from, Some(to)) == hops);
         let (router, port) = self.near(bundle, best.nth(chosen as usize)?);
-        Some((here * self.a.get() + router, (self.p + self.a.get() - 1 + port) as u16))
+        Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
     }
     fn groups(&self) -> u32 {
         self.groups

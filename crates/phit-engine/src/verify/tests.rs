@@ -233,6 +233,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         departures: told,
                         occupancy: told,
                         period: if told { PERIOD } else { 0 },
+                        settled: false,
                     };
                     let mut value = mesh(switching, stage, load);
                     if mask % 5 == 2 {

@@ -1,6 +1,7 @@
 //! No contention inside the router: an output-queued switch.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
+use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ impl Allocator for Rule {
         grants.extend(0..requests.len() as u32);
     }
 
-    fn grant_alone(&mut self, _: Round<'_>, _: &Request) {}
+    fn grant_alone(&mut self, _: u32, _: Tick, _: &Request) {}
 
     fn ideal(&self) -> bool {
         true

@@ -1,6 +1,7 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -141,11 +142,11 @@ impl Allocator for Rule {
         }
     }
 
-    fn grant_alone(&mut self, round: Round<'_>, request: &Request) {
-        let (input, output) = (u32::from(request.input), request.output - round.first_port);
+    fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
+        let (input, output) = (u32::from(request.input), request.output - first_port);
         self.grant[request.output as usize] = after(input, self.radix);
-        self.accept[(round.first_port + input) as usize] = after(output, self.radix);
-        self.lane[(round.first_port + input) as usize] = after(request.lane.into(), self.queues);
+        self.accept[(first_port + input) as usize] = after(output, self.radix);
+        self.lane[(first_port + input) as usize] = after(request.lane.into(), self.queues);
     }
 
     fn bytes(&self) -> usize {

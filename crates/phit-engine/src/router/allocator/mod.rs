@@ -2,6 +2,8 @@
 
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::router::bits::bit;
 
 pub mod ideal;
 pub mod islip;
@@ -50,8 +52,53 @@ pub trait Allocator: Send {
     /// One round for one router.
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
 
-    /// Takes note of the grant of a request that was the only one of its router.
-    fn grant_alone(&mut self, round: Round<'_>, request: &Request);
+    /// Takes note of the grant of a request that met no other at its ports.
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request);
+
+    /// True if a request that meets no other at its ports always wins and takes no random number: then
+    /// [`Self::grant_alone`] stands for a round of such requests.
+    fn grants_apart(&self) -> bool {
+        true
+    }
+
+    /// The rounds of all routers, whose requests follow one another.
+    fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &[Request], grants: &mut Vec<u32>) {
+        let mut start = 0;
+        while let Some((first, others)) = requests[start..].split_first() {
+            let first_port = first.port - u32::from(first.input);
+            if others.first().is_none_or(|next| next.router != first.router) {
+                self.grant_alone(first_port, now, first);
+                grants.push(start as u32);
+                start += 1;
+                continue;
+            }
+            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a bit).
+            let mut apart = self.grants_apart();
+            let (mut inputs, mut outputs, mut end) = (0, 0, start);
+            while let Some(request) = requests.get(end).filter(|request| request.router == first.router) {
+                let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
+                apart &= inputs & input | outputs & output == 0;
+                (inputs, outputs, end) = (inputs | input, outputs | output, end + 1);
+            }
+            let run = &requests[start..end];
+            let granted = grants.len();
+            if apart {
+                for (place, request) in (start as u32..).zip(run) {
+                    self.grant_alone(first_port, now, request);
+                    grants.push(place);
+                }
+            } else {
+                self.allocate(Round { first_port, now, rng: &mut rngs[first.router] }, run, grants);
+                grants[granted..].iter_mut().for_each(|place| *place += start as u32);
+            }
+            if self.ideal() {
+                // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+                let turn = now as usize % run.len();
+                grants[granted..].rotate_left(turn);
+            }
+            start = end;
+        }
+    }
 
     /// True if transfers take no time in the crossbar, so that no port is ever busy.
     fn ideal(&self) -> bool {

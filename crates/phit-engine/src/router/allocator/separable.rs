@@ -96,13 +96,11 @@ impl Turns {
 
     #[inline]
     fn serve(&mut self, at: u32, client: u16, now: Tick) {
-        match self.arbiter {
-            Arbiter::RoundRobin => {
-                self.pointer[at] = if u32::from(client) + 1 == self.clients { 0 } else { client + 1 };
-            }
+        if self.arbiter == Arbiter::RoundRobin {
+            self.pointer[at] = if u32::from(client) + 1 == self.clients { 0 } else { client + 1 };
+        } else if self.arbiter == Arbiter::LeastRecentlyServed {
             // An arbiter serves one client in a tick, so ticks tell the order; 0 is for those never served.
-            Arbiter::LeastRecentlyServed => self.served[at * self.clients + u32::from(client)] = now + 1,
-            Arbiter::Random | Arbiter::Age => {}
+            self.served[at * self.clients + u32::from(client)] = now + 1;
         }
     }
 
@@ -155,9 +153,13 @@ impl Allocator for Rule {
         });
     }
 
-    fn grant_alone(&mut self, round: Round<'_>, request: &Request) {
-        self.inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
-        self.outputs.serve(request.output, request.input, round.now);
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request) {
+        self.inputs.serve(first_port + u32::from(request.input), request.lane, now);
+        self.outputs.serve(request.output, request.input, now);
+    }
+
+    fn grants_apart(&self) -> bool {
+        self.params.arbiter != Arbiter::Random
     }
 
     fn bytes(&self) -> usize {
