@@ -13,7 +13,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python validate lint bench docs clean
+.PHONY: help build demo test test-rust test-python validate lint bench docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -92,7 +92,28 @@ pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     }
 }
 
-/// How a packet leaves its minimal route; noted in [`Packet::scratch`] until the hop is granted.
+/// What is noted in [`Packet::scratch`] while a packet stands at the head of a queue: the detour of its decision in the lowest
+/// eight bits, and above them what stays the same until it departs.
+#[derive(Debug, Clone, Copy)]
+struct Memo(u32);
+
+impl Memo {
+    /// The minimal output of a packet, and whether it is in the group of its source and has another to go to.
+    fn new(minimal: u16, leaves_home: bool) -> Self {
+        Self(1 << 31 | u32::from(leaves_home) << 30 | u32::from(minimal) << 8)
+    }
+    fn of(packet: &Packet) -> Option<Self> {
+        (packet.scratch >> 31 == 1).then_some(Self(packet.scratch & !0xff))
+    }
+    fn minimal(self) -> u16 {
+        (self.0 >> 8) as u16
+    }
+    fn leaves_home(self) -> bool {
+        self.0 >> 30 & 1 == 1
+    }
+}
+
+/// How a packet leaves its minimal route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detour {
     /// Over another global link of this router.
@@ -105,7 +126,9 @@ enum Detour {
 
 impl Detour {
     fn noted_in(packet: &Packet) -> Option<Self> {
-        [Self::Global, Self::LocalThenGlobal, Self::Local].into_iter().find(|detour| *detour as u32 == packet.scratch)
+        [Self::Global, Self::LocalThenGlobal, Self::Local]
+            .into_iter()
+            .find(|detour| *detour as u32 == packet.scratch & 0xff)
     }
 }
 
@@ -140,44 +163,41 @@ pub struct InTransit<T> {
     trigger: T,
     local: Range<u16>,
     global: Range<u16>,
+    /// Ports found for one head.
+    found: Vec<u16>,
 }
 
 impl<T: Trigger> InTransit<T> {
     /// The mechanism for one partition.
     pub fn new(trigger: T, context: &RoutingContext) -> Self {
         let ports = |class| context.topology.class_ports(context.routers.start, class);
-        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL) }
+        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), found: Vec::new() }
     }
 
     /// One of `ports`, drawn among those that can take `packet` now and are permitted.
+    #[inline]
     fn draw(
-        &self,
+        found: &mut Vec<u16>,
         view: &mut View<'_>,
         packet: &Packet,
         ports: Range<u16>,
-        permitted: impl Fn(&RouterView<'_>, Hop) -> bool,
+        mut permitted: impl FnMut(&RouterView<'_>, Hop) -> bool,
     ) -> Option<Hop> {
+        found.clear();
+        // The ports are of one class.
+        let class = view.class(ports.start);
+        let vc = channel((packet.came_by, packet.came_in), class, false);
         let phits = packet.size.into();
-        let came = (packet.came_by, packet.came_in);
-        let hop = |view: &RouterView<'_>, port| Hop { port, vc: channel(came, view.class(port), false), vcs: 1 };
-        let can = |port: &u16| {
-            let hop = hop(view, *port);
-            view.idle(hop.port) && view.has_room(hop.port, hop.vc, phits) && permitted(view, hop)
-        };
-        // Most often there are few: count first, and draw only if there is a choice to be made.
-        let count = ports.clone().filter(can).count() as u32;
-        let chosen = match count {
-            0 => None,
-            _ => {
-                let mut rng = view.rng.clone();
-                let drawn = rng.below(count);
-                let port = ports.clone().filter(can).nth(drawn as usize);
-                *view.rng = rng;
-                port
+        for port in ports.clone() {
+            if view.takes(port, vc, phits) && permitted(view, Hop { port, vc, vcs: 1 }) {
+                found.push(port);
             }
-        };
+        }
         view.watch(ports);
-        chosen.map(|port| hop(view, port))
+        match found.len() as u32 {
+            0 => None,
+            count => Some(Hop { port: found[view.rng.below(count) as usize], vc, vcs: 1 }),
+        }
     }
 }
 
@@ -236,29 +256,34 @@ impl<T: Trigger> Routing for InTransit<T> {
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
-        packet.scratch = 0;
         if packet.flags & GLOBAL_NEXT != 0 {
-            return self.draw(view, packet, self.global.clone(), |_, _| true);
+            return Self::draw(&mut self.found, view, packet, self.global.clone(), |_, _| true);
         }
-        let out = self.trigger.minimal_port(view, port, queue, packet);
+        let memo = Memo::of(packet).unwrap_or_else(|| {
+            let group = |router| view.topology.group_of(router);
+            let leaves_home = packet.hops.of(GLOBAL) == 0 && group(packet.destination_router) != group(view.router);
+            Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves_home)
+        });
+        packet.scratch = memo.0;
+        let (out, leaves_home) = (memo.minimal(), memo.leaves_home());
         let came = (packet.came_by, packet.came_in);
         let minimal = Hop { port: out, vc: channel(came, view.class(out), true), vcs: 1 };
         view.watch_chosen();
         if self.trigger.compares_global_ports() && view.class(out) == GLOBAL {
             view.watch(self.global.clone());
         }
-        let group = |router| view.topology.group_of(router);
-        let leaves_home = packet.hops.of(GLOBAL) == 0 && group(packet.destination_router) != group(view.router);
         let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
         let Some(detour) = detour else { return Some(minimal) };
         let leaves_group_from_source = leaves_home && packet.came_by == 0;
         let head = Candidate { packet, port, queue, minimal, leaves_group_from_source };
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
         let ports = if detour == Detour::Global { self.global.clone() } else { self.local.clone() };
-        let other = self
-            .draw(view, packet, ports, |view, hop| hop.port != out && self.trigger.admits(view, &head, reason, hop));
+        let trigger = &self.trigger;
+        let other = Self::draw(&mut self.found, view, packet, ports, |view, hop| {
+            hop.port != out && trigger.admits(view, &head, reason, hop)
+        });
         if other.is_some() {
-            packet.scratch = detour as u32;
+            packet.scratch |= detour as u32;
         }
         Some(other.unwrap_or(minimal))
     }
@@ -272,6 +297,7 @@ impl<T: Trigger> Routing for InTransit<T> {
             None => 0,
         };
         packet.flags = flags_after(packet.flags, detour, at.class(hop.port));
+        packet.scratch = 0;
     }
 
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {

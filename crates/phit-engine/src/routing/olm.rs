@@ -109,20 +109,23 @@ impl Credits {
 }
 
 impl Trigger for Credits {
-    type Reason = ();
+    /// The largest occupancy of another output, as a share of its buffer.
+    type Reason = f64;
 
     fn compares_global_ports(&self) -> bool {
         self.params.restriction.is_some()
     }
 
-    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<f64> {
         let Hop { port, vc, .. } = head.minimal;
-        let blocked = !view.idle(port) || !view.has_room(port, vc, head.packet.size.into());
-        let occupied = view.fill(port, vc) >= self.params.minimum;
-        (blocked && occupied && self.stands_out(view, head.minimal)).then_some(())
+        if view.takes(port, vc, head.packet.size.into()) {
+            return None;
+        }
+        let fill = view.fill(port, vc);
+        (fill >= self.params.minimum && self.stands_out(view, head.minimal)).then_some(self.params.threshold * fill)
     }
 
-    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, (): (), other: Hop) -> bool {
-        view.fill(other.port, other.vc) <= self.params.threshold * view.fill(head.minimal.port, head.minimal.vc)
+    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, most: f64, other: Hop) -> bool {
+        view.fill(other.port, other.vc) <= most
     }
 }

@@ -70,21 +70,38 @@ impl RouterView<'_> {
     }
 
     /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
+    #[inline]
     pub fn has_room(&self, port: u16, vc: u8, phits: u32) -> bool {
-        if self.credits(port, vc) < phits as i32 {
-            return false;
-        }
+        self.credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
+    }
+
+    /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output goes.
+    #[inline]
+    pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
+        let output = self.output(port);
+        output.busy <= self.now
+            && self.channels[output.vc + u32::from(vc)].credits >= phits as i32
+            && self.buffer_has_room(port, phits)
+    }
+
+    #[inline]
+    fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
         let Some(capacity) = self.config.output_buffer else { return true };
         let output = self.output(port);
+        output.held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
+    }
+
+    /// The same when flits that have started on the link are still counted as held.
+    fn buffer_will_have_room(&self, port: u16, phits: u32, capacity: u32) -> bool {
+        let output = self.output(port);
         let base = (self.first_port[self.local] + u32::from(port)) * self.ring;
-        let mut held = output.held;
-        // Flits that have started on the link have left the buffer, whether that has been noted or not.
-        for step in 0..u32::from(output.ring_count) {
-            let place = base + (u32::from(output.ring_first) + step) % self.ring;
-            if self.rings[place] >= self.now {
+        let (mut held, mut place) = (output.held, u32::from(output.ring_first));
+        for _ in 0..output.ring_count {
+            if self.rings[base + place] >= self.now {
                 break;
             }
-            held -= u32::from(self.ring_phits[place]);
+            held -= u32::from(self.ring_phits[base + place]);
+            place = if place + 1 == self.ring { 0 } else { place + 1 };
         }
         held + phits <= capacity
     }

@@ -91,10 +91,11 @@ struct Either {
     candidates: Candidates,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Reason {
     Contention,
-    Credits,
+    /// With the largest occupancy of another output, as a share of its buffer.
+    Credits(f64),
 }
 
 impl Trigger for Either {
@@ -114,14 +115,14 @@ impl Trigger for Either {
 
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
         let contention = self.contention.fires(view, head).map(|()| Reason::Contention);
-        contention.or_else(|| self.credits.fires(view, head).map(|()| Reason::Credits))
+        contention.or_else(|| self.credits.fires(view, head).map(Reason::Credits))
     }
 
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
         match (reason, self.candidates) {
             (Reason::Contention, Candidates::Any) => true,
             (Reason::Contention, Candidates::Counter) => self.contention.admits(view, head, (), other),
-            (Reason::Credits, _) => self.credits.admits(view, head, (), other),
+            (Reason::Credits(most), _) => self.credits.admits(view, head, most, other),
         }
     }
 
