@@ -413,16 +413,20 @@ impl Partition {
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let o = &mut self.outputs[output];
         let base = output * self.ring;
-        while o.ring_count > 0 {
-            let place = base + u32::from(o.ring_first);
+        let (mut held, mut first, mut count) = (o.held, o.ring_first, o.ring_count);
+        let mut oldest = None;
+        while count > 0 {
+            let place = base + u32::from(first);
             let start = self.rings[place];
             if start >= self.now {
-                return (o.held + size > capacity).then_some(start);
+                oldest = (held + size > capacity).then_some(start);
+                break;
             }
-            o.held -= u32::from(self.ring_phits[place]);
-            o.ring_count -= 1;
-            o.ring_first = if u32::from(o.ring_first) + 1 == self.ring { 0 } else { o.ring_first + 1 };
+            held -= u32::from(self.ring_phits[place]);
+            count -= 1;
+            first = if u32::from(first) + 1 == self.ring { 0 } else { first + 1 };
         }
-        None
+        (o.held, o.ring_first, o.ring_count) = (held, first, count);
+        oldest
     }
 }
