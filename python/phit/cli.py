@@ -339,6 +339,8 @@ def reproduce(
     ] = None,
     scale: Annotated[str, typer.Option("--scale", help="smoke, small or paper.")] = "small",
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default the scale's own.")] = None,
+    warmup: Annotated[int | None, typer.Option(min=1, help="Cycles of warm-up, if not the scale's own.")] = None,
+    cycles: Annotated[int | None, typer.Option(min=1, help="Measured cycles, if not the scale's own.")] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--output", "--out", metavar="DIR", help="Results folder; by default results/STUDY-SCALE."),
@@ -364,6 +366,8 @@ def reproduce(
             figure or (),
             size,
             seeds=seeds,
+            warmup=warmup,
+            cycles=cycles,
             out=place,
             workers=jobs,
             run=run,

@@ -1,5 +1,6 @@
 """Runs a study: what is missing of its figures, then tables, charts, claims and a page of all runs that are there."""
 
+import dataclasses
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -51,6 +52,8 @@ def reproduce(
     scale: Scale = Scale.SMALL,
     *,
     seeds: int | None = None,
+    warmup: int | None = None,
+    cycles: int | None = None,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     run: bool = True,
@@ -64,6 +67,8 @@ def reproduce(
         names: figures; all of them if empty.
         scale: size of the network.
         seeds: for every run, if not the scale's own numbers.
+        warmup: cycles of warm-up of steady states, if not the scale's own.
+        cycles: measured cycles of steady states, if not the scale's own.
         out: results folder, by default ``results/STUDY-SCALE``.
         workers: processes, by default one per core.
         run: false to use only runs that are there.
@@ -71,7 +76,8 @@ def reproduce(
         say: told how much there is to do, and where it is.
     """
     folder = Path(out) if out is not None else default_folder(study.name, scale)
-    setting = study.setting(scale)
+    given = {"warmup": warmup, "cycles": cycles}
+    setting = dataclasses.replace(study.setting(scale), **{key: value for key, value in given.items() if value})
     chosen = study.choose(names)
     if not run and not (folder / MANIFEST).exists():
         raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
@@ -80,7 +86,7 @@ def reproduce(
     if lacking := study.absent():
         say(f"this engine has no {', '.join(lacking)}: their curves are left out")
     failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
-    return _write(study, folder, scale, seeds, failure)
+    return _write(study, folder, scale, setting, seeds, failure)
 
 
 def _run(
@@ -114,8 +120,10 @@ def _run(
     return None
 
 
-def _write(study: Study, folder: Path, scale: Scale, seeds: int | None, failure: SimulationError | None) -> Report:
-    setting, done = study.setting(scale), Done.read(folder)
+def _write(
+    study: Study, folder: Path, scale: Scale, setting: Any, seeds: int | None, failure: SimulationError | None
+) -> Report:
+    done = Done.read(folder)
     most = max(seeds or 0, done.seeds) or None
     everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
     tables = {name: figure.table(everything.labels(name), done) for name, figure in study.figures.items()}
