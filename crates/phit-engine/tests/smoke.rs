@@ -5,6 +5,7 @@
 mod common;
 
 use common::{run, with};
+use phit_engine::measure::probes::ProbeKind;
 use phit_engine::queueing::QueueingKind;
 use phit_engine::router::allocator::AllocatorKind;
 use phit_engine::routing::RoutingKind;
@@ -34,6 +35,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
     let process = |table: Value| json!({ "traffic": { "process": table } });
     let size = |table: Value| json!({ "traffic": { "packet_size": table } });
     let allocator = |table: Value| json!({ "router": { "allocator": table } });
+    // Enough local channels for the greediest of the mechanisms for Dragonflies.
+    let on_dragonfly = |table: Value| {
+        let local = json!({ "router": { "links": { "local": { "vcs": 5 } } } });
+        with(with(topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 })), local), routing(table))
+    };
     vec![
         ("topology", "dragonfly", topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 }))),
         ("topology", "mesh", topology(json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }))),
@@ -50,6 +56,15 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
                 routing(json!({ "kind": "valiant", "via": "group", "minimal_within": "group" })),
             ),
         ),
+        ("routing", "ugal_l", on_dragonfly(json!({ "kind": "ugal_l" }))),
+        ("routing", "ugal_g", on_dragonfly(json!({ "kind": "ugal_g", "via": "group" }))),
+        ("routing", "par", on_dragonfly(json!({ "kind": "par" }))),
+        ("routing", "piggyback", on_dragonfly(json!({ "kind": "piggyback" }))),
+        ("routing", "olm", on_dragonfly(json!({ "kind": "olm" }))),
+        ("routing", "contention_base", on_dragonfly(json!({ "kind": "contention_base" }))),
+        ("routing", "contention_hybrid", on_dragonfly(json!({ "kind": "contention_hybrid" }))),
+        ("routing", "ectn", on_dragonfly(json!({ "kind": "ectn" }))),
+        ("routing", "contention_grid", routing(json!({ "kind": "contention_grid" }))),
         ("routing", "dimension_order", routing(json!({ "kind": "dimension_order" }))),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
@@ -76,6 +91,8 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("process", "bernoulli", process(json!({ "kind": "bernoulli" }))),
         ("process", "on_off", process(json!({ "kind": "on_off", "burst": 20 }))),
         ("process", "periodic", process(json!({ "kind": "periodic" }))),
+        ("probe", "counters", json!({ "measure": { "probes": ["counters"] } })),
+        ("probe", "buffers", json!({ "measure": { "probes": ["buffers"] } })),
         ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
         ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
         ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
@@ -85,13 +102,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
 #[test]
 fn every_kind_has_a_scenario() {
     let have: BTreeSet<(&str, &str)> = cases().iter().map(|(concept, kind, _)| (*concept, *kind)).collect();
-    let registries: [(&str, &[&str]); 7] = [
+    let registries: [(&str, &[&str]); 8] = [
         ("topology", TopologyKind::KINDS),
         ("routing", RoutingKind::KINDS),
         ("queueing", QueueingKind::KINDS),
         ("allocator", AllocatorKind::KINDS),
         ("pattern", PatternKind::KINDS),
         ("process", ProcessKind::KINDS),
+        ("probe", ProbeKind::KINDS),
         ("packet size", PacketSizeKind::KINDS),
     ];
     for (concept, kinds) in registries {
@@ -116,6 +134,7 @@ fn every_kind_runs() {
             "allocator" => scenario.router.allocator.kind(),
             "pattern" => scenario.traffic.pattern.kind(),
             "process" => scenario.traffic.process.kind(),
+            "probe" => scenario.measure.probes[0].kind(),
             _ => scenario.traffic.packet_size.kind(),
         };
         assert_eq!(used, kind, "the scenario for the {concept} {kind:?} uses another one");
