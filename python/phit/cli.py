@@ -235,7 +235,8 @@ def verify(
     if as_json:
         out(json.dumps(report, ensure_ascii=False))
     elif report["proved"]:
-        out("proved: no packets can wait for one another in a circle")
+        out("proved: no packets can wait for one another for ever")
+        out(f"because {report['argument']}")
         out(f"{report['channels']:,} channels, {report['dependencies']:,} dependencies among them, no cycle")
     elif report.get("cycle"):
         out("not proved: packets in these channels can wait, each for the next and the last for the first")
@@ -243,6 +244,8 @@ def verify(
             out(f"  router {channel['router']} port {channel['port']} VC {channel['vc']}")
     else:
         out(f"not proved: {report['reason']}")
+        if report["proved"] is None and "argument" in report:
+            out(f"the argument would be that {report['argument']}")
     if not report["proved"]:
         raise typer.Exit(FAILED)
 

@@ -91,7 +91,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
         Proof::Escape(_) if scenario.router.switching == Switching::Wormhole => {
             let reason =
-                "a blocked packet can escape only if the next channel takes all of it: not under wormhole switching";
+                "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
         }
         Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),
