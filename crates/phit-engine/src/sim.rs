@@ -90,8 +90,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
         Proof::Escape(_) if scenario.router.switching == Switching::Wormhole => {
-            let reason =
-                "under wormhole switching a channel need not take all of a packet";
+            let reason = "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
         }
         Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),

@@ -5,13 +5,16 @@ use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
-use crate::topology::{Hop, Topology};
+use crate::topology::dragonfly::{Arrangement, Dragonfly};
+use crate::topology::{Hop, Peer, Topology, TopologyParams};
 use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a Valiant
 /// route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and Dally, ISCA 2009;
@@ -34,6 +37,20 @@ pub struct Piggyback {
     pub local_threshold: i32,
     /// Virtual channels of a Valiant route's second half.
     pub second_half: SecondHalf,
+    /// Which hops count in UGAL's inequality.
+    pub hop_count: HopCount,
+}
+
+/// Numbers of hops that a queue is multiplied with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HopCount {
+    /// Those of the routes.
+    #[default]
+    Routes,
+    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and without the
+    /// local hop to the intermediate router (FOGSim).
+    Consecutive,
 }
 
 impl Default for Piggyback {
@@ -44,6 +61,7 @@ impl Default for Piggyback {
             global_threshold: 3,
             local_threshold: 3,
             second_half: SecondHalf::Above,
+            hop_count: HopCount::Routes,
         }
     }
 }
@@ -52,6 +70,9 @@ impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if !self.coefficient.is_finite() || self.coefficient < 0.0 {
             return Err(ScenarioError::new("coefficient", self.coefficient, "expected a number from 0 up"));
+        }
+        if self.hop_count == HopCount::Consecutive && self.via != Via::Router {
+            return Err(ScenarioError::new("hop_count", "\"consecutive\"", "needs via = \"router\""));
         }
         if self.second_half == SecondHalf::Next && self.via != Via::Router {
             return Err(ScenarioError::new("second_half", "\"next\"", "needs via = \"router\""));
@@ -75,7 +96,30 @@ impl RoutingParams for Piggyback {
         true
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule { flags: Flags::new(self, context), params: self.clone(), packet: context.packet_size })
+        Box::new(Rule {
+            flags: Flags::new(self, context),
+            consecutive: (self.hop_count == HopCount::Consecutive).then(|| consecutive(context)).flatten(),
+            params: self.clone(),
+            packet: context.packet_size,
+        })
+    }
+}
+
+/// The Dragonfly of the same size with global links arranged consecutively.
+fn consecutive(context: &RoutingContext) -> Option<Arc<dyn Topology>> {
+    let topology = &*context.topology;
+    let ports = |class| u32::from(topology.class_ports(context.routers.start, class).len() as u16);
+    let a = topology.group_routers(0).len() as u32;
+    let groups = Some(topology.groups());
+    Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive }.build().ok()
+}
+
+/// Hops from router `at` to the router by which a minimal route to router `stop` enters its group.
+fn hops_to_group(topology: &dyn Topology, at: u32, stop: u32) -> u32 {
+    let exit = topology.exit(at, stop, &mut Rng::keyed(0, 0));
+    match exit.map(|(router, port)| (router, topology.port(router, port).peer)) {
+        Some((router, Peer::Router { .. })) => topology.distance(at, router) + 1,
+        _ => topology.distance(at, stop),
     }
 }
 
@@ -154,6 +198,8 @@ impl Flags {
 struct Rule {
     params: Piggyback,
     flags: Flags,
+    /// The network whose hops count, if it is another.
+    consecutive: Option<Arc<dyn Topology>>,
     /// Phits of the largest packet.
     packet: u32,
 }
@@ -182,8 +228,13 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         view.watch_chosen();
         if packet.came_by == 0 {
-            let direct = minimal(view, packet, Sight::Local(Queue::Phits));
-            let detour = valiant(view, packet, self.params.via, Sight::Local(Queue::Phits));
+            let mut direct = minimal(view, packet, Sight::Local(Queue::Phits));
+            let mut detour = valiant(view, packet, self.params.via, Sight::Local(Queue::Phits));
+            if let Some(network) = &self.consecutive {
+                let (stop, to) = (packet.scratch, packet.destination_router);
+                direct.hops = network.distance(view.router, to);
+                detour.hops = hops_to_group(&**network, view.router, stop) + network.distance(stop, to);
+            }
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
             let minimally = prefers_minimal(&direct, &detour, threshold) && !self.is_flagged(view, packet);
             choose(packet, !minimally);

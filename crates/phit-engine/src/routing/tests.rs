@@ -30,6 +30,7 @@ fn mechanisms() -> Vec<Value> {
         json!({ "kind": "piggyback" }),
         json!({ "kind": "piggyback", "second_half": "next", "coefficient": 1, "global_threshold": 0 }),
         json!({ "kind": "piggyback", "via": "group" }),
+        json!({ "kind": "piggyback", "hop_count": "consecutive" }),
         json!({ "kind": "ugal_l" }),
         json!({ "kind": "ugal_l", "via": "group", "queue": "share" }),
         json!({ "kind": "ugal_g" }),
