@@ -9,9 +9,10 @@ from typing import Any
 import phit
 import pytest
 from phit.result import MACHINE_KEYS
-from phit.studies.validation import Verdict, booksim, cases, document, fogsim
-from phit.studies.validation.comparison import Case, Comparison, compare
-from phit.studies.validation.run import simulate
+from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, transient
+from phit.studies.validation.comparison import Case, Known, compare
+from phit.studies.validation.run import simulate, transients
+from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
 
 from .conftest import ROOT, Cli
 
@@ -84,10 +85,13 @@ def test_a_single_channel_rests_between_packets(packet: int, routing_delay: int)
 def test_the_cheap_comparisons_agree() -> None:
     chosen = cases(REFERENCE, quick=True)
     assert {case.simulator for case in chosen} == {"FOGSim", "BookSim"}
-    found = simulate(chosen, quick=True)
+    changes = transients(REFERENCE, quick=True)
+    assert changes
+    found, phases = simulate(chosen, changes, quick=True)
     judged = [c for c in found if c.verdict is not Verdict.SHOWN]
-    assert len(judged) > 30
+    assert len(judged) > 60
     differing = [document.row(c) for c in judged if c.verdict is Verdict.DIFFERS]
+    differing += [document.transient_row(phase) for phase in phases if phase.verdict is Verdict.DIFFERS]
     assert not differing
 
 
@@ -104,9 +108,74 @@ def test_threads_do_not_change_a_comparison(simulator: str) -> None:
 
 def test_every_case_is_a_valid_scenario() -> None:
     chosen = cases(REFERENCE)
-    assert len(chosen) > 80
-    for case in chosen:
-        phit.complete(copy.deepcopy(case.scenario))
+    assert len(chosen) > 180
+    scenarios = [case.scenario for case in chosen] + [change.scenario for change in transients(REFERENCE)]
+    for scenario in scenarios:
+        phit.complete(copy.deepcopy(scenario))
+
+
+def test_every_row_of_fogsim_is_compared_but_those_that_phit_cannot_express() -> None:
+    tables = ("fogsim_h4_steady.csv", "fogsim_h4_sensitivity.csv", "fogsim_h8_steady.csv")
+    found = [row for table in tables for row in reference.rows(REFERENCE, table)]
+    left_out = [row for row in found if not fogsim.can_be_expressed(row)]
+    assert {row["pattern"] for row in left_out if not row["extra_config"]} == {"ADV+1s"}
+    assert {key for row in left_out for key in fogsim_routing.extra(row)} == {"ArbiterIterations"}
+    compared = sum(len(case.theirs["accepted_load"]) for case in fogsim.cases(REFERENCE))
+    assert compared == len(found) - len(left_out)
+
+
+def test_shares_of_packets_are_compared_absolutely() -> None:
+    theirs = {"misrouted_globally": [0.01], "misrouted_locally": [0.0], "hops_mean": [2.0]}
+    case = Case("Other", "a network", 0.3, {}, theirs, {**dict.fromkeys(theirs, 0.02), "hops_mean": 0.01})
+    found = compare(case, [{"misrouted_globally": 0.025, "misrouted_locally": 0.021, "hops_mean": 2.03}])
+    assert [c.verdict for c in found] == [Verdict.AGREES, Verdict.DIFFERS, Verdict.DIFFERS]
+    assert "| +0.0150 | 0.02 | agrees |" in document.row(found[0])
+    assert "| +0.0210 | 0.02 | **differs** |" in document.row(found[1])
+
+
+def test_a_known_cause_explains_differences_up_to_its_limit() -> None:
+    known = Known("because", {"hops_mean": 0.05})
+    theirs = {"hops_mean": [2.0], "accepted_load": [0.3]}
+    case = Case("Other", "a network", 0.3, {}, theirs, dict.fromkeys(theirs, 0.01), known=known)
+    for hops, verdict in ((2.01, Verdict.AGREES), (2.09, Verdict.EXPLAINED), (2.11, Verdict.DIFFERS)):
+        found = compare(case, [{"hops_mean": hops, "accepted_load": 0.31}])
+        assert [c.verdict for c in found] == [verdict, Verdict.DIFFERS]
+        explained = "* mean hops at 0.3: because." in "\n".join(document.section("a network", found))
+        assert explained == (verdict is Verdict.EXPLAINED)
+
+
+def change_of_traffic(windows: dict[int, float]) -> Transient:
+    """A mean latency before and after a change, from four seeds."""
+    return Transient("OLM", "a network", "a change", {}, {"latency_mean": windows}, their_seeds=4)
+
+
+def series(windows: dict[int, float]) -> dict[str, Any]:
+    """What a run gives that has these latencies."""
+    cycles = [WARMUP + start for start in windows]
+    return {"tables": {"series": {"cycle": cycles, "latency_mean": list(windows.values())}}}
+
+
+def test_windows_agree_within_four_standard_errors_or_the_least_limit() -> None:
+    starts = (-2 * WINDOW, -WINDOW, 0, WINDOW, PHASES["after"][0])
+    theirs = change_of_traffic(dict.fromkeys(starts, 100.0))
+    # Standard deviation 2 over 4 seeds on both sides: a standard error of 2 (1/4 + 1/4)^0.5 = 1.414.
+    scatter = (-(3**0.5), -(3**0.5), 3**0.5, 3**0.5)
+    offsets = dict(zip(starts, (0.0, 2.9, 5.6, 5.7, 5.6), strict=True))
+    runs = [series({start: 100 + offsets[start] + of_seed for start in starts}) for of_seed in scatter]
+    before, answer, after = transient.compare(theirs, runs)
+    assert [phase.beyond for phase in (before, answer, after)] == [0, 1, 0]
+    assert [phase.verdict for phase in (before, answer, after)] == [Verdict.AGREES, Verdict.DIFFERS, Verdict.AGREES]
+    assert answer.worst.start == WINDOW
+    assert answer.worst.limit == pytest.approx(4 * 2**0.5 / 100)
+    assert "| -300 to 0 | mean latency | 2 | 0 | +1.45% | +2.90% at -20 | 5.66% | agrees |" in document.transient_row(
+        before
+    )
+
+
+def test_seeds_that_do_not_scatter_leave_the_least_limit() -> None:
+    theirs = change_of_traffic({-WINDOW: 100.0, 0: 100.0, 300: 100.0})
+    found = transient.compare(theirs, [series({-WINDOW: 102.9, 0: 103.1, 300: 97.1})] * 4)
+    assert [phase.verdict for phase in found] == [Verdict.AGREES, Verdict.DIFFERS, Verdict.AGREES]
 
 
 def test_a_difference_is_shown_with_its_explanation() -> None:
@@ -136,7 +205,7 @@ def test_the_command_needs_the_reference_tables(cli: Cli, tmp_path: Path) -> Non
 def test_the_page_is_written(tmp_path: Path) -> None:
     scenario = booksim.empty_network()
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
-    found: list[Comparison] = simulate([case], workers=1)
-    page = document.write(found, [], tmp_path / "validation.md", quick=True).read_text()
+    found, phases = simulate([case], workers=1)
+    page = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
     assert "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |" in page
     assert json.loads(json.dumps(case.scenario)) == case.scenario

@@ -327,10 +327,10 @@ def validate(
             report = validation.validate(folder, folder=reference, quick=quick, workers=workers, progress=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
-    out(rich_table(report.comparisons))
+    out(rich_table(report.comparisons, report.phases))
     for path in report.written:
         note(f"wrote {path}")
-    if any(c.verdict is validation.Verdict.DIFFERS for c in report.comparisons):
+    if report.differs:
         raise typer.Exit(1)
 
 

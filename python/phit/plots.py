@@ -26,6 +26,7 @@ UNITS = {
     "network_latency_mean": "Mean latency in the network (cycles)",
     "hops_mean": "Mean hops (links between routers)",
     "misrouted": "Misrouted packets (share)",
+    "misrouted_globally": "Globally misrouted packets (share)",
     "utilisation": "Link utilisation (share of cycles)",
     "cycle": "Cycle",
     "latency": "Packet latency (cycles)",

@@ -13,6 +13,17 @@ Document = dict[str, Any]
 FOGSIM = {"accepted_load": 0.01, "latency_mean": 0.02, "latency_p99": 0.05, "hops_mean": 0.01}
 """Relative tolerances against FOGSim; latencies are judged below `FOGSIM_CALM` of saturation."""
 
+FOGSIM_ADAPTIVE = {
+    "accepted_load": 0.015,
+    "latency_mean": 0.04,
+    "latency_p99": 0.05,
+    "hops_mean": 0.01,
+    "misrouted_globally": 0.02,
+    "misrouted_locally": 0.02,
+    "misrouted_at_injection": 0.02,
+}
+"""Tolerances against FOGSim's adaptive mechanisms: relative, but those of shares of packets absolute."""
+
 FOGSIM_CALM = 0.9
 
 BOOKSIM = {"accepted_load": 0.01, "latency_mean": 0.03, "hops_mean": 0.01}
@@ -32,8 +43,19 @@ NAMES = {
     "latency_p50": "latency",
     "latency_p99": "p99 latency",
     "hops_mean": "mean hops",
+    "misrouted_globally": "globally misrouted",
+    "misrouted_locally": "locally misrouted",
+    "misrouted_at_injection": "misrouted at injection",
 }
 """What the measures are called on the page."""
+
+SHARES = frozenset({"misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
+"""Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
+
+
+def difference(measure: str, theirs: float, ours: float) -> float:
+    """How far `ours` is from `theirs`: absolute for shares of packets, relative for all else."""
+    return ours - theirs if measure in SHARES else ours / theirs - 1
 
 
 class Verdict(StrEnum):
@@ -41,7 +63,25 @@ class Verdict(StrEnum):
 
     AGREES = "agrees"
     DIFFERS = "differs"
+    EXPLAINED = "differs, explained"
     SHOWN = "not judged"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference between two models that has been found and tried out."""
+
+    cause: str
+    limits: Mapping[str, float]
+    """By measure, the largest difference that it accounts for, in the terms of the measure's tolerance."""
+
+
+def judge(measure: str, difference: float, tolerance: float, known: Known | None) -> Verdict:
+    """Whether a difference is within its tolerance, or else within what a known cause accounts for."""
+    if abs(difference) <= tolerance:
+        return Verdict.AGREES
+    explained = known is not None and abs(difference) <= known.limits.get(measure, 0.0)
+    return Verdict.EXPLAINED if explained else Verdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -64,12 +104,17 @@ class Case:
     setting: str = ""
     """What distinguishes the case in its series where the load does not."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """By measure, what explains a difference."""
+    """By measure, why it is not judged."""
+    known: Known | None = None
+    """Where the models differ."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs of this case, one for each seed."""
         seeds = min(self.seeds, 2) if quick else self.seeds
         return [{"seed": seed, **self.scenario} for seed in range(1, seeds + 1)]
+
+    def __str__(self) -> str:
+        return f"{self.simulator} {self.series} {self.setting or self.load:}"
 
 
 @dataclass(frozen=True)
@@ -87,12 +132,14 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """Of ours from theirs, relative."""
-        return self.ours / self.theirs - 1
+        """Of ours from theirs: absolute for shares of packets, relative for all else."""
+        return difference(self.measure, self.theirs, self.ours)
 
     @property
     def note(self) -> str:
         """What explains a difference."""
+        if self.verdict is Verdict.EXPLAINED and self.case.known:
+            return self.case.known.cause
         return self.case.notes.get(self.measure, "")
 
 
@@ -107,6 +154,6 @@ def compare(case: Case, summaries: Sequence[Mapping[str, Any]]) -> list[Comparis
         if tolerance is None:
             verdict = Verdict.SHOWN
         else:
-            verdict = Verdict.AGREES if abs(ours / theirs - 1) <= tolerance else Verdict.DIFFERS
+            verdict = judge(measure, difference(measure, theirs, ours), tolerance, case.known)
         found.append(Comparison(case, measure, theirs, ours, half_width(runs), tolerance, verdict))
     return found

@@ -10,12 +10,15 @@ from phit.studies.validation.comparison import (
     BOOKSIM_CALM,
     EXACT,
     FOGSIM,
+    FOGSIM_ADAPTIVE,
     FOGSIM_CALM,
     NAMES,
     SATURATION_THROUGHPUT,
+    SHARES,
     Comparison,
     Verdict,
 )
+from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WINDOW, Phase
 
 INTRODUCTION = """# Agreement with other simulators
 
@@ -24,9 +27,10 @@ Phit runs the settings of [FOGSim](https://fuentesp.github.io/fogsim/) (version 
 `tests/reference`. `phit validate`, or `make validate`, runs everything and writes this page.
 
 A difference is that of Phit's mean over its seeds from the other simulator's mean over its runs, relative to the
-latter; ± is the half width of the 95 % confidence interval of Phit's mean. The other simulators' numbers are mostly
-from a single run and have a noise of their own. A difference beyond the tolerance is shown as **differs**; one that is
-not judged says why."""
+latter; that of a share of packets is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The
+other simulators' numbers are mostly from a single run and have a noise of their own. A difference beyond the tolerance
+is shown as **differs**. Where the two models are known to differ, one that this accounts for is shown as "differs,
+explained". What is not judged says why."""
 
 TRANSLATION = """## What the settings mean
 
@@ -42,6 +46,16 @@ Settings that are not obvious, with what an independent model needs to know to r
   that fits. With `"above"`, which gives channel 2 to every hop after the intermediate router, VAL accepts 2 % more than
   FOGSim under ADV+4 at a load of 0.5, 1.0 % more under ADV+1, and all else is the same within the tolerances. The rows
   of VAL beyond saturation are therefore weaker evidence than the others.
+* **FOGSim**'s choices where its adaptive mechanisms differ from the papers' text, or go beyond it: a contention counter
+  triggers when it reaches the threshold (`comparison = "reaches"`); Hybrid takes any global link with room when a
+  counter triggered (`candidates = "any"`); ECtN filters links by the router's own counters (`candidates = "local"`);
+  OLM and Hybrid leave a global port by credits only if it holds more than 150 % of the mean and 5 packets
+  (`restriction`). At h=4 thresholds are 4 (Base, ECtN) and 5 (Hybrid; ECtN's combined counters).
+* **FOGSim**'s shares of misrouted packets are those that took a nonminimal global link, that made a nonminimal local
+  hop, and that decided for the former at the source router; with PB, those that took the Valiant route.
+* **FOGSim** ran some settings that are left out: two and three rounds of allocation in a cycle, which Phit's allocator
+  of that kind does not have (they change FOGSim's accepted load by at most 0.002), and adversarial traffic to the
+  router of the same index.
 * **FOGSim**'s endpoints make no packets while an injection queue is full; Phit's sources keep all packets. So latencies
   far beyond saturation are two different quantities.
 * **FOGSim**'s latencies without load are 14, 29, 134 and 149 cycles for routes of no link, a local link, a local and a
@@ -61,22 +75,32 @@ def tolerances() -> str:
     """The tolerances in words."""
 
     def listed(given: dict[str, float]) -> str:
-        return ", ".join(f"{NAMES[measure]} {tolerance:.0%}" for measure, tolerance in given.items())
+        return ", ".join(f"{NAMES[measure]} {limit(measure, tolerance)}" for measure, tolerance in given.items())
 
     return (
         "## Tolerances\n\n"
-        f"* FOGSim: {listed(FOGSIM)}; latencies at loads up to {FOGSIM_CALM:.0%} of the most that the curve accepts.\n"
+        f"* FOGSim, MIN and VAL: {listed(FOGSIM)}.\n"
+        f"* FOGSim, adaptive mechanisms: {listed(FOGSIM_ADAPTIVE)}.\n"
+        f"* FOGSim, all: latencies at loads up to {FOGSIM_CALM:.0%} of the most that the curve accepts.\n"
+        f"* FOGSim, answers to a change of traffic: {ERRORS:g} standard errors of the difference or {LEAST:.0%}, "
+        f"whichever is larger, in every window of {WINDOW} cycles.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
         f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly."
     )
 
 
-def verdicts(comparisons: Sequence[Comparison]) -> str:
+def verdicts(comparisons: Sequence[Comparison], phases: Sequence[Phase]) -> str:
     """How many agree, by simulator."""
-    lines = ["| simulator | agrees | differs | not judged |", "| --- | ---: | ---: | ---: |"]
-    for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
-        count = Counter(c.verdict for c in comparisons if c.case.simulator == simulator)
-        lines.append(f"| {simulator} | " + " | ".join(str(count[verdict]) for verdict in Verdict) + " |")
+    lines = [f"| simulator | {' | '.join(Verdict)} |", "| --- |" + " ---: |" * len(Verdict)]
+    found = {
+        name: [c.verdict for c in comparisons if c.case.simulator == name]
+        for name in dict.fromkeys(c.case.simulator for c in comparisons)
+    }
+    if phases:
+        found["FOGSim, answers to a change"] = [phase.verdict for phase in phases]
+    for name, of_one in found.items():
+        count = Counter(of_one)
+        lines.append(f"| {name} | " + " | ".join(str(count[verdict]) for verdict in Verdict) + " |")
     return "\n".join(lines)
 
 
@@ -85,15 +109,29 @@ def number(value: float) -> str:
     return f"{value:.4f}" if value < 1 else f"{value:.2f}" if value < 1000 else f"{value:.0f}"
 
 
+def limit(measure: str, tolerance: float) -> str:
+    """A tolerance as a share of the other simulator's number, or of packets."""
+    return f"{tolerance:g}" if measure in SHARES else f"{100 * tolerance:g}%"
+
+
+def signed(measure: str, difference: float) -> str:
+    """A difference as a share of the other simulator's number, or of packets."""
+    return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"
+
+
+def shown(verdict: Verdict) -> str:
+    """A verdict; one that is not good stands out."""
+    return f"**{verdict}**" if verdict is Verdict.DIFFERS else str(verdict)
+
+
 def row(c: Comparison) -> str:
     """One line of a table."""
-    tolerance = "–" if c.tolerance is None else "exact" if c.tolerance == EXACT else f"{c.tolerance:.0%}"
+    tolerance = "–" if c.tolerance is None else "exact" if c.tolerance == EXACT else limit(c.measure, c.tolerance)
     half = f" ± {number(c.half)}" if c.half else ""
-    verdict = f"**{c.verdict}**" if c.verdict is Verdict.DIFFERS else str(c.verdict)
     where = c.case.setting or f"{c.case.load:g}"
     return (
-        f"| {where} | {NAMES[c.measure]} | {number(c.theirs)} | {number(c.ours)}{half} | {c.difference:+.2%} "
-        f"| {tolerance} | {verdict} |"
+        f"| {where} | {NAMES[c.measure]} | {number(c.theirs)} | {number(c.ours)}{half} "
+        f"| {signed(c.measure, c.difference)} | {tolerance} | {shown(c.verdict)} |"
     )
 
 
@@ -116,19 +154,85 @@ def section(series: str, comparisons: Sequence[Comparison]) -> Iterator[str]:
     yield ""
 
 
-def write(comparisons: Sequence[Comparison], images: Sequence[Path], path: Path, *, quick: bool) -> Path:
+TRANSIENT_RULE = f"""## FOGSim: answers to a change of traffic
+
+The traffic changes at cycle 0. A curve is the mean latency, or the share of globally misrouted packets, of the packets
+that were generated in each {WINDOW} cycles before and after; both simulators ran ten seeds. Phit runs {WARMUP:,} cycles
+before the change; how many FOGSim ran is not recorded. The plots show the time around the change, the table all of it.
+
+A window agrees if the difference is at most {ERRORS:g} standard errors of it, or at most {LEAST:.0%} (latency: of
+FOGSim's; share: of all packets), whichever is larger. The standard error is that of Phit's mean over its seeds and of
+FOGSim's together; FOGSim's seeds are not in the table one by one, and are taken to scatter as Phit's do. A phase agrees
+if all of its windows do. The worst window is the one whose difference is the largest part of what is allowed there.
+
+PB oscillates after the change, as its flags come and go. The change sets the oscillation off in every seed, so its
+first swings are at the same time in all and stand in the means; later the seeds fall out of step, and their scatter
+widens the limits."""
+
+
+def transient_row(phase: Phase) -> str:
+    """One line of the table of transients."""
+    worst, (begin, end) = phase.worst, PHASES[phase.name]
+    return (
+        f"| {phase.transient.mechanism} | {begin} to {end} | {NAMES[phase.measure]} "
+        f"| {len(phase.windows)} | {phase.beyond} | {signed(phase.measure, phase.mean_difference)} "
+        f"| {signed(phase.measure, worst.difference)} at {worst.start} | {limit(phase.measure, round(worst.limit, 4))} "
+        f"| {shown(phase.verdict)} |"
+    )
+
+
+def transient_section(phases: Sequence[Phase]) -> Iterator[str]:
+    """The table of answers to a change and what explains it."""
+    headings = (
+        "mechanism",
+        "cycles",
+        "measure",
+        "windows",
+        "beyond limit",
+        "mean difference",
+        "worst",
+        "limit",
+        "verdict",
+    )
+    yield f"| {' | '.join(headings)} |"
+    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
+    for phase in phases:
+        yield transient_row(phase)
+    notes = dict.fromkeys(f"* {p.transient.mechanism}: {p.note}." for p in phases if p.note)
+    if notes:
+        yield ""
+        yield from notes
+
+
+def write(
+    comparisons: Sequence[Comparison], phases: Sequence[Phase], images: Sequence[Path], path: Path, *, quick: bool
+) -> Path:
     """Writes the page."""
-    scope = "the cheap part, two seeds" if quick else "everything"
-    parts = [INTRODUCTION, f"Phit {phit.__version__}; {scope}.", verdicts(comparisons), tolerances(), TRANSLATION]
+    scope = "the cheap part, with fewer seeds" if quick else "everything"
+    parts = [
+        INTRODUCTION,
+        f"Phit {phit.__version__}; {scope}.",
+        verdicts(comparisons, phases),
+        tolerances(),
+        TRANSLATION,
+    ]
+    pictures = {image.stem: image.relative_to(path.parent).as_posix() for image in images}
     for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
         parts.append(f"## {simulator}")
-        for image in images:
-            if image.name.startswith(simulator.lower()):
-                link = image.relative_to(path.parent).as_posix()
-                parts.append(f"![Phit and {simulator}: {image.stem.split('_')[1]}]({link})")
+        for stem, link in pictures.items():
+            if stem.startswith(simulator.lower()) and "_transient_" not in stem:
+                parts.append(f"![Phit and {simulator}: {stem.split('_')[1]}]({link})")
         for series in dict.fromkeys(c.case.series for c in comparisons if c.case.simulator == simulator):
             chosen = [c for c in comparisons if c.case.simulator == simulator and c.case.series == series]
             parts.append("\n".join(section(series, chosen)).rstrip())
+    if phases:
+        parts.append(TRANSIENT_RULE)
+        parts += [
+            f"![Phit and FOGSim after a change: {stem.split('_')[2]}]({link})"
+            for stem, link in pictures.items()
+            if "_transient_" in stem
+        ]
+        parts.append("\n".join(transient_section(phases)))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return path

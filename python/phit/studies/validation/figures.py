@@ -8,9 +8,17 @@ import altair as alt
 import polars as pl
 
 from phit.plots import COLOURS, Chart, save, styled, title_of
-from phit.studies.validation.comparison import Comparison
+from phit.studies.validation.comparison import SHARES, Comparison
 
-MEASURES = ("latency_mean", "accepted_load")
+MEASURES = {
+    "latency_mean": "latency",
+    "accepted_load": "throughput",
+    "misrouted_globally": "misrouting",
+}
+"""What is drawn, and what it is called."""
+
+PATTERNS = ("UN", "ADV+1", "ADV+4")
+"""Curves of a panel of FOGSim's, in the order of their colours."""
 
 PANELS_IN_A_ROW = 3
 
@@ -39,8 +47,8 @@ def table(comparisons: Sequence[Comparison], simulator: str, measure: str) -> pl
         if c.case.simulator != simulator or c.measure != measure or c.case.setting:
             continue
         *network, last = c.case.series.split(", ")
-        # FOGSim's series are network, mechanism, pattern: one panel holds both mechanisms.
-        panel, curve = (f"{network[0]}, {last}", network[1]) if simulator == "FOGSim" else (c.case.series, "")
+        # FOGSim's series are network, mechanism, pattern: one panel holds a mechanism with all patterns.
+        panel, curve = (", ".join(network), last) if simulator == "FOGSim" else (c.case.series, "")
         found.append(
             {
                 "panel": panel,
@@ -56,30 +64,29 @@ def table(comparisons: Sequence[Comparison], simulator: str, measure: str) -> pl
     if curves.is_empty():
         return curves
     # A single point is no curve.
-    return curves.filter(pl.len().over("panel") > 1).sort("panel", "curve", "load", maintain_order=True)
+    return curves.filter(pl.len().over("panel", "curve") > 1).sort("panel", "curve", "load", maintain_order=True)
 
 
 def figure(rows: pl.DataFrame, simulator: str, measure: str) -> Chart:
     """All panels of one simulator and measure."""
-    names = rows["curve"].unique(maintain_order=True).sort().to_list()
+    names = sorted(rows["curve"].unique().to_list(), key=[*PATTERNS, ""].index)
     panels = rows["panel"].unique(maintain_order=True).to_list()
     charts = [_panel(rows.filter(pl.col("panel") == name), name, measure, names) for name in panels]
     lines = [alt.hconcat(*charts[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(charts), PANELS_IN_A_ROW)]
-    what = {"latency_mean": "latency", "accepted_load": "throughput"}[measure]
     note = f"lines: Phit, with 95 % confidence bands; rings: {simulator}"
     if measure == "latency_mean":
         note += f"; the axis ends at {CEILING:g} times the lowest latency"
-    return styled(alt.vconcat(*lines, spacing=28), f"Phit and {simulator}: {what}", note)
+    return styled(alt.vconcat(*lines, spacing=28), f"Phit and {simulator}: {MEASURES[measure]}", note)
 
 
 def _panel(rows: pl.DataFrame, name: str, measure: str, names: list[str]) -> Chart:
-    latency = measure == "latency_mean"
+    latency, share = measure == "latency_mean", measure in SHARES
     right = max(rows["load"]) * 1.05
     if latency:
         lowest = float(rows["theirs"].min())  # type: ignore[arg-type]
         top, bottom = CEILING * lowest, 0.0
     else:
-        top, bottom = 1.08 * max(*rows["theirs"], *rows["ours"]), 0.0
+        top, bottom = 1.05 if share else 1.08 * max(*rows["theirs"], *rows["ours"]), 0.0
     x = alt.X(
         "load:Q",
         title=title_of("traffic.load"),
@@ -94,7 +101,7 @@ def _panel(rows: pl.DataFrame, name: str, measure: str, names: list[str]) -> Cha
     )
     base = alt.Chart(rows)
     layers: list[Any] = []
-    if not latency:
+    if not latency and not share:
         end = min(right, top)
         ideal = pl.DataFrame({"load": [0.0, end], "ours": [0.0, end]})
         layers.append(

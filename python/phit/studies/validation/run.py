@@ -3,15 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from phit.errors import PhitError, one_line
-from phit.executors import run_here, run_in_processes
+from phit.executors import Answer, run_here, run_in_processes
 from phit.experiment import Point
 from phit.progress import reporter
 from phit.scenario import complete, to_json
-from phit.studies.validation import booksim, document, figures, fogsim, reference
-from phit.studies.validation.comparison import Case, Comparison, compare
+from phit.studies.validation import booksim, document, figures, fogsim, reference, transient, transient_figures
+from phit.studies.validation.comparison import Case, Comparison, Document, Verdict, compare
+from phit.studies.validation.transient import Phase, Transient
+
+
+class Runs(Protocol):
+    """Something that is compared, with the runs that it takes."""
+
+    def scenarios(self, quick: bool) -> list[Document]:
+        """The runs, one for each seed."""
 
 
 @dataclass(frozen=True)
@@ -19,39 +27,64 @@ class Report:
     """All comparisons and the files that show them."""
 
     comparisons: list[Comparison]
+    phases: list[Phase]
     written: list[Path]
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs more than it may."""
+        verdicts = [c.verdict for c in self.comparisons] + [phase.verdict for phase in self.phases]
+        return Verdict.DIFFERS in verdicts
 
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
-    """What is compared; the cheap part of it if `quick`."""
+    """What is compared in steady state; the cheap part of it if `quick`."""
     return [case for case in (*fogsim.cases(folder), *booksim.cases(folder)) if case.quick or not quick]
 
 
+def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
+    """What is compared after a change of traffic; the cheap part of it if `quick`."""
+    return [found for found in transient.transients(folder) if found.quick or not quick]
+
+
 def simulate(
-    chosen: Sequence[Case], *, quick: bool = False, workers: int | None = None, progress: bool = False
-) -> list[Comparison]:
-    """Runs the cases and compares."""
-    plan = [(i, complete(scenario)) for i, case in enumerate(chosen) for scenario in case.scenarios(quick)]
-    points = [Point({"case": _name(chosen[i]), "seed": scenario["seed"]}, scenario) for i, scenario in plan]
-    summaries: list[list[dict[str, Any]]] = [[] for _ in chosen]
+    chosen: Sequence[Case],
+    changes: Sequence[Transient] = (),
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: bool = False,
+) -> tuple[list[Comparison], list[Phase]]:
+    """Runs everything that is chosen and compares."""
+    found = answers([*changes, *chosen], quick=quick, workers=workers, progress=progress)
+    phases = [p for change, runs in zip(changes, found, strict=False) for p in transient.compare(change, runs)]
+    comparisons = []
+    for case, runs in zip(chosen, found[len(changes) :], strict=True):
+        comparisons += compare(case, [run["summary"] for run in runs])
+    return comparisons, phases
+
+
+def answers(
+    chosen: Sequence[Runs], *, quick: bool = False, workers: int | None = None, progress: bool = False
+) -> list[list[Answer]]:
+    """Runs all scenarios of what is chosen; the answers for each in the order of the seeds."""
+    plan = [(i, complete(scenario)) for i, runs in enumerate(chosen) for scenario in runs.scenarios(quick)]
+    points = [Point({"case": str(chosen[i]), "seed": scenario["seed"]}, scenario) for i, scenario in plan]
+    found: list[list[Answer]] = [[] for _ in chosen]
     with reporter(progress) as report:
         report.begin("validation", points, 0)
         documents = [to_json(point.scenario) for point in points]
-        answers = (
+        runs = (
             run_here(documents, report.shares) if workers == 1 else run_in_processes(documents, workers, report.shares)
         )
-        for position, answer in answers:
+        for position, answer in runs:
+            index = plan[position][0]
             if isinstance(answer, Exception):
-                raise PhitError(f"{_name(chosen[plan[position][0]])}: {one_line(answer)}")
-            summaries[plan[position][0]].append(answer["summary"])
+                raise PhitError(f"{chosen[index]}: {one_line(answer)}")
+            found[index].append(answer)
             report.finished(position, points[position], answer["summary"])
     # Runs end in any order; means must not depend on it.
-    ordered = [sorted(of_case, key=lambda s: s["scenario"]["seed"]) for of_case in summaries]
-    return [found for case, of_case in zip(chosen, ordered, strict=True) for found in compare(case, of_case)]
-
-
-def _name(case: Case) -> str:
-    return f"{case.simulator} {case.series} {case.setting or case.load:}"
+    return [sorted(of_one, key=lambda answer: answer["summary"]["scenario"]["seed"]) for of_one in found]
 
 
 def validate(
@@ -63,7 +96,10 @@ def validate(
     progress: bool = False,
 ) -> Report:
     """Runs everything and writes the page `validation.md` and its plots below `out`."""
-    comparisons = simulate(cases(folder, quick=quick), quick=quick, workers=workers, progress=progress)
-    images = figures.write(comparisons, out / "images" / "validation")
-    page = document.write(comparisons, images, out / "validation.md", quick=quick)
-    return Report(comparisons, [page, *images])
+    comparisons, phases = simulate(
+        cases(folder, quick=quick), transients(folder, quick=quick), quick=quick, workers=workers, progress=progress
+    )
+    images = out / "images" / "validation"
+    written = [*figures.write(comparisons, images), *transient_figures.write(phases, images)]
+    page = document.write(comparisons, phases, written, out / "validation.md", quick=quick)
+    return Report(comparisons, phases, [page, *written])

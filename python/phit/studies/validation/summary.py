@@ -6,9 +6,11 @@ from rich import box
 from rich.table import Table
 
 from phit.studies.validation.comparison import NAMES, Comparison, Verdict
+from phit.studies.validation.document import limit, signed
+from phit.studies.validation.transient import Phase
 
 
-def rich_table(comparisons: Sequence[Comparison]) -> Table:
+def rich_table(comparisons: Sequence[Comparison], phases: Sequence[Phase] = ()) -> Table:
     """One line per series and measure: the largest difference among those that are judged, and how many differ."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("simulator", "setting", "measure"):
@@ -21,14 +23,27 @@ def rich_table(comparisons: Sequence[Comparison]) -> Table:
             grouped.setdefault((c.case.simulator, c.case.series, NAMES[c.measure]), []).append(c)
     for key, group in grouped.items():
         worst = max(group, key=lambda c: abs(c.difference))
-        differ = sum(c.verdict is Verdict.DIFFERS for c in group)
+        differ = sum(c.verdict is not Verdict.AGREES for c in group)
+        unexplained = any(c.verdict is Verdict.DIFFERS for c in group)
         limits = sorted({c.tolerance or 0.0 for c in group})
         table.add_row(
             *key,
             str(len(group)),
-            f"{worst.difference:+.2%}",
-            " or ".join(f"{limit:.0%}" for limit in limits),
+            signed(worst.measure, worst.difference),
+            " or ".join(limit(worst.measure, one) for one in limits),
             str(differ or ""),
-            style="bold red" if differ else None,
+            style="bold red" if unexplained else None,
+        )
+    for phase in phases:
+        worst_window = phase.worst
+        table.add_row(
+            "FOGSim",
+            f"{phase.transient.mechanism}, {phase.transient.change}, {phase.name}",
+            NAMES[phase.measure],
+            str(len(phase.windows)),
+            signed(phase.measure, worst_window.difference),
+            limit(phase.measure, round(worst_window.limit, 4)),
+            str(phase.beyond or ""),
+            style="bold red" if phase.verdict is Verdict.DIFFERS else None,
         )
     return table

@@ -1,0 +1,79 @@
+"""Answers to a change of traffic: Phit as lines with bands, FOGSim as rings; a panel per mechanism and measure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from phit.plots import COLOURS, Chart, save, styled, title_of
+from phit.studies.validation.comparison import SHARES
+from phit.studies.validation.figures import MEASURES as SHOWN_AS
+from phit.studies.validation.figures import PANELS_IN_A_ROW
+from phit.studies.validation.transient import WINDOW, Phase
+
+SHOWN = (-100, 600)
+"""Cycles around the change that are drawn."""
+
+
+def write(phases: Sequence[Phase], folder: Path) -> list[Path]:
+    """Writes a plot per measure as PNG and SVG; returns the PNGs."""
+    written = []
+    for measure in dict.fromkeys(phase.measure for phase in phases):
+        files = save(figure(phases, measure), folder / f"fogsim_transient_{measure.split('_')[0]}", ("png", "svg"))
+        written += [path for path in files if path.suffix == ".png"]
+    return written
+
+
+def table(phases: Sequence[Phase], mechanism: str, measure: str) -> pl.DataFrame:
+    """The windows of one panel, by the middle of their time."""
+    found: list[dict[str, Any]] = [
+        {
+            "cycle": w.start + WINDOW / 2,
+            "theirs": w.theirs,
+            "ours": w.ours,
+            "low": w.ours - w.half,
+            "high": w.ours + w.half,
+        }
+        for phase in phases
+        if (phase.transient.mechanism, phase.measure) == (mechanism, measure)
+        for w in phase.windows
+        if SHOWN[0] <= w.start < SHOWN[1]
+    ]
+    return pl.DataFrame(found).sort("cycle")
+
+
+def figure(phases: Sequence[Phase], measure: str) -> Chart:
+    """A panel per mechanism."""
+    mechanisms = list(dict.fromkeys(phase.transient.mechanism for phase in phases))
+    tables = {name: table(phases, name, measure) for name in mechanisms}
+    top = 1.05 if measure in SHARES else 1.08 * max(max(*rows["theirs"], *rows["high"]) for rows in tables.values())
+    charts = [
+        _panel(rows, name, measure, top, COLOURS[i % len(COLOURS)]) for i, (name, rows) in enumerate(tables.items())
+    ]
+    lines = [alt.hconcat(*charts[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(charts), PANELS_IN_A_ROW)]
+    change = phases[0].transient.change
+    note = f"{change}; lines: Phit, with 95 % confidence bands; rings: FOGSim; windows of {WINDOW} cycles"
+    title = f"Phit and FOGSim: {SHOWN_AS[measure]} after a change of traffic"
+    return styled(alt.vconcat(*lines, spacing=28), title, note)
+
+
+def _panel(rows: pl.DataFrame, name: str, measure: str, top: float, colour: str) -> Chart:
+    x = alt.X("cycle:Q", title="Generated, cycles after the change", scale=alt.Scale(domain=list(SHOWN), nice=False))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    title = title_of(measure)
+    base = alt.Chart(rows)
+    layers = [
+        alt.Chart(pl.DataFrame({"cycle": [0.0]})).mark_rule(color="#999", strokeDash=[4, 4]).encode(x),
+        base.mark_area(opacity=0.25, color=colour, clip=True).encode(
+            x, alt.Y("low:Q", title=title, scale=scale), alt.Y2("high:Q")
+        ),
+        base.mark_line(strokeWidth=1.8, color=colour, clip=True).encode(x, alt.Y("ours:Q", title=title, scale=scale)),
+        base.mark_point(filled=False, size=45, strokeWidth=1.2, opacity=1, color=colour, clip=True).encode(
+            x, alt.Y("theirs:Q", title=title, scale=scale)
+        ),
+    ]
+    return alt.layer(*layers).properties(
+        width=300, height=230, title=alt.TitleParams(name, anchor="middle", fontSize=13)
+    )
