@@ -31,8 +31,8 @@ the mean of its router's global ports. The paper does not name this; it is the d
 
 PB_COEFFICIENT = 1.0
 """PB flags a global link that holds more than this times the mean of its router's, plus T packets. The paper gives
-T = 3 alone. The default of its simulator is 2; with it PB accepts 0.28 under ADV+1 at 0.35 (p = 8), where the paper shows
-it slightly behind VAL."""
+T = 3 alone. The default of its simulator is 2; with it PB accepts 0.28 under ADV+1 at 0.35 (p = 8), where the paper
+shows it slightly behind VAL."""
 
 MECHANISMS = {
     "MIN": Mechanism({"kind": "minimal"}),

@@ -86,7 +86,7 @@ def routing(keys: Keys) -> Document:
         case "PB":
             return {"kind": "piggyback", "via": "group", **_piggyback(keys)}
         case "PB_ANY":
-            return {"kind": "piggyback", "second_half": "next", **_piggyback(keys)}
+            return {"kind": "piggyback", "second_half": "next", "hop_count": "consecutive", **_piggyback(keys)}
     match keys["MisroutingTrigger"]:
         case "CGA":
             return {"kind": "olm", "threshold": _percent(keys, "PercentGlobalThreshold"), **_restriction(keys)}
@@ -135,9 +135,8 @@ HOPS_OF_PB = Known(
         "FOGSim multiplies its queues by other numbers of hops than those of its routes. They are worked out for links "
         "between groups that are arranged otherwise (consecutively, not palmtree), and those of a Valiant route lack "
         "the local hop to the intermediate router, so that Valiant routes look shorter and more packets take them. Its "
-        "source shows this (`determinePaths`). With these numbers instead of the routes' hops, Phit's mean hops, "
-        "misrouted share and accepted load under UN at loads of 0.1, 0.7 and 0.9 and under ADV+1 at 0.3 differ from "
-        "FOGSim's by at most 0.1 %, 0.001 and 0.3 %"
+        'source shows this (`determinePaths`). Phit has this as `hop_count = "consecutive"` for Valiant routes over a '
+        "router, not over a group"
     ),
     limits={"accepted_load": 0.045, "hops_mean": 0.05, "misrouted_globally": 0.05},
 )
@@ -163,7 +162,7 @@ LIST_AT_THRESHOLD = Known(
 
 def known(mechanism: str, endpoints: str, keys: Keys) -> Known | None:
     """Where FOGSim's model of a mechanism is not Phit's; `endpoints` of a router."""
-    if mechanism.startswith("PB"):
+    if keys["routing"] == "PB":
         return HOPS_OF_PB
     if "ContentionThreshold" not in keys:
         return None
