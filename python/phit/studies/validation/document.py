@@ -51,9 +51,9 @@ Settings that are not obvious, with what an independent model needs to know to r
   counter triggered (`candidates = "any"`); ECtN filters links by the router's own counters (`candidates = "local"`);
   OLM and Hybrid leave a global port by credits only if it holds more than 150 % of the mean and 5 packets
   (`restriction`). At h=4 thresholds are 4 (Base, ECtN) and 5 (Hybrid; ECtN's combined counters).
-* **FOGSim**'s PB multiplies its queues by other numbers of hops than those of its routes: for links between groups that are
-  arranged consecutively, not palmtree, and without the local hop to the intermediate router (`hop_count =
-  "consecutive"`). Its source shows this.
+* **FOGSim**'s PB multiplies its queues by other numbers of hops than those of its routes: for links between groups
+  that are arranged consecutively, not palmtree, and without the local hop to the intermediate router
+  (`hop_count = "consecutive"`). Its source shows this.
 * **FOGSim**'s shares of misrouted packets are those that took a nonminimal global link, that made a nonminimal local
   hop, and that decided for the former at the source router; with PB, those that took the Valiant route.
 * **FOGSim** ran some settings that are left out: two and three rounds of allocation in a cycle, which Phit's allocator
