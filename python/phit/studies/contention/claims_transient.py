@@ -18,6 +18,10 @@ SETTLED_FROM = 500
 """C14, C16: cycles from the change until everything but PB has settled."""
 
 
+CLOSE = 0.02
+"""A narrower band than that of the rules, for the notes."""
+
+
 def _settling(responses: Responses, mechanism: str) -> int | None:
     return settling_time(*responses.series(mechanism))
 
@@ -25,7 +29,8 @@ def _settling(responses: Responses, mechanism: str) -> int | None:
 def _misrouting(responses: Responses, names: Sequence[str]) -> str:
     """How long the misrouted share takes to settle, which tells more where latencies hardly differ; decides nothing."""
     times = {name: settling_time(*responses.series(name, "misrouted_percent")) for name in names}
-    return f"misrouted share: {_words(times)}"
+    closely = {name: settling_time(*responses.series(name), CLOSE) for name in names}
+    return f"misrouted share: {_words(times)}; latency to within {CLOSE:.0%}: {_words(closely)}"
 
 
 def _words(times: dict[str, int | None]) -> str:

@@ -11,8 +11,8 @@ FINAL_SHARE = 0.25
 """Share of the recorded time, at its end, whose mean is the final value."""
 
 
-def settling_time(times: Sequence[int], values: Sequence[float]) -> int | None:
-    """Cycles from 0 until the values stay within `TOLERANCE` of their final value; `None` if they do not settle.
+def settling_time(times: Sequence[int], values: Sequence[float], tolerance: float = TOLERANCE) -> int | None:
+    """Cycles from 0 until the values stay within `tolerance` of their final value; `None` if they do not settle.
 
     `times` are the starts of equal bins in cycles; the answer is the end of the last bin outside: one bin at least.
     """
@@ -22,7 +22,7 @@ def settling_time(times: Sequence[int], values: Sequence[float]) -> int | None:
     width = after[1][0] - after[0][0]
     last = after[-max(1, round(FINAL_SHARE * len(after))) :]
     final = sum(value for _, value in last) / len(last)
-    outside = [t for t, value in after if abs(value - final) > TOLERANCE * final]
+    outside = [t for t, value in after if abs(value - final) > tolerance * final]
     if outside and outside[-1] >= last[0][0]:
         return None
     return outside[-1] + width if outside else width
