@@ -26,13 +26,19 @@ class Part:
     """CPU time of these runs."""
 
 
+CYCLES = ("warmup", "cycles")
+"""What a caller may set instead of the scale."""
+
+
 def text(
     study: Study, scale: Scale, setting: Any, findings: Sequence[Finding], parts: Sequence[Part], folder: str
 ) -> str:
     """The whole page; pictures are in `folder`."""
     count = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
-    command = f"phit reproduce {study.name} --scale {scale} --publish docs/studies"
+    own = study.setting(scale)
+    given = [f"--{key} {getattr(setting, key)}" for key in CYCLES if getattr(setting, key) != getattr(own, key)]
+    command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
     made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [
         f"# {study.title}",
@@ -45,6 +51,7 @@ def text(
         "## Claims",
         f"What the paper says, with the rule that decides each claim: {verdicts}.",
         claims.markdown(findings),
+        *_remarks(study, scale, findings),
         "## Figures",
         f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all.",
         *(_figure(part, folder) for part in parts),
@@ -52,6 +59,14 @@ def text(
         study.options(setting),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[str]:
+    """Why claims differ, where that is known of this scale."""
+    differing = [f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in study.remarks]
+    if scale is not Scale.PAPER or not differing:
+        return []
+    return ["### What differs, and why", "\n".join(f"* **{claim}**: {study.remarks[claim]}" for claim in differing)]
 
 
 def _figure(part: Part, folder: str) -> str:

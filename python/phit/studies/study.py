@@ -1,7 +1,7 @@
 """What a study is: figures with the runs they need, and claims about their tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import polars as pl
@@ -72,6 +72,8 @@ class Study:
     """What the mechanisms cost on the routers of a scenario, or of the paper's network."""
     absent: Callable[[], Sequence[str]]
     """Names of mechanisms that the study uses and this engine lacks."""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """By claim: why it differs at the paper's scale, in Markdown."""
 
     def choose(self, names: Sequence[str]) -> list[Figure]:
         """The figures of those names; all of them for none or `all`."""

@@ -12,6 +12,7 @@ from phit.studies.contention.claims import CLAIMS
 from phit.studies.contention.cost import of_scenario
 from phit.studies.contention.evidence import Evidence
 from phit.studies.contention.mechanisms import MECHANISMS, absent, present, routing
+from phit.studies.contention.remarks import REMARKS
 from phit.studies.contention.setting import Setting, setting
 from phit.studies.plan import Case, Done
 from phit.studies.study import Figure, Study
@@ -188,4 +189,5 @@ STUDY = Study(
     evidence=Evidence,
     cost=of_scenario,
     absent=absent,
+    remarks=REMARKS,
 )
