@@ -45,6 +45,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("topology", "mesh", topology(json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }))),
         ("topology", "torus", topology(json!({ "kind": "torus", "dims": [4, 2, 3] }))),
         ("topology", "hyperx", topology(json!({ "kind": "hyperx", "dims": [4, 3], "parallel": [1, 2] }))),
+        (
+            "topology",
+            "clos",
+            topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
+        ),
         ("topology", "single", topology(json!({ "kind": "single", "endpoints": 8 }))),
         ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
         ("routing", "valiant", routing(json!({ "kind": "valiant", "via": "router" }))),
