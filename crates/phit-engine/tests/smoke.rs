@@ -71,6 +71,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "ectn", on_dragonfly(json!({ "kind": "ectn" }))),
         ("routing", "contention_grid", routing(json!({ "kind": "contention_grid" }))),
         ("routing", "dimension_order", routing(json!({ "kind": "dimension_order" }))),
+        (
+            "routing",
+            "clos",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                routing(json!({ "kind": "clos", "allocation": "greedy_r", "precompute": 2, "precision": 2 })),
+            ),
+        ),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
         ("allocator", "islip", allocator(json!({ "kind": "islip", "iterations": 2 }))),
