@@ -96,6 +96,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("pattern", "hotspot", pattern(json!({ "kind": "hotspot", "targets": [3], "share": 0.1 }))),
         (
             "pattern",
+            "worst_case_uniform",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                pattern(json!({ "kind": "worst_case_uniform" })),
+            ),
+        ),
+        (
+            "pattern",
             "mix",
             pattern(json!({ "kind": "mix", "parts": [
                 { "weight": 1, "pattern": "uniform" }, { "weight": 1, "pattern": "tornado" },
@@ -106,6 +114,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("process", "periodic", process(json!({ "kind": "periodic" }))),
         ("probe", "counters", json!({ "measure": { "probes": ["counters"] } })),
         ("probe", "buffers", json!({ "measure": { "probes": ["buffers"] } })),
+        ("probe", "fullest_buffers", json!({ "measure": { "probes": ["fullest_buffers"] } })),
         ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
         ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
         ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
