@@ -4,10 +4,8 @@ use crate::engine::Tick;
 use crate::routing::{RouterView, RoutingContext};
 use crate::topology::Tree;
 
-/// Most router cycles that a decision can lag behind.
-pub(super) const LONGEST: usize = 2;
-/// States kept: as many of the latest changes may be too young.
-const KEPT: usize = LONGEST + 1;
+/// Most cycles that a decision can lag behind.
+pub(super) const LONGEST: u32 = 2;
 
 /// What a decision depends on at one output.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +33,8 @@ impl State {
 pub(super) struct History {
     /// Ticks that a decision lags behind.
     lag: Tick,
+    /// States kept of each router: one in every tick may be too young.
+    kept: usize,
     first: u32,
     /// Most up-ports of a router.
     ports: usize,
@@ -43,23 +43,26 @@ pub(super) struct History {
     /// The first up-port of each router.
     up: Vec<u16>,
     /// By router: when the states were taken, in the order of `states`.
-    taken: Vec<[Tick; KEPT]>,
+    taken: Vec<Tick>,
     /// By router, place in `taken` and up-port.
     states: Vec<State>,
 }
 
 impl History {
-    pub fn new(tree: &Tree, context: &RoutingContext, lag: u32) -> Self {
+    pub fn new(tree: &Tree, context: &RoutingContext, cycles: u32) -> Self {
         let routers = context.routers.clone();
         let ports = (0..tree.levels()).map(|level| tree.up(level)).max().unwrap_or(0).into();
+        let lag = cycles * context.ticks_per_cycle;
+        let kept = lag as usize + 1;
         Self {
             lag,
+            kept,
             first: routers.start,
             ports,
             phits: context.packet_size,
             up: routers.clone().map(|router| tree.down(tree.level(router))).collect(),
-            taken: vec![[0; KEPT]; routers.len()],
-            states: vec![State::default(); routers.len() * KEPT * ports],
+            taken: vec![0; routers.len() * kept],
+            states: vec![State::default(); routers.len() * kept * ports],
         }
     }
 
@@ -71,10 +74,10 @@ impl History {
     /// Takes the state of a router in which something has changed, in place of the oldest.
     pub fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
         let router = (at.router - self.first) as usize;
-        let taken = &mut self.taken[router];
-        let oldest = (0..KEPT).min_by_key(|&place| taken[place]).unwrap_or(0);
-        taken[oldest] = at.now;
-        let first = (router * KEPT + oldest) * self.ports;
+        let places = router * self.kept..(router + 1) * self.kept;
+        let oldest = places.min_by_key(|&place| self.taken[place]).unwrap_or(0);
+        self.taken[oldest] = at.now;
+        let first = oldest * self.ports;
         let phits = self.phits.min(at.largest_flit());
         let count = tree.up(tree.level(at.router));
         for (port, state) in (self.up[router]..self.up[router] + count).zip(&mut self.states[first..]) {
@@ -85,9 +88,9 @@ impl History {
     /// The state of output `port` as it was before: after the latest change up to then.
     pub fn state(&self, at: &RouterView<'_>, port: u16) -> State {
         let router = (at.router - self.first) as usize;
-        let (taken, then) = (&self.taken[router], self.then(at.now));
-        let known = (0..KEPT).filter(|&place| taken[place] <= then);
-        let latest = known.max_by_key(|&place| taken[place]).unwrap_or(0);
-        self.states[(router * KEPT + latest) * self.ports + usize::from(port - self.up[router])]
+        let then = self.then(at.now);
+        let known = (router * self.kept..(router + 1) * self.kept).filter(|&place| self.taken[place] <= then);
+        let latest = known.max_by_key(|&place| self.taken[place]).unwrap_or(0);
+        self.states[latest * self.ports + usize::from(port - self.up[router])]
     }
 }

@@ -52,7 +52,7 @@ pub struct Clos {
     #[schemars(range(max = 31))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<u32>,
-    /// Router cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
+    /// Cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
     /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
     #[schemars(range(max = 2))]
     pub precompute: u32,
@@ -158,8 +158,8 @@ impl RoutingParams for Clos {
         if let Some(bits @ 32..) = self.precision {
             return Err(ScenarioError::new("precision", bits, "expected a number of bits, 0 to 31, or no such key"));
         }
-        if self.precompute as usize > history::LONGEST {
-            return Err(ScenarioError::new("precompute", self.precompute, "expected 0, 1 or 2 router cycles"));
+        if self.precompute > history::LONGEST {
+            return Err(ScenarioError::new("precompute", self.precompute, "expected 0, 1 or 2 cycles"));
         }
         if self.precompute > 0 && !matches!(self.allocation, Allocation::Greedy | Allocation::GreedyR) {
             let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";

@@ -108,14 +108,17 @@ impl RoutingParams for WatchedParams {
 
 #[test]
 fn a_precomputed_decision_sees_the_state_of_the_cycles_before() {
-    for precompute in 1..=LONGEST as u32 {
-        for (size, switching) in [(1, "virtual_cut_through"), (3, "wormhole")] {
+    for precompute in 1..=LONGEST {
+        for (size, switching, speedup) in
+            [(1, "virtual_cut_through", 1), (3, "wormhole", 1), (1, "virtual_cut_through", 3)]
+        {
             let mut value = scenario(
                 json!({ "kind": "clos", "allocation": "greedy" }),
                 &[("/traffic/load", json!(0.6)), ("/topology/down", json!([4, 2, 2])), ("/topology/up", json!([4, 2]))],
             );
             value["traffic"]["packet_size"] = json!(size);
             value["router"]["switching"] = json!(switching);
+            (value["router"]["clock"], value["router"]["speedup"]) = (json!("crossbar"), json!(speedup));
             let mut scenario = Scenario::from_value(&value).unwrap();
             let compared = Arc::new(Mutex::new(0));
             let params = Clos { allocation: Allocation::Greedy, precompute, ..Clos::default() };
@@ -224,7 +227,7 @@ fn what_does_not_fit_is_refused() {
     for (key, value, expected) in [
         ("samples", json!(0), "routing.samples = 0: expected a whole number, 1 or more"),
         ("precision", json!(32), "routing.precision = 32: expected a number of bits, 0 to 31, or no such key"),
-        ("precompute", json!(3), "routing.precompute = 3: expected 0, 1 or 2 router cycles"),
+        ("precompute", json!(3), "routing.precompute = 3: expected 0, 1 or 2 cycles"),
         ("deterministic_share", json!(1.5), "routing.deterministic_share = 1.5: expected a share from 0 to 1"),
         (
             "precompute",
