@@ -215,8 +215,11 @@ impl Rule {
     /// The hop of one head, after those decided before it in this cycle.
     fn decide(&mut self, view: &mut View<'_>, packet: &Packet) -> Hop {
         let phits = view.first_flit(packet);
-        let Some(place) = self.ascends(view, packet) else { return any(view, packet) };
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
+        let Some(place) = self.ascends(view, packet) else {
+            let hop = any(view, packet);
+            return if deterministic { self.one_channel(hop, packet) } else { hop };
+        };
         let hop = match (deterministic, self.params.allocation) {
             (true, _) => self.in_order(view, packet, place),
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(view, packet, place),
@@ -270,8 +273,14 @@ impl Rule {
         let key = self.params.deterministic_by.key(packet);
         let up = self.tree.as_ref().map_or(0, |tree| tree.digit(place.level, key));
         let hop = self.next_from(view, packet, place, up);
-        // One channel, too.
-        Hop { vc: hop.vc + (key % u32::from(hop.vcs)) as u8, vcs: 1, ..hop }
+        self.one_channel(hop, packet)
+    }
+
+    /// The hop over one of its channels, the same for all packets of a source and destination: in several they would overtake
+    /// one another.
+    fn one_channel(&self, hop: Hop, packet: &Packet) -> Hop {
+        let channel = self.params.deterministic_by.key(packet) % u32::from(hop.vcs);
+        Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }
     }
 
     fn drawn(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {

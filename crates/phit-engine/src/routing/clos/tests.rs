@@ -130,6 +130,85 @@ fn a_precomputed_decision_sees_the_state_of_the_cycles_before() {
     }
 }
 
+/// By router, source and destination: when the last packet of the pair that left it was generated, and by which port it left.
+type Left = Arc<Mutex<HashMap<(u32, u32, u32), (Tick, u16)>>>;
+
+/// Any mechanism, with the order in which packets routed deterministically leave each router.
+struct Ordered {
+    inner: Box<dyn Routing>,
+    left: Left,
+}
+
+impl Routing for Ordered {
+    fn wants(&self) -> Wants {
+        Wants { departures: true, settled: false, ..self.inner.wants() }
+    }
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        self.inner.inject(at, packet);
+    }
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
+        self.inner.route(view, port, queue, packet)
+    }
+    fn route_all(&mut self, view: &mut View<'_>, heads: &mut [Head], packets: &mut Arena) {
+        self.inner.route_all(view, heads, packets);
+    }
+    fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
+        if packet.flags & IN_ORDER != 0 {
+            let pair = (at.router, packet.source, packet.destination);
+            if let Some((birth, port)) = self.left.lock().unwrap().insert(pair, (packet.birth, hop.port)) {
+                assert!(birth < packet.birth, "{pair:?}: a packet has been overtaken");
+                assert_eq!(port, hop.port, "{pair:?}: two ways");
+            }
+        }
+    }
+}
+
+struct OrderedParams {
+    params: Clos,
+    left: Left,
+}
+
+impl serde::Serialize for OrderedParams {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.params.serialize(serializer)
+    }
+}
+
+impl RoutingParams for OrderedParams {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.params.check(topology)
+    }
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        self.params.vcs_needed(topology)
+    }
+    fn proof(&self) -> Proof {
+        self.params.proof()
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Ordered { inner: self.params.build(context), left: self.left.clone() })
+    }
+}
+
+#[test]
+fn packets_routed_deterministically_stay_in_order() {
+    for (allocation, deterministic_by) in [
+        (Allocation::Sequential, Path::Hash),
+        (Allocation::GreedyR, Path::Sum),
+        (Allocation::Oblivious, Path::Destination),
+    ] {
+        // Several channels on the links, one injection queue.
+        let vcs = json!({ "default": { "vcs": 3, "buffer": 8 }, "endpoint": { "vcs": 1 } });
+        let mut value = scenario(json!("clos"), &[("/router/links", vcs)]);
+        value["topology"] = json!({ "kind": "clos", "down": [2, 3, 2], "up": [2, 2], "faults": { "links": [[0, 6]] } });
+        let mut scenario = Scenario::from_value(&value).unwrap();
+        let left = Left::default();
+        let params = Clos { allocation, deterministic_by, deterministic_share: 0.5, ..Clos::default() };
+        scenario.routing = RoutingKind::custom("ordered", OrderedParams { params, left: left.clone() });
+        Simulation::new(&scenario, Options::default()).unwrap().advance_to(2000);
+        assert!(left.lock().unwrap().len() > 30, "hardly a packet");
+    }
+}
+
 fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::collector::Sums {
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&Scenario::from_value(value).unwrap(), options).unwrap().run(&mut |_, _| true);
