@@ -35,8 +35,9 @@ SECTION_NOTES = {
     "router": (
         "The router: input buffers with queues, routing, allocation, a crossbar, output buffers, "
         'links. Router cycles are link cycles unless `clock = "crossbar"`. Links are described by class: `CLASS` is '
-        "`endpoint` or a class of the topology (`local` and `global` in a Dragonfly, `dim0`, `dim1`, ... in grids), "
-        "and a class takes what it does not say from the class `default`."
+        "`endpoint` or a class of the topology (`local` and `global` in a Dragonfly, `dim0`, `dim1`, ... in grids, "
+        "`level1`, `level2`, ... in a folded Clos network), and a class takes what it does not say from the class "
+        "`default`."
     ),
     "traffic": "The offered traffic: who sends what to whom and when.",
     "measure": "What is measured and for how long.",

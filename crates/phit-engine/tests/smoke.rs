@@ -45,6 +45,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("topology", "mesh", topology(json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }))),
         ("topology", "torus", topology(json!({ "kind": "torus", "dims": [4, 2, 3] }))),
         ("topology", "hyperx", topology(json!({ "kind": "hyperx", "dims": [4, 3], "parallel": [1, 2] }))),
+        (
+            "topology",
+            "clos",
+            topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
+        ),
         ("topology", "single", topology(json!({ "kind": "single", "endpoints": 8 }))),
         ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
         ("routing", "valiant", routing(json!({ "kind": "valiant", "via": "router" }))),
@@ -66,6 +71,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "ectn", on_dragonfly(json!({ "kind": "ectn" }))),
         ("routing", "contention_grid", routing(json!({ "kind": "contention_grid" }))),
         ("routing", "dimension_order", routing(json!({ "kind": "dimension_order" }))),
+        (
+            "routing",
+            "clos",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                routing(json!({ "kind": "clos", "allocation": "greedy_r", "precompute": 2, "precision": 2 })),
+            ),
+        ),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
         ("allocator", "islip", allocator(json!({ "kind": "islip", "iterations": 2 }))),
@@ -83,6 +96,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("pattern", "hotspot", pattern(json!({ "kind": "hotspot", "targets": [3], "share": 0.1 }))),
         (
             "pattern",
+            "worst_case_uniform",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                pattern(json!({ "kind": "worst_case_uniform" })),
+            ),
+        ),
+        (
+            "pattern",
             "mix",
             pattern(json!({ "kind": "mix", "parts": [
                 { "weight": 1, "pattern": "uniform" }, { "weight": 1, "pattern": "tornado" },
@@ -93,6 +114,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("process", "periodic", process(json!({ "kind": "periodic" }))),
         ("probe", "counters", json!({ "measure": { "probes": ["counters"] } })),
         ("probe", "buffers", json!({ "measure": { "probes": ["buffers"] } })),
+        ("probe", "fullest_buffers", json!({ "measure": { "probes": ["fullest_buffers"] } })),
         ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
         ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
         ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),

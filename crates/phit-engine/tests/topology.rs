@@ -2,11 +2,13 @@
 //! the virtual channels that it asks for.
 
 use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::topology::clos::Clos;
 use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
+use phit_engine::topology::faults::Faults;
 use phit_engine::topology::grid::{Mesh, Torus};
 use phit_engine::topology::hyperx::HyperX;
 use phit_engine::topology::single::Single;
-use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind};
+use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind, host_groups};
 use phit_engine::verify::{Flaw, Legs, check};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -28,6 +30,10 @@ fn mesh(dims: &[u32]) -> TopologyKind {
 
 fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
     TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel })
+}
+
+fn clos(down: &[u32], up: &[u32], faults: Option<Faults>) -> TopologyKind {
+    TopologyKind::Clos(Clos { down: down.to_vec(), up: up.to_vec(), faults })
 }
 
 prop_compose! {
@@ -60,12 +66,26 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// Any folded Clos network, with some faulty links if it is still whole without them.
+    fn any_clos()(sides in prop::collection::vec((1u32..4, 1u32..4), 2..5), faults in 0u32..8, seed in any::<u32>())
+        -> TopologyKind
+    {
+        let (down, mut up): (Vec<u32>, Vec<u32>) = sides.into_iter().unzip();
+        up.pop();
+        let faulty = Faults { count: Some(faults), seed: seed.into(), ..Faults::default() };
+        let kind = clos(&down, &up, Some(faulty));
+        if faults > 0 && kind.build().is_ok() { kind } else { clos(&down, &up, None) }
+    }
+}
+
 fn any_topology() -> impl Strategy<Value = TopologyKind> {
     prop_oneof![
         4 => any_dragonfly(),
         2 => any_grid(false),
         2 => any_grid(true),
         2 => any_hyperx(),
+        3 => any_clos(),
         1 => (1u32..9).prop_map(|endpoints| TopologyKind::Single(Single { endpoints })),
     ]
 }
@@ -179,8 +199,8 @@ proptest! {
     fn distance_is_that_of_the_graph(kind in any_topology()) {
         let t = kind.build().unwrap();
         let mut longest = 0;
-        for from in 0..t.routers() {
-            for (to, bfs) in (0..).zip(breadth_first(&*t, from)) {
+        for from in t.hosts() {
+            for (to, bfs) in t.hosts().zip(breadth_first(&*t, from)) {
                 let distance = t.distance(from, to);
                 longest = longest.max(distance);
                 // A Dragonfly's minimal route is hierarchical: a path through a third group may be shorter.
@@ -197,11 +217,11 @@ proptest! {
     fn every_minimal_hop_is_one_step_nearer(kind in any_topology()) {
         let t = kind.build().unwrap();
         let vcs = needed(&*t, Legs::Minimal);
-        for (from, to) in (0..t.routers()).flat_map(|f| (0..t.routers()).map(move |to| (f, to))) {
+        for (from, to) in (0..t.routers()).flat_map(|f| t.hosts().map(move |to| (f, to))) {
             if from == to { continue; }
             let mut hops = Vec::new();
             t.minimal_hops(from, to, Legs::Minimal.leg(0), INJECTED, &vcs, &mut hops);
-            prop_assert!(!hops.is_empty());
+            prop_assert!(!hops.is_empty() || !t.hosts().contains(&from));
             for hop in hops {
                 prop_assert_eq!(t.distance(next(&*t, from, hop).0, to) + 1, t.distance(from, to));
             }
@@ -212,7 +232,7 @@ proptest! {
     fn routes_have_the_length_of_the_distance(kind in any_topology(), seed: u64) {
         let t = kind.build().unwrap();
         let mut rng = Rng::new(seed, Stream::Router, 0);
-        for (from, to) in (0..t.routers()).flat_map(|f| (0..t.routers()).map(move |to| (f, to))) {
+        for (from, to) in t.hosts().flat_map(|f| t.hosts().map(move |to| (f, to))) {
             for legs in Legs::ALL {
                 for index in 0..legs.leg(0).of {
                     prop_assert_eq!(follow(&*t, from, to, None, legs, index, &mut rng), t.distance(from, to));
@@ -225,7 +245,7 @@ proptest! {
     fn routes_to_a_group_end_at_its_nearest_router(kind in any_topology(), seed: u64) {
         let t = kind.build().unwrap();
         let mut rng = Rng::new(seed, Stream::Router, 0);
-        for (from, group) in (0..t.routers()).flat_map(|f| (0..t.groups()).map(move |g| (f, g)).collect::<Vec<_>>()) {
+        for (from, group) in t.hosts().flat_map(|f| host_groups(&*t).map(move |g| (f, g))) {
             let nearest = t.group_routers(group).map(|r| t.distance(from, r)).min();
             prop_assert_eq!(Some(follow(&*t, from, 0, Some(group), Legs::ToGroup, 0, &mut rng)), nearest);
         }
@@ -277,6 +297,54 @@ fn dragonflies_are_free_of_deadlock() {
             }
         }
     }
+}
+
+#[test]
+fn folded_clos_networks_are_free_of_deadlock() {
+    let faults = |links: &[[u32; 2]]| Some(Faults { links: links.to_vec(), ..Faults::default() });
+    let kinds = [
+        clos(&[4, 4], &[4], None),
+        clos(&[4, 4], &[4], faults(&[[4, 0], [5, 1]])),
+        clos(&[2, 3, 4], &[2, 3], None),
+        clos(&[3, 2, 2], &[2, 2], faults(&[[0, 4], [3, 6]])),
+        clos(&[1, 2, 2, 2, 2], &[2, 2, 2, 2], None),
+    ];
+    for (kind, legs) in kinds.iter().flat_map(|kind| Legs::ALL.map(|legs| (kind, legs))) {
+        let t = kind.build().unwrap();
+        let proof = check(&*t, legs, &needed(&*t, legs));
+        assert!(proof.is_ok(), "{kind:?}, {legs:?}: {proof:?}");
+    }
+    // Of one channel, Valiant routes close circles: down to the stop, and up again.
+    let t = kinds[0].build().unwrap();
+    let merged = |_, hop: Hop, _| Hop { vc: 0, vcs: 1, ..hop };
+    assert!(matches!(revised(kinds[0].clone(), Legs::ToRouter, merged), Err(Flaw::Cycle(_))));
+    assert!(check(&*t, Legs::Minimal, &[1, 1]).is_ok());
+}
+
+#[test]
+fn a_large_clos_network_is_built_and_routed_by_arithmetic() {
+    // Radix 64, three levels, a full top: 65,536 endpoints on 2048 + 2048 + 1024 routers.
+    let t = clos(&[32, 32, 64], &[32, 32], None).build().unwrap();
+    assert_eq!((t.endpoints(), t.routers(), t.hosts(), t.diameter()), (65_536, 5120, 0..2048, 4));
+    let mut rng = Rng::new(1, Stream::Router, 0);
+    for (from, to, hops) in [(0, 2047, 4), (0, 31, 2), (32, 31, 4), (64, 95, 2), (1000, 1001, 2)] {
+        assert_eq!(follow(&*t, from, to, None, Legs::Minimal, 0, &mut rng), hops);
+        assert_eq!(t.distance(from, to), hops);
+    }
+    // One faulty link above router 0 costs router 2048 that destination, its 32 parents too, and the 63 others below these.
+    let faults = Faults { links: vec![[0, 2048]], ..Faults::default() };
+    let t = clos(&[32, 32, 64], &[32, 32], Some(faults)).build().unwrap();
+    let without = |to: u32| {
+        let mut hops = Vec::new();
+        let stuck = |&router: &u32| {
+            hops.clear();
+            t.minimal_hops(router, to, Legs::Minimal.leg(0), INJECTED, &[1; 3], &mut hops);
+            hops.is_empty() && router != to
+        };
+        (0..t.routers()).filter(stuck).count()
+    };
+    assert_eq!((without(0), without(1)), (1 + 32 + 63, 0));
+    assert_eq!(follow(&*t, 2047, 0, None, Legs::Minimal, 0, &mut rng), 4);
 }
 
 #[test]
@@ -336,6 +404,9 @@ impl Topology for Revised {
     }
     fn attachment(&self, endpoint: u32) -> (u32, u16) {
         self.inner.attachment(endpoint)
+    }
+    fn hosts(&self) -> std::ops::Range<u32> {
+        self.inner.hosts()
     }
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, _: &[u8], out: &mut Vec<Hop>) {
         self.inner.minimal_hops(at, to, leg, state, &self.vcs, out);
@@ -440,4 +511,24 @@ fn errors_name_key_value_and_expectation() {
     assert!(refused("kind = \"dragonfly\"\np = 2\na = 4\nh = 2\narrangment = \"palmtree\"").contains("arrangement"));
     assert!(refused("kind = \"dragonfly\"\np = 2\na = 4\nh = 2\narrangement = \"palm\"").contains("palmtree"));
     assert!(refused("kind = \"mesh\"").starts_with("topology.dims"));
+    assert_eq!(
+        refused("kind = \"clos\"\ndown = [4]\nup = []"),
+        "topology.down = [4]: expected 2 to 32 numbers, one for each level"
+    );
+    assert_eq!(
+        refused("kind = \"clos\"\ndown = [4, 4]\nup = [4, 4]"),
+        "topology.up = [4, 4]: expected 1 numbers, one for each level of `down` but the last"
+    );
+    assert_eq!(
+        refused("kind = \"clos\"\ndown = [4, 4]\nup = [0]"),
+        "topology.up[0] = 0: expected a whole number, 1 or more"
+    );
+    assert!(
+        refused("kind = \"clos\"\ndown = [4, 60000, 60000]\nup = [9, 9]")
+            .starts_with("topology.down = [4, 60000, 60000]: too large")
+    );
+    assert!(
+        refused("kind = \"clos\"\ndown = [4, 4]\nup = [4]\nfaults = { links = [[0, 9]] }")
+            .starts_with("topology.faults")
+    );
 }

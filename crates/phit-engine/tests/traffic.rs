@@ -2,6 +2,8 @@
 
 use phit_engine::engine;
 use phit_engine::topology;
+use phit_engine::topology::clos::Clos;
+use phit_engine::topology::{Topology, TopologyParams};
 use phit_engine::traffic::{Generated, PatternKind, Traffic, TrafficParams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 mod toy;
 use toy::Toy;
 
-fn traffic(value: Value, topology: &Toy, seed: u64) -> Traffic {
+fn traffic(value: Value, topology: &dyn Topology, seed: u64) -> Traffic {
     let params = TrafficParams::from_value("traffic", &value).unwrap();
     Traffic::build(&params, topology, f64::INFINITY, seed).unwrap()
 }
@@ -140,13 +142,15 @@ fn a_million_sources_fit() {
 #[test]
 fn every_registered_pattern_generates_packets_somewhere() {
     let toy = Toy::grid(&[4, 4], 4);
+    let clos = Clos { down: vec![8, 8], up: vec![8], faults: None }.build().unwrap();
     for &kind in PatternKind::KINDS {
         let table = match kind {
             "hotspot" => json!({ "kind": kind, "targets": [3], "share": 0.1 }),
             "mix" => json!({ "kind": kind, "parts": [{ "weight": 1, "pattern": "uniform" }] }),
             _ => json!({ "kind": kind }),
         };
-        let traffic = traffic(json!({ "load": 0.5, "pattern": table }), &toy, 1);
+        let topology: &dyn Topology = if kind == "worst_case_uniform" { &*clos } else { &toy };
+        let traffic = traffic(json!({ "load": 0.5, "pattern": table }), topology, 1);
         for e in 0..64 {
             let packets = packets(&traffic, e, 1, 100);
             assert!(!packets.is_empty() && packets.iter().all(|p| p.destination < 64), "{kind}");

@@ -32,6 +32,7 @@ macro_rules! router_view {
             first_port: &$self.first_port,
             outputs: &$self.outputs,
             channels: &$self.channels,
+            owners: &$self.owners,
             rings: &$self.rings,
             ring_phits: &$self.ring_phits,
             ring: $self.ring,

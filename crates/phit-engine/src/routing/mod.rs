@@ -9,6 +9,7 @@ use crate::topology::{Hop, Topology};
 use crate::verify::Proof;
 use std::sync::Arc;
 
+pub mod clos;
 pub mod contention;
 pub mod dimension_order;
 pub mod in_transit;
@@ -94,7 +95,7 @@ pub struct Wants {
     /// Decide for all waiting heads of a router at once, by [`Routing::route_all`].
     pub batch: bool,
     /// Ask again about a head that has not been granted yet, whenever the output chosen for it, or one that it watches
-    /// ([`View::watch`]), has changed.
+    /// ([`View::watch`]), has changed; with `batch` in every tick, because heads decided about together depend on one another.
     pub redecide: bool,
     /// Call [`Routing::head_arrived`] and [`Routing::tail_left`].
     pub heads: bool,
@@ -160,6 +161,7 @@ crate::registry! {
         "contention_hybrid" => ContentionHybrid(contention::hybrid::Hybrid),
         "contention_grid" => ContentionGrid(contention::grid::Grid),
         "ectn" => Ectn(contention::ectn::Ectn),
+        "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
     }
 }

@@ -4,7 +4,7 @@ use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View}
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
-use crate::topology::{Hop, Leg, Topology};
+use crate::topology::{Hop, Leg, Topology, host_groups};
 use crate::verify::{Channels, Legs, Proof, Routes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ const GLOBAL: u8 = 2;
 
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if topology.groups() < 2 {
+        if host_groups(topology).len() < 2 {
             return Err(ScenarioError::new(
                 "kind",
                 "\"valiant\"",
@@ -128,18 +128,20 @@ pub(super) fn next_routes() -> Routes {
     Routes { legs: Legs::ToRouter, channels: Channels::Next }
 }
 
-/// A random router outside the group of the endpoint's router, or another group (marked by [`GROUP`]).
+/// A random router with endpoints outside the group of the endpoint's router, or another such group (marked by [`GROUP`]).
 pub(super) fn draw(at: &mut Injection<'_>, via: Via) -> u32 {
     let topology = at.topology;
     let here = topology.group_of(at.router);
     match via {
         Via::Router => {
             let own = topology.group_routers(here);
-            let drawn = at.rng.below(topology.routers() - own.len() as u32);
+            let hosts = topology.hosts();
+            let drawn = hosts.start + at.rng.below((hosts.len() - own.len()) as u32);
             if drawn < own.start { drawn } else { drawn + own.len() as u32 }
         }
         Via::Group => {
-            let drawn = at.rng.below(topology.groups() - 1);
+            let groups = host_groups(topology);
+            let drawn = groups.start + at.rng.below(groups.len() as u32 - 1);
             GROUP | if drawn < here { drawn } else { drawn + 1 }
         }
     }

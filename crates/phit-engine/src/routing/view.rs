@@ -1,9 +1,10 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
-use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
+use crate::engine::{NONE, Tick};
 use crate::router::config::Config;
+use crate::router::packet::Packet;
 use crate::router::state::{Output, OutputVc};
 use crate::topology::Topology;
 use std::ops::{Deref, Range};
@@ -28,6 +29,7 @@ pub struct RouterView<'a> {
     pub(crate) first_port: &'a Table<u32>,
     pub(crate) outputs: &'a Table<Output>,
     pub(crate) channels: &'a Table<OutputVc>,
+    pub(crate) owners: &'a Table<u32>,
     pub(crate) rings: &'a Table<Tick>,
     pub(crate) ring_phits: &'a Table<u16>,
     pub(crate) ring: u32,
@@ -67,6 +69,30 @@ impl RouterView<'_> {
     #[inline]
     pub fn idle(&self, port: u16) -> bool {
         self.output(port).busy <= self.now
+    }
+
+    /// First tick at which the crossbar side of output `port` can start a transfer.
+    #[inline]
+    pub fn free_from(&self, port: u16) -> Tick {
+        self.output(port).busy
+    }
+
+    /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
+    #[inline]
+    pub fn held(&self, port: u16, vc: u8) -> bool {
+        self.owners.get((self.output(port).vc + u32::from(vc)) as usize).is_some_and(|owner| *owner != NONE)
+    }
+
+    /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
+    #[inline]
+    pub fn first_flit(&self, packet: &Packet) -> u32 {
+        u32::from(packet.size).min(self.config.flit_size)
+    }
+
+    /// Phits of the largest flit; more than those of any packet where the packet is the flit.
+    #[inline]
+    pub fn largest_flit(&self) -> u32 {
+        self.config.flit_size
     }
 
     /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.

@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use std::fmt::Display;
 
 /// Most endpoints of a network, and most routers.
-const MOST: u64 = u32::MAX as u64 / 2;
+pub(super) const MOST: u64 = u32::MAX as u64 / 2;
 
 /// Checks that routers with `ports` ports can be indexed. `key` and `value` are to blame if not.
 pub(super) fn ports(key: &str, value: impl Display, ports: u64) -> Result<u16, ScenarioError> {

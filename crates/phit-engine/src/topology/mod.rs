@@ -4,15 +4,21 @@
 
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
+use std::ops::Range;
 use std::sync::Arc;
 
+pub mod clos;
 mod coordinates;
 mod divisor;
 pub mod dragonfly;
+pub mod faults;
 pub mod grid;
 pub mod hyperx;
 mod limits;
 pub mod single;
+mod tree;
+
+pub use tree::{Place, Tree};
 
 /// Where the outgoing side of a port leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +133,12 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// The router and the port to which `endpoint` is attached.
     fn attachment(&self, endpoint: u32) -> (u32, u16);
 
+    /// The routers that have endpoints, or more: where routes begin, end and break their journey. `to` in the calls below is
+    /// one of them.
+    fn hosts(&self) -> Range<u32> {
+        0..self.routers()
+    }
+
     /// All hops that [`Self::minimal_hop`] may return for these arguments, appended to `out`: what a proof of deadlock
     /// freedom enumerates.
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
@@ -141,9 +153,9 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// reason in words. The entry of class 0 is 1.
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
 
-    /// Links on a minimal path between two routers.
+    /// Links on a minimal path between two routers that have endpoints, or from any router on such a path to its end.
     fn distance(&self, a: u32, b: u32) -> u32;
-    /// Longest of all minimal paths, in links between routers.
+    /// Longest of all minimal paths between routers that have endpoints, in links between routers.
     fn diameter(&self) -> u32;
 
     /// Number of groups: the parts that adversarial traffic and group-Valiant routing speak of. One router is one
@@ -156,7 +168,7 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
         router
     }
     /// The routers of `group`.
-    fn group_routers(&self, group: u32) -> std::ops::Range<u32> {
+    fn group_routers(&self, group: u32) -> Range<u32> {
         group..group + 1
     }
     /// All hops that [`Self::group_hop`] may return for these arguments, appended to `out`.
@@ -174,7 +186,7 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
         None
     }
     /// The ports of `router` whose links are of `class`, if they follow one another (the span of them if not).
-    fn class_ports(&self, router: u32, class: u8) -> std::ops::Range<u16> {
+    fn class_ports(&self, router: u32, class: u8) -> Range<u16> {
         let of_class = |port: &u16| self.port(router, *port).class == class;
         let first = (0..self.ports(router)).find(of_class).unwrap_or(0);
         first..(0..self.ports(router)).rev().find(of_class).map_or(first, |last| last + 1)
@@ -183,10 +195,20 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn grid(&self) -> Option<&[u32]> {
         None
     }
+    /// Levels, for trees.
+    fn tree(&self) -> Option<&Tree> {
+        None
+    }
     /// True if the grid wraps around.
     fn wraps(&self) -> bool {
         false
     }
+}
+
+/// The groups in which there are routers with endpoints.
+pub fn host_groups(topology: &dyn Topology) -> Range<u32> {
+    let hosts = topology.hosts();
+    topology.group_of(hosts.start)..topology.group_of(hosts.end.max(1) - 1) + 1
 }
 
 /// What a topology's file provides besides the graph.
@@ -202,6 +224,7 @@ crate::registry! {
         "mesh" => Mesh(grid::Mesh),
         "torus" => Torus(grid::Torus),
         "hyperx" => HyperX(hyperx::HyperX),
+        "clos" => Clos(clos::Clos),
         "single" => Single(single::Single),
     }
 }

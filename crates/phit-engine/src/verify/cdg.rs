@@ -7,10 +7,10 @@
 //! network needs, so that their links are left out.
 //!
 //! The routes are followed hop by hop as [`Topology::minimal_hops`] and [`Topology::group_hops`] give them, from every
-//! router to every target, with everything that a hop may depend on: where the packet is, how it came, its leg, and its
+//! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came, its leg, and its
 //! hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves them.
 
-use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology};
+use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
 use std::collections::{HashMap, HashSet};
@@ -168,7 +168,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
     let topology = walk.topology;
     walk.rule = channels;
     let last = legs.leg(legs.leg(0).of - 1);
-    let mut starts: Vec<Packet> = (0..topology.routers()).map(Packet::injected).collect();
+    let mut starts: Vec<Packet> = topology.hosts().map(Packet::injected).collect();
     if legs != Legs::Minimal {
         if channels == Channels::Progressive {
             // A packet may choose the second leg one local hop from its source.
@@ -177,8 +177,8 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
             starts.extend(channels.map(|channel| walk.arrived(channel, Hops::default())));
         }
         let targets: Vec<Target> = match legs {
-            Legs::ToGroup => (0..topology.groups()).map(Target::Group).collect(),
-            _ => (0..topology.routers()).map(Target::Router).collect(),
+            Legs::ToGroup => host_groups(topology).map(Target::Group).collect(),
+            _ => topology.hosts().map(Target::Router).collect(),
         };
         let mut ends = HashSet::new();
         for target in targets {
@@ -190,7 +190,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
         let arrived: Vec<Packet> = ends.into_iter().map(|channel| walk.arrived(channel, Hops::default())).collect();
         starts.extend(arrived);
     }
-    for to in 0..topology.routers() {
+    for to in topology.hosts() {
         walk.leg(&starts, Target::Router(to), last, &mut HashSet::new())?;
     }
     Ok(())

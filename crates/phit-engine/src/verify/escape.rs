@@ -51,7 +51,7 @@ pub trait Adaptive: Send {
 /// number of channels.
 pub fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
-    for to in 0..topology.routers() {
+    for to in topology.hosts() {
         follow(&mut walk, topology, mechanism, to, vcs)?;
     }
     walk.conclude()
@@ -66,7 +66,7 @@ fn follow(
 ) -> Result<(), Flaw> {
     let mut seen: HashSet<(Standing, Option<u32>)> = HashSet::new();
     let injected = |at| Standing { at, to, came: (0, 0), hops: Hops::default(), memo: 0 };
-    let mut open: Vec<(u32, Standing, Option<u32>)> = (0..topology.routers()).map(|r| (r, injected(r), None)).collect();
+    let mut open: Vec<(u32, Standing, Option<u32>)> = topology.hosts().map(|r| (r, injected(r), None)).collect();
     let mut steps = Vec::new();
     while let Some((start, packet, holds)) = open.pop() {
         if packet.at == to || !seen.insert((packet, holds)) {

@@ -60,7 +60,7 @@ pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 /// Numbers that [`random`] takes at most.
-pub const CHOICES: usize = 64;
+pub const CHOICES: usize = 72;
 
 impl Choices<'_> {
     fn below(&mut self, n: u32) -> u32 {
@@ -87,6 +87,8 @@ pub fn random(choices: &[u32]) -> Value {
         json!({ "kind": "hyperx", "dims": [3, 2], "endpoints_per_router": 2, "parallel": [1, 2] }),
         json!({ "kind": "dragonfly", "p": 1, "a": 2, "h": 1 }),
         json!({ "kind": "dragonfly", "p": 2, "a": 3, "h": 2, "groups": 4 }),
+        json!({ "kind": "clos", "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]] } }),
+        json!({ "kind": "clos", "down": [2, 2, 2], "up": [2, 1] }),
     ]);
     let kind = topology["kind"].as_str().unwrap().to_owned();
     let dragonfly = kind == "dragonfly";
@@ -97,6 +99,24 @@ pub fn random(choices: &[u32]) -> Value {
             json!({ "kind": "valiant", "via": "router" }),
             json!({ "kind": "valiant", "via": "group", "minimal_within": "group" }),
         ]),
+        "clos" => {
+            let mut routing = json!({ "kind": "clos" });
+            let allocations =
+                ["sequential", "greedy", "sequential_r", "greedy_r", "availability", "oblivious", "deterministic"];
+            let allocation = draw.of(&allocations);
+            routing["allocation"] = json!(allocation);
+            if allocation.starts_with("greedy") {
+                routing["precompute"] = json!(draw.below(3));
+            }
+            if draw.bool() {
+                routing["precision"] = json!(draw.below(5));
+            }
+            routing["redecide"] = json!(draw.bool());
+            routing["deterministic_share"] = draw.of(&[json!(0), json!(0.5)]);
+            routing["deterministic_by"] = draw.of(&["destination", "sum", "hash"]).into();
+            routing["around_faults"] = draw.of(&["uniform", "next"]).into();
+            draw.of(&[routing.clone(), routing.clone(), routing, json!("minimal"), json!("valiant")])
+        }
         _ => draw.of(&[json!("dimension_order"), json!("minimal"), json!({ "kind": "valiant" })]),
     };
     let graph = TopologyKind::from_value("", &topology).unwrap().build().unwrap();

@@ -123,7 +123,10 @@ def curves(folder: Path) -> list[Case]:
     found = []
     for series, points in grouped.items():
         limit = saturation([run for runs in points.values() for run in runs])
-        found += [_point(series, load, runs, limit) for (load, _), runs in sorted(points.items())]
+        for (load, _), runs in sorted(points.items()):
+            quick = "torus88_uniform" in series and load in (0.3, 0.5)
+            unlike = TORNADO if series == "d_ff_k8c9_tornado_ran_min" else ""
+            found.append(point(NETWORKS[series], load, runs, scenario(runs[0]), limit, quick=quick, unlike=unlike))
     return found
 
 
@@ -132,7 +135,10 @@ def saturation(runs: list[Row]) -> float:
     return max(float(run["accepted_flits_node_cycle"]) for run in runs)
 
 
-def _point(series: str, load: float, runs: list[Row], limit: float) -> Case:
+def point(
+    series: str, load: float, runs: list[Row], scenario: Document, limit: float, *, quick: bool, unlike: str = ""
+) -> Case:
+    """One point of a curve that accepts `limit` at most; `unlike` says why nothing of it can be judged."""
     saturated = all(run["saturated"] == "yes" for run in runs)
     theirs = {"accepted_load": [float(run["accepted_flits_node_cycle"]) for run in runs]}
     tolerances = {"accepted_load": SATURATION_THROUGHPUT if saturated else BOOKSIM["accepted_load"]}
@@ -145,16 +151,16 @@ def _point(series: str, load: float, runs: list[Row], limit: float) -> Case:
             tolerances["latency_mean"] = BOOKSIM["latency_mean"]
         else:
             notes["latency_mean"] = NEAR_SATURATION
-    if series == "d_ff_k8c9_tornado_ran_min":
-        tolerances, notes = {}, dict.fromkeys(theirs, TORNADO)
+    if unlike:
+        tolerances, notes = {}, dict.fromkeys(theirs, unlike)
     return Case(
         simulator="BookSim",
-        series=NETWORKS[series],
+        series=series,
         load=load,
-        scenario=scenario(runs[0]),
+        scenario=scenario,
         theirs=theirs,
         tolerances=tolerances,
-        quick="torus88_uniform" in series and load in (0.3, 0.5),
+        quick=quick,
         notes=notes,
     )
 

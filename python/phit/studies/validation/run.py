@@ -10,7 +10,16 @@ from phit.executors import Answer, run_here, run_in_processes
 from phit.experiment import Point
 from phit.progress import reporter
 from phit.scenario import complete, to_json
-from phit.studies.validation import booksim, document, figures, fogsim, reference, transient, transient_figures
+from phit.studies.validation import (
+    booksim,
+    booksim_fattree,
+    document,
+    figures,
+    fogsim,
+    reference,
+    transient,
+    transient_figures,
+)
 from phit.studies.validation.comparison import Case, Comparison, Document, Verdict, compare
 from phit.studies.validation.transient import Phase, Transient
 
@@ -39,7 +48,8 @@ class Report:
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """What is compared in steady state; the cheap part of it if `quick`."""
-    return [case for case in (*fogsim.cases(folder), *booksim.cases(folder)) if case.quick or not quick]
+    found = (*fogsim.cases(folder), *booksim.cases(folder), *booksim_fattree.cases(folder))
+    return [case for case in found if case.quick or not quick]
 
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 pub mod buffers;
 pub mod counters;
+pub mod fullest_buffers;
 
 /// What a probe sees: the routers of one partition between two ticks.
 pub struct Observation<'a> {
@@ -80,6 +81,7 @@ crate::registry! {
     pub enum ProbeKind: "probe" as ProbeParams {
         "counters" => Counters(counters::CountersProbe),
         "buffers" => Buffers(buffers::BuffersProbe),
+        "fullest_buffers" => FullestBuffers(fullest_buffers::FullestBuffersProbe),
     }
 }
 

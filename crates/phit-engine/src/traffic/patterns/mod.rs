@@ -18,6 +18,7 @@ pub mod tornado;
 #[cfg(test)]
 pub mod toy;
 pub mod uniform;
+pub mod worst_case_uniform;
 
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
@@ -47,6 +48,7 @@ crate::registry! {
         "neighbor" => Neighbor(neighbor::Neighbor),
         "permutation" => Permutation(permutation::Permutation),
         "hotspot" => Hotspot(hotspot::Hotspot),
+        "worst_case_uniform" => WorstCaseUniform(worst_case_uniform::WorstCaseUniform),
         "mix" => Mix(mix::Mix),
     }
 }

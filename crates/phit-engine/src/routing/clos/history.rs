@@ -1,0 +1,96 @@
+//! Section 5.3: decisions from the state of one or two cycles ago.
+
+use crate::engine::Tick;
+use crate::routing::{RouterView, RoutingContext};
+use crate::topology::Tree;
+
+/// Most cycles that a decision can lag behind.
+pub(super) const LONGEST: u32 = 2;
+
+/// What a decision depends on at one output.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct State {
+    /// Phits charged against the emptiest of its virtual channels.
+    pub depth: u32,
+    /// From when on it can start a transfer, as far as is known.
+    pub free_from: Tick,
+}
+
+impl State {
+    /// The state of output `port` now, for a flit of `phits`.
+    pub fn now(at: &RouterView<'_>, port: u16, phits: u32) -> Self {
+        let channels = 0..at.vcs[usize::from(at.class(port))];
+        let takes = |vc: u8| !at.held(port, vc) && at.has_room(port, vc, phits);
+        Self {
+            depth: channels.clone().map(|vc| at.occupancy(port, vc)).min().unwrap_or(0),
+            free_from: if channels.clone().any(takes) { at.free_from(port) } else { Tick::MAX },
+        }
+    }
+}
+
+/// The latest states of all outputs upwards of a partition's routers: taken in every tick in which one has changed.
+#[derive(Debug)]
+pub(super) struct History {
+    /// Ticks that a decision lags behind.
+    lag: Tick,
+    /// States kept of each router: one in every tick may be too young.
+    kept: usize,
+    first: u32,
+    /// Most up-ports of a router.
+    ports: usize,
+    /// Phits of the largest flit, or packet where it is the flit.
+    phits: u32,
+    /// The first up-port of each router.
+    up: Vec<u16>,
+    /// By router: when the states were taken, in the order of `states`.
+    taken: Vec<Tick>,
+    /// By router, place in `taken` and up-port.
+    states: Vec<State>,
+}
+
+impl History {
+    pub fn new(tree: &Tree, context: &RoutingContext, cycles: u32) -> Self {
+        let routers = context.routers.clone();
+        let ports = (0..tree.levels()).map(|level| tree.up(level)).max().unwrap_or(0).into();
+        let lag = cycles * context.ticks_per_cycle;
+        let kept = lag as usize + 1;
+        Self {
+            lag,
+            kept,
+            first: routers.start,
+            ports,
+            phits: context.packet_size,
+            up: routers.clone().map(|router| tree.down(tree.level(router))).collect(),
+            taken: vec![0; routers.len() * kept],
+            states: vec![State::default(); routers.len() * kept * ports],
+        }
+    }
+
+    /// The tick whose state a decision in tick `now` is made from.
+    pub fn then(&self, now: Tick) -> Tick {
+        now.saturating_sub(self.lag)
+    }
+
+    /// Takes the state of a router in which something has changed, in place of the oldest.
+    pub fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
+        let router = (at.router - self.first) as usize;
+        let places = router * self.kept..(router + 1) * self.kept;
+        let oldest = places.min_by_key(|&place| self.taken[place]).unwrap_or(0);
+        self.taken[oldest] = at.now;
+        let first = oldest * self.ports;
+        let phits = self.phits.min(at.largest_flit());
+        let count = tree.up(tree.level(at.router));
+        for (port, state) in (self.up[router]..self.up[router] + count).zip(&mut self.states[first..]) {
+            *state = State::now(at, port, phits);
+        }
+    }
+
+    /// The state of output `port` as it was before: after the latest change up to then.
+    pub fn state(&self, at: &RouterView<'_>, port: u16) -> State {
+        let router = (at.router - self.first) as usize;
+        let then = self.then(at.now);
+        let known = (router * self.kept..(router + 1) * self.kept).filter(|&place| self.taken[place] <= then);
+        let latest = known.max_by_key(|&place| self.taken[place]).unwrap_or(0);
+        self.states[latest * self.ports + usize::from(port - self.up[router])]
+    }
+}

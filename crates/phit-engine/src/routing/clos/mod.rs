@@ -1,0 +1,353 @@
+//! Adaptive routing in folded Clos networks (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006).
+//!
+//! A packet goes up to any common ancestor of its source and its destination, and from there down. On the way up every output
+//! upwards is minimal, and which input gets which output is an *allocation* (section 4 of the paper), made in every router and
+//! router cycle for all heads that wait there. On the way down there is no choice.
+//!
+//! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
+//! * `history` keeps the state of outputs one and two cycles ago (section 5.3).
+
+use super::in_transit::DIRECT;
+use super::{Head, Injection, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::router::packet::{Arena, Packet};
+use crate::topology::{Hop, Place, Topology, Tree};
+use crate::verify::{Legs, Proof};
+use allocation::{Allocator, Output};
+use history::History;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod allocation;
+mod history;
+#[cfg(test)]
+mod tests;
+
+/// Up to any common ancestor, then down, in a folded Clos network: which of the outputs upwards a packet takes is allocated in
+/// every router and router cycle (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006).
+///
+/// An output is the better the fewer phits are charged against its buffer at the next router. Outputs that cannot take a packet
+/// now, because another one is crossing to them or their buffer is full, come after all others. Ties are broken at random.
+///
+/// ```toml
+/// [routing]
+/// kind = "clos"
+/// allocation = "greedy_r"
+/// samples = 2
+/// precision = 2
+/// precompute = 1
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Clos {
+    /// How outputs are given to inputs.
+    pub allocation: Allocation,
+    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 or more. An output may be
+    /// drawn twice.
+    #[schemars(range(min = 1))]
+    pub samples: u32,
+    /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it ends. 0:
+    /// only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
+    #[schemars(range(max = 31))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<u32>,
+    /// Cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
+    /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
+    #[schemars(range(max = 2))]
+    pub precompute: u32,
+    /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision; with
+    /// `oblivious` and `deterministic` it always does.
+    pub redecide: bool,
+    /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that must be
+    /// delivered in order (section 3.2.3).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub deterministic_share: f64,
+    /// What the way of a packet routed deterministically depends on. Packets of one source and destination stay in order if
+    /// endpoints have one injection queue each.
+    pub deterministic_by: Path,
+    /// What an oblivious draw does about links from which there is no way to the destination.
+    pub around_faults: AroundFaults,
+}
+
+impl Default for Clos {
+    fn default() -> Self {
+        Self {
+            allocation: Allocation::Sequential,
+            samples: 2,
+            precision: None,
+            precompute: 0,
+            redecide: true,
+            deterministic_share: 0.0,
+            deterministic_by: Path::Destination,
+            around_faults: AroundFaults::Uniform,
+        }
+    }
+}
+
+/// How outputs are given to inputs (section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// Every packet takes an output drawn at random.
+    Oblivious,
+    /// All packets of a source and a destination take the same way.
+    Deterministic,
+    /// One input after the other takes the best output, from an input drawn in every cycle on; each knows what those before it
+    /// have taken, and of equally good outputs prefers those that none of them has.
+    Sequential,
+    /// Every input takes the best output, whatever the others take in the same cycle.
+    Greedy,
+    /// As `sequential`, but the best of a few outputs drawn at random for each input.
+    SequentialR,
+    /// As `greedy`, but the best of a few outputs drawn at random for each input.
+    GreedyR,
+    /// As `sequential`, but knowing only which outputs can take a packet now, as in the CM-5: `precision` 0.
+    Availability,
+}
+
+impl Allocation {
+    /// True if inputs know what those before them have taken.
+    fn is_sequential(self) -> bool {
+        matches!(self, Self::Sequential | Self::SequentialR | Self::Availability)
+    }
+}
+
+/// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the up-ports of each
+/// level, are the up-ports that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Path {
+    /// The number of the destination (D-mod-k).
+    Destination,
+    /// The sum of the numbers of source and destination.
+    Sum,
+    /// A random number of each pair of source and destination.
+    Hash,
+}
+
+impl Path {
+    fn key(self, packet: &Packet) -> u32 {
+        match self {
+            Self::Destination => packet.destination,
+            Self::Sum => packet.source.wrapping_add(packet.destination),
+            Self::Hash => Rng::keyed(u64::from(packet.source) << 32 | u64::from(packet.destination), 0).bits() as u32,
+        }
+    }
+}
+
+/// What an oblivious draw does about links from which there is no way to the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AroundFaults {
+    /// It draws among the others.
+    Uniform,
+    /// It draws among all, and takes the next one in the order of ports that leads to the destination: the neighbours of faulty
+    /// links take the load of these on top of their own.
+    Next,
+}
+
+impl RoutingParams for Clos {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if topology.tree().is_none() {
+            return Err(ScenarioError::new("kind", "\"clos\"", "this mechanism needs topology.kind = \"clos\""));
+        }
+        if self.samples == 0 {
+            return Err(ScenarioError::new("samples", 0, "expected a whole number, 1 or more"));
+        }
+        if let Some(bits @ 32..) = self.precision {
+            return Err(ScenarioError::new("precision", bits, "expected a number of bits, 0 to 31, or no such key"));
+        }
+        if self.precompute > history::LONGEST {
+            return Err(ScenarioError::new("precompute", self.precompute, "expected 0, 1 or 2 cycles"));
+        }
+        if self.precompute > 0 && !matches!(self.allocation, Allocation::Greedy | Allocation::GreedyR) {
+            let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
+            return Err(ScenarioError::new("precompute", self.precompute, expected));
+        }
+        if !(0.0..=1.0).contains(&self.deterministic_share) {
+            let expected = "expected a share from 0 to 1";
+            return Err(ScenarioError::new("deterministic_share", self.deterministic_share, expected));
+        }
+        Ok(())
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        topology.vcs_needed(DIRECT)
+    }
+
+    /// Up and then down: in the order of all up-links from the endpoints up and all down-links from the top down, the channels of
+    /// every route rise.
+    fn proof(&self) -> Proof {
+        Proof::legs(Legs::Minimal)
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
+        // The scenario has been checked: without a tree the mechanism is never asked.
+        let tree = context.topology.tree().cloned();
+        Box::new(Rule {
+            allocator: Allocator::new(self.allocation.is_sequential(), precision),
+            history: tree
+                .as_ref()
+                .filter(|_| self.precompute > 0)
+                .map(|tree| History::new(tree, context, self.precompute)),
+            params: self.clone(),
+            tree,
+            ways: Vec::new(),
+        })
+    }
+}
+
+/// In [`Packet::flags`]: routed deterministically.
+const IN_ORDER: u8 = 1;
+
+struct Rule {
+    params: Clos,
+    tree: Option<Tree>,
+    allocator: Allocator,
+    history: Option<History>,
+    /// Outputs upwards that lead to the destination of one head.
+    ways: Vec<Hop>,
+}
+
+impl Rule {
+    /// The hop of one head, after those decided before it in this cycle.
+    fn decide(&mut self, view: &mut View<'_>, packet: &Packet) -> Hop {
+        let phits = view.first_flit(packet);
+        let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
+        let Some(place) = self.ascends(view, packet) else {
+            let hop = any(view, packet);
+            return if deterministic { self.one_channel(hop, packet) } else { hop };
+        };
+        let hop = match (deterministic, self.params.allocation) {
+            (true, _) => self.in_order(view, packet, place),
+            (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(view, packet, place),
+            (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
+                self.list(view, packet);
+                self.best(view, phits)
+            }
+            (_, Allocation::SequentialR | Allocation::GreedyR) => {
+                self.ways.clear();
+                for _ in 0..self.params.samples {
+                    self.ways.push(any(view, packet));
+                }
+                self.best(view, phits)
+            }
+        };
+        self.allocator.give(hop.port, phits);
+        hop
+    }
+
+    /// Where the router stands if `packet` has to go further up.
+    fn ascends(&self, view: &View<'_>, packet: &Packet) -> Option<Place> {
+        let tree = self.tree.as_ref()?;
+        let place = tree.place(view.router);
+        tree.descent(place, packet.destination_router).is_none().then_some(place)
+    }
+
+    /// Lists all outputs upwards that lead to the destination.
+    fn list(&mut self, view: &View<'_>, packet: &Packet) {
+        self.ways.clear();
+        let (at, to) = (view.router, packet.destination_router);
+        view.topology.minimal_hops(at, to, DIRECT, packet.hop_state(), view.vcs, &mut self.ways);
+    }
+
+    /// The best of the listed outputs.
+    fn best(&mut self, view: &mut View<'_>, phits: u32) -> Hop {
+        let history = self.history.as_ref();
+        let (at, rng) = (&view.at, &mut *view.rng);
+        let outputs = self.ways.iter().map(|&hop| {
+            let capacity = at.capacity[usize::from(at.class(hop.port))];
+            let (state, then) = match history {
+                Some(history) => (history.state(at, hop.port), history.then(at.now)),
+                None => (history::State::now(at, hop.port, phits), at.now),
+            };
+            Output { hop, depth: state.depth, capacity, ready: state.free_from <= then }
+        });
+        self.allocator.choose(outputs, phits, rng)
+    }
+
+    /// The output of the packet's own way: the same for all packets of its source and destination.
+    fn in_order(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+        let key = self.params.deterministic_by.key(packet);
+        let up = self.tree.as_ref().map_or(0, |tree| tree.digit(place.level, key));
+        let hop = self.next_from(view, packet, place, up);
+        self.one_channel(hop, packet)
+    }
+
+    /// The hop over one of its channels, the same for all packets of a source and destination: in several they would overtake
+    /// one another.
+    fn one_channel(&self, hop: Hop, packet: &Packet) -> Hop {
+        let channel = self.params.deterministic_by.key(packet) % u32::from(hop.vcs);
+        Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }
+    }
+
+    fn drawn(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+        match (self.params.around_faults, self.tree.as_ref().map(|tree| tree.up(place.level))) {
+            (AroundFaults::Next, Some(ports)) => {
+                let drawn = view.rng.below(ports.into()) as u16;
+                self.next_from(view, packet, place, drawn)
+            }
+            _ => any(view, packet),
+        }
+    }
+
+    /// The first output that leads to the destination, from up-port `up` on and around.
+    fn next_from(&mut self, view: &mut View<'_>, packet: &Packet, place: Place, up: u16) -> Hop {
+        self.list(view, packet);
+        let port = self.tree.as_ref().map_or(0, |tree| tree.down(place.level)) + up;
+        let found = self.ways.iter().find(|hop| hop.port >= port).or(self.ways.first());
+        found.copied().unwrap_or_else(|| any(view, packet))
+    }
+}
+
+/// Any hop that leads to the destination: upwards drawn at random, downwards the only one.
+fn any(view: &mut View<'_>, packet: &Packet) -> Hop {
+    let (at, to) = (view.router, packet.destination_router);
+    view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, view.rng)
+}
+
+impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        let Clos { allocation, deterministic_share, around_faults, redecide, precompute, .. } = self.params;
+        match allocation {
+            // The topology's own draw.
+            Allocation::Oblivious => Wants {
+                settled: deterministic_share == 0.0 && around_faults == AroundFaults::Uniform,
+                ..Wants::default()
+            },
+            Allocation::Deterministic => Wants::default(),
+            _ => Wants { batch: true, redecide, occupancy: precompute > 0, ..Wants::default() },
+        }
+    }
+
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        let share = self.params.deterministic_share;
+        if share > 0.0 && at.rng.chance(share) {
+            packet.flags |= IN_ORDER;
+        }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        self.allocator.begin();
+        Some(self.decide(view, packet))
+    }
+
+    /// One input after the other; in a sequential allocation the first is drawn, for fairness.
+    fn route_all(&mut self, view: &mut View<'_>, heads: &mut [Head], packets: &mut Arena) {
+        self.allocator.begin();
+        let sequential = self.params.allocation.is_sequential();
+        let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
+        let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
+        for head in after.iter_mut().chain(before) {
+            head.hop = Some(self.decide(view, &packets[head.packet]));
+        }
+    }
+
+    fn occupancy_changed(&mut self, at: &mut Site<'_>) {
+        if let (Some(history), Some(tree)) = (&mut self.history, &self.tree) {
+            history.note(at, tree);
+        }
+    }
+}
