@@ -189,8 +189,11 @@ def describe(case: str) -> str:
     words = {"uniform": "UN, minimal", "adversarial": "ADV+1, Valiant"}
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
-    size, *_, traffic = rest
-    return f"Dragonfly {size.replace('h', 'h=')}, {words[traffic]}, {load}{', as FOGSim' if 'fogsim' in rest else ''}"
+    size, *options, traffic = rest
+    what = words[traffic]
+    if options and options != ["fogsim"]:
+        what = f"UN, {options[0]}"
+    return f"Dragonfly {size.replace('h', 'h=')}, {what}, {load}{', as FOGSim' if 'fogsim' in rest else ''}"
 
 
 def speed_table(runs: dict[str, Record]) -> str:
