@@ -3,8 +3,8 @@
 REMARKS = {
     "C4": (
         "Base and ECtN accept 5.3 % less than OLM (5 % are allowed) and Hybrid 1.5 % less. FOGSim's own runs at h = 4 "
-        "have the same order (see the page on agreement, UN at 0.9). OLM's credits misroute least at saturation, when no "
-        "global link has capacity to spare; the counters send more packets over a second one."
+        "have the same order (see the page on agreement, UN at 0.9). OLM's credits misroute least at saturation, when "
+        "no global link has capacity to spare; the counters send more packets over a second one."
     ),
     "C10": "ECtN is not behind OLM at each of these loads, but 1.0 % ahead at one and up to 3.3 % behind at others.",
     "C12": (
