@@ -146,10 +146,8 @@ LIST_OF_TRANSFERS = Known(
         "FOGSim keeps the packets that are crossing the crossbar in a list for each output that they would take "
         "minimally, and one whose transfer takes 8 cycles holds up those behind it that are over after 4: its counters "
         "are sometimes too high for up to 4 cycles. Its source shows this (`caHandler`). Phit counts a head until its "
-        "tail has left its queue. It matters where a threshold is only just reached, and near saturation. With such "
-        "lists in Phit (in parentheses: FOGSim), Base with a threshold of 5 misroutes a share of 0.274 (0.282) "
-        "under UN at 0.8; with one of 6, of which 4 endpoints per router leave 2 to other inputs, its mean latency "
-        "under ADV+1 at 0.3 is 317 cycles (313); with one of 4, p99 under ADV+1 at 0.4 is 480 cycles (455)"
+        "tail has left its queue. It matters where a threshold is only just reached, and near saturation. Phit has no option "
+        "for such lists"
     ),
     limits={"latency_p99": 0.15, "hops_mean": 0.02, "misrouted_globally": 0.03},
 )
