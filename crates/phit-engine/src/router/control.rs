@@ -47,6 +47,12 @@ impl Partition {
     fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
         let at = router_view!(self, router);
         visit(&mut *self.routing, &mut Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing });
+        self.carry_out(router);
+    }
+
+    /// Does what the mechanism has asked for at `router`: wakes heads and sends messages.
+    #[inline]
+    fn carry_out(&mut self, router: u32) {
         while let Some(output) = self.wakes.pop() {
             self.wake(output);
         }
@@ -84,7 +90,7 @@ impl Partition {
         let at = router_view!(self, router);
         let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
         self.routing.head_arrived(&mut site, port, lane, &mut self.packets[first]);
-        self.visit(router, |_, _| {});
+        self.carry_out(router);
     }
 
     /// The tail of the packet at the front of `queue` has left.

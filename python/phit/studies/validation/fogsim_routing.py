@@ -146,8 +146,8 @@ LIST_OF_TRANSFERS = Known(
         "FOGSim keeps the packets that are crossing the crossbar in a list for each output that they would take "
         "minimally, and one whose transfer takes 8 cycles holds up those behind it that are over after 4: its counters "
         "are sometimes too high for up to 4 cycles. Its source shows this (`caHandler`). Phit counts a head until its "
-        "tail has left its queue. It matters where a threshold is only just reached, and near saturation. Phit has no option "
-        "for such lists"
+        "tail has left its queue. It matters where a threshold is only just reached, and near saturation. Phit has no "
+        "option for such lists"
     ),
     limits={"latency_p99": 0.15, "hops_mean": 0.02, "misrouted_globally": 0.03},
 )

@@ -77,11 +77,9 @@ impl RoutingParams for Base {
 
 /// The trigger by contention counters.
 pub(super) struct Contention {
-    pub counters: Counters,
-    pub limit: Limit,
+    counters: Counters,
+    limit: Limit,
     statistics: Statistics,
-    /// Every number of heads over the limit counts, not only the first.
-    gradual: bool,
 }
 
 impl Contention {
@@ -90,13 +88,30 @@ impl Contention {
             counters: Counters::of_ports(context),
             limit: Limit::new(params.threshold, params.comparison, context),
             statistics: params.trigger,
-            gradual: params.trigger != Statistics::Always,
         }
+    }
+
+    /// Counts a head that has come to the front of a queue and wants output `wanted`.
+    pub fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
+        let count = self.counters.arrived(at, port, queue, wanted);
+        self.tell(at, wanted, count);
+    }
+
+    /// True if so many heads want `port` that packets leave it.
+    pub fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
+        self.limit.is_over(self.counters.of(view.router, port))
+    }
+
+    /// True if so few heads want `port` that packets from elsewhere may take it.
+    pub fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
+        self.limit.is_under(self.counters.of(view.router, port))
     }
 
     /// Heads that watch `port` must be asked again if the step between `higher` and one less means something to them.
     fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
-        if self.limit.was_crossed(higher) || self.gradual && self.limit.is_over(higher) {
+        // Beyond the limit every head makes a difference to a probability.
+        let gradual = self.statistics != Statistics::Always;
+        if self.limit.was_crossed(higher) || gradual && self.limit.is_over(higher) {
             at.wake(port);
         }
     }
@@ -119,13 +134,12 @@ impl Trigger for Contention {
     }
 
     fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), other: Hop) -> bool {
-        self.limit.is_under(self.counters.of(view.router, other.port))
+        self.is_calm(view, other.port)
     }
 
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         let wanted = minimal_port(at, packet);
-        let count = self.counters.arrived(at, port, queue, wanted);
-        self.tell(at, wanted, count);
+        self.count(at, port, queue, wanted);
     }
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {

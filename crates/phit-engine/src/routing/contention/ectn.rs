@@ -3,6 +3,7 @@
 use super::base::{Base, Contention, Statistics};
 use super::counters::Counters;
 use super::{Comparison, Limit, Threshold};
+use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, LOCAL, Trigger};
@@ -145,6 +146,8 @@ struct Group {
     global: Range<u16>,
     /// Global links of a group.
     links: usize,
+    /// Ticks between two broadcasts.
+    period: Tick,
     limit: Limit,
     partial: Counters,
     /// Sum of the partial arrays received from the other routers of the group.
@@ -182,6 +185,7 @@ impl Group {
             last: vec![None; count * local.len()],
             sent: vec![nothing; count],
             links,
+            period: params.period * context.ticks_per_cycle,
             local,
             global,
         }
@@ -253,7 +257,7 @@ impl Group {
     /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
         let index = self.index(at.router);
-        let between = at.now % (params.period * at.config.ticks_per_cycle) != 0;
+        let between = at.now % self.period != 0;
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
         let known = &self.sent[index];
         let counted = self.partial.all(at.router).iter().map(|&count| count.min(most));

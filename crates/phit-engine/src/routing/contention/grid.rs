@@ -1,10 +1,10 @@
 //! Contention counters on meshes, tori and HyperX (contention paper, section VI-D).
 
-use super::counters::Counters;
-use super::{Comparison, Limit, Threshold};
+use super::base::{Base, Contention};
+use super::{Comparison, Threshold};
 use crate::error::ScenarioError;
 use crate::router::packet::{MISROUTED_LOCALLY, Packet};
-use crate::routing::in_transit::DIRECT;
+use crate::routing::in_transit::{DIRECT, Trigger};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
 use crate::topology::{Hop, HopState, Hops, Peer, Topology};
 use crate::verify::Proof;
@@ -64,59 +64,74 @@ impl RoutingParams for Grid {
         Proof::Escape(Box::new(AnyCounters(self.alternatives)))
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let base = Base { threshold: self.threshold, comparison: self.comparison, ..Base::default() };
         Box::new(Rule {
-            alternatives: self.alternatives,
-            counters: Counters::of_ports(context),
-            limit: Limit::new(self.threshold, self.comparison, context),
+            ways: Ways::new(self.alternatives, &context.vcs),
+            contention: Contention::new(&base, context),
+            found: Vec::new(),
         })
     }
 }
 
-/// The dimension-order hop of a packet that came as `came`, with the channels of the escape.
-fn dimension_order(
+/// The ways that packets have.
+#[derive(Debug, Clone)]
+struct Ways {
     alternatives: Alternatives,
-    topology: &dyn Topology,
-    (at, to): (u32, u32),
-    (came_by, came_in): (u8, u8),
-    vcs: &[u8],
-    out: &mut Vec<Hop>,
-) {
-    let escape: Vec<u8> = vcs.iter().map(|vcs| vcs.saturating_sub(1).max(1)).collect();
-    let mut leg_hops = Hops::default();
-    // A packet that comes from an adaptive channel enters the dimension anew.
-    let came_by = if came_in >= escape[usize::from(came_by)] { 0 } else { came_by };
-    leg_hops.add(came_by);
-    topology.minimal_hops(at, to, DIRECT, HopState { came_by, came_in, leg_hops }, &escape, out);
-    if alternatives == Alternatives::Nonminimal {
-        out.iter_mut().for_each(|hop| (hop.vc, hop.vcs) = (1, vcs[usize::from(topology.port(at, hop.port).class)] - 1));
-    }
+    /// Virtual channels per link class, and those of the escape.
+    vcs: Vec<u8>,
+    escape: Vec<u8>,
 }
 
-/// Calls `see` with all hops that a packet may take instead of `first`, its dimension-order hop.
-fn alternatives(
-    kind: Alternatives,
-    topology: &dyn Topology,
-    (at, to): (u32, u32),
-    came: (u8, u8),
-    first: Hop,
-    vcs: &[u8],
-    mut see: impl FnMut(Hop),
-) {
-    let class = |port| topology.port(at, port).class;
-    match kind {
-        Alternatives::Nonminimal => {
-            let dimension = class(first.port);
-            if came == (dimension, 0) {
-                return;
-            }
-            let nearer = |port: &u16| leads_nearer(topology, at, to, *port);
-            let others = topology.class_ports(at, dimension).filter(|port| !nearer(port));
-            others.for_each(|port| see(Hop { port, vc: 0, vcs: 1 }));
+impl Ways {
+    fn new(alternatives: Alternatives, vcs: &[u8]) -> Self {
+        let escape = vcs.iter().map(|vcs| vcs.saturating_sub(1).max(1)).collect();
+        Self { alternatives, vcs: vcs.to_vec(), escape }
+    }
+
+    /// The dimension-order hops of a packet that came as `came` (class and channel), with the channels of the escape.
+    fn dimension_order(
+        &self,
+        topology: &dyn Topology,
+        (at, to): (u32, u32),
+        (came_by, came_in): (u8, u8),
+        out: &mut Vec<Hop>,
+    ) {
+        let mut leg_hops = Hops::default();
+        // A packet that comes from an adaptive channel enters the dimension anew.
+        let came_by = if came_in >= self.escape[usize::from(came_by)] { 0 } else { came_by };
+        leg_hops.add(came_by);
+        topology.minimal_hops(at, to, DIRECT, HopState { came_by, came_in, leg_hops }, &self.escape, out);
+        if self.alternatives == Alternatives::Nonminimal {
+            let class = |hop: &Hop| usize::from(topology.port(at, hop.port).class);
+            out.iter_mut().for_each(|hop| (hop.vc, hop.vcs) = (1, self.vcs[class(hop)] - 1));
         }
-        Alternatives::Minimal => {
-            let others = (0..topology.ports(at)).filter(|&port| port != first.port);
-            for port in others.filter(|&port| leads_nearer(topology, at, to, port)) {
-                see(Hop { port, vc: vcs[usize::from(class(port))] - 1, vcs: 1 });
+    }
+
+    /// Calls `see` with all hops that a packet may take instead of `first`, its dimension-order hop.
+    fn others(
+        &self,
+        topology: &dyn Topology,
+        (at, to): (u32, u32),
+        came: (u8, u8),
+        first: Hop,
+        mut see: impl FnMut(Hop),
+    ) {
+        let class = |port| topology.port(at, port).class;
+        match self.alternatives {
+            Alternatives::Nonminimal => {
+                let dimension = class(first.port);
+                if came == (dimension, 0) {
+                    return;
+                }
+                let nearer = |port: &u16| leads_nearer(topology, at, to, *port);
+                let others = topology.class_ports(at, dimension).filter(|port| !nearer(port));
+                others.for_each(|port| see(Hop { port, vc: 0, vcs: 1 }));
+            }
+            Alternatives::Minimal => {
+                let others = (0..topology.ports(at)).filter(|&port| port != first.port);
+                for port in others.filter(|&port| leads_nearer(topology, at, to, port)) {
+                    see(Hop { port, vc: self.vcs[usize::from(class(port))] - 1, vcs: 1 });
+                }
             }
         }
     }
@@ -136,12 +151,12 @@ struct AnyCounters(Alternatives);
 impl Adaptive for AnyCounters {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let Standing { at, to, came, .. } = *packet;
+        let ways = Ways::new(self.0, vcs);
         let mut escapes = Vec::new();
-        dimension_order(self.0, topology, (at, to), came, vcs, &mut escapes);
+        ways.dimension_order(topology, (at, to), came, &mut escapes);
         for hop in escapes {
             out.push(Step { hop, memo: 0, escape: true });
-            let escape = false;
-            alternatives(self.0, topology, (at, to), came, hop, vcs, |hop| out.push(Step { hop, memo: 0, escape }));
+            ways.others(topology, (at, to), came, hop, |hop| out.push(Step { hop, memo: 0, escape: false }));
         }
     }
     fn longest(&self, topology: &dyn Topology) -> u32 {
@@ -153,24 +168,21 @@ impl Adaptive for AnyCounters {
 }
 
 struct Rule {
-    alternatives: Alternatives,
-    counters: Counters,
-    limit: Limit,
+    ways: Ways,
+    contention: Contention,
+    /// Hops found for one head.
+    found: Vec<Hop>,
 }
 
 impl Rule {
     /// The dimension-order hop of the packet here, the same whenever it is asked for.
-    fn dimension_order(&self, view: &RouterView<'_>, packet: &Packet) -> Hop {
-        let mut hops = Vec::with_capacity(2);
-        let came = (packet.came_by, packet.came_in);
+    fn dimension_order(&mut self, view: &RouterView<'_>, packet: &Packet) -> Hop {
+        self.found.clear();
         let way = (view.router, packet.destination_router);
-        dimension_order(self.alternatives, view.topology, way, came, view.vcs, &mut hops);
-        hops[packet.rng(view.router).below(hops.len() as u32) as usize]
-    }
-
-    fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
-        if self.limit.was_crossed(higher) {
-            at.wake(port);
+        self.ways.dimension_order(view.topology, way, (packet.came_by, packet.came_in), &mut self.found);
+        match self.found[..] {
+            [only] => only,
+            _ => self.found[packet.rng(view.router).below(self.found.len() as u32) as usize],
         }
     }
 }
@@ -184,29 +196,27 @@ impl Routing for Rule {
         packet.scratch = 0;
         let first = self.dimension_order(view, packet);
         view.watch_chosen();
-        if !self.limit.is_over(self.counters.of(view.router, first.port)) {
+        if !self.contention.is_contended(view, first.port) {
             return Some(first);
         }
-        let (topology, way, came) =
-            (view.topology, (view.router, packet.destination_router), (packet.came_by, packet.came_in));
-        let (mut free, mut ports) = (Vec::new(), Vec::new());
-        alternatives(self.alternatives, topology, way, came, first, view.vcs, |hop| {
-            ports.push(hop.port);
-            let room = view.idle(hop.port) && view.has_room(hop.port, hop.vc, packet.size.into());
-            if room && self.limit.is_under(self.counters.of(view.router, hop.port)) {
-                free.push(hop);
+        let (way, came) = ((view.router, packet.destination_router), (packet.came_by, packet.came_in));
+        let (found, contention) = (&mut self.found, &self.contention);
+        found.clear();
+        self.ways.others(view.topology, way, came, first, |hop| {
+            view.watch(hop.port..hop.port + 1);
+            if view.takes(hop.port, hop.vc, packet.size.into()) && contention.is_calm(view, hop.port) {
+                found.push(hop);
             }
         });
-        ports.iter().for_each(|&port| view.watch(port..port + 1));
-        if free.is_empty() {
+        if found.is_empty() {
             return Some(first);
         }
         packet.scratch = 1;
-        Some(free[view.rng.below(free.len() as u32) as usize])
+        Some(found[view.rng.below(found.len() as u32) as usize])
     }
 
     fn departs(&mut self, _: &RouterView<'_>, _: u16, _: u16, _: Hop, packet: &mut Packet) {
-        if packet.scratch == 1 && self.alternatives == Alternatives::Nonminimal {
+        if packet.scratch == 1 && self.ways.alternatives == Alternatives::Nonminimal {
             packet.misrouted |= MISROUTED_LOCALLY;
         }
     }
@@ -216,19 +226,14 @@ impl Routing for Rule {
             true => packet.ejection_port,
             false => self.dimension_order(at, packet).port,
         };
-        let count = self.counters.arrived(at, port, queue, wanted);
-        self.tell(at, wanted, count);
+        self.contention.count(at, port, queue, wanted);
     }
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
-        if let Some((wanted, count)) = self.counters.left(at, port, queue) {
-            self.tell(at, wanted, count + 1);
-        }
+        self.contention.tail_left(at, port, queue);
     }
 
     fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
-        for (port, count) in self.counters.all(router).iter().enumerate() {
-            see("contention", Some(port as u16), (*count).into());
-        }
+        self.contention.observe(router, see);
     }
 }
