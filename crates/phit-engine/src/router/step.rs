@@ -46,7 +46,11 @@ impl Decision {
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
     ($self:ident, $router:expr) => {
-        View { at: router_view!($self, $router), rng: &mut $self.rngs[$router], watched: &mut $self.watched }
+        View {
+            at: router_view!($self, $router),
+            rng: &mut $self.rngs[$router],
+            watched: &mut $self.watched,
+        }
     };
 }
 
@@ -145,8 +149,9 @@ impl Partition {
                 self.config.flit_phits(size, q.sent)
             }
         };
-        let sleep = if redecides { watch } else { Look::Sleep(index) };
         let output = &self.outputs[index];
+        // An ejection depends on nothing but its output.
+        let sleep = if redecides && output.class != 0 { watch } else { Look::Sleep(index) };
 
         let vc = match vcs {
             0 if !K::SINGLE => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
