@@ -165,7 +165,7 @@ impl Settings {
         let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         let single = config.switching != Switching::Wormhole && !config.vc_stage;
-        let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward && !wants.heads;
+        let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         Self {
             latency,
             credit_latency: by_class(&|link| link.latency + config.credit_delay),

@@ -1,7 +1,7 @@
 //! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
 //! control messages from neighbours.
 
-use super::partition::{Partition, kind};
+use super::partition::{Partition, advance_leg, kind};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
@@ -81,23 +81,24 @@ impl Partition {
         }
     }
 
-    /// The packet at the front of `queue` has come there.
-    pub(crate) fn announce_head(&mut self, queue: u32) {
+    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now, if
+    /// any, has come there.
+    #[inline(never)]
+    pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
         let q = &self.queues[queue];
         let (input, first) = (&self.inputs[q.port], q.first);
         let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
-        super::partition::advance_leg(&*self.topology, router + self.routers.start, &mut self.packets[first]);
         let at = router_view!(self, router);
         let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
-        self.routing.head_arrived(&mut site, port, lane, &mut self.packets[first]);
+        if tail {
+            self.routing.tail_left(&mut site, port, lane);
+        }
+        if first != NONE {
+            let packet = &mut self.packets[first];
+            advance_leg(&*self.topology, router + self.routers.start, packet);
+            self.routing.head_arrived(&mut site, port, lane, packet);
+        }
         self.carry_out(router);
-    }
-
-    /// The tail of the packet at the front of `queue` has left.
-    pub(crate) fn announce_tail(&mut self, queue: u32) {
-        let input = &self.inputs[self.queues[queue].port];
-        let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
-        self.visit(router, |routing, site| routing.tail_left(site, port, lane));
     }
 
     /// The head of `queue` leaves over `output`, in virtual channel `vc`.

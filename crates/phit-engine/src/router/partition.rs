@@ -17,7 +17,7 @@ use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::measure::probes::Observation;
 use crate::queueing::Queueing;
-use crate::routing::{Head, Outgoing, Routing};
+use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
@@ -174,7 +174,7 @@ pub struct Partition {
     /// Those that are being visited.
     pub(crate) changing: Vec<u32>,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
-    pub(crate) watched: Vec<Range<u16>>,
+    pub(crate) watched: Vec<Watched>,
     /// Outputs whose watchers the mechanism wakes.
     pub(crate) wakes: Vec<u32>,
     /// Control messages that the mechanism sends.
@@ -330,7 +330,7 @@ impl Partition {
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
-            _ => self.tail_left(target),
+            _ => self.tail_left::<K>(target),
         }
     }
 
@@ -342,11 +342,15 @@ impl Partition {
             self.latest[queue] = now;
         }
         let q = &mut self.queues[queue];
-        if q.first == NONE && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {
+        let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);
+        if free && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {
             // By far the most frequent case: the head may be allocated at once.
             *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
             let port = q.port;
             self.packets[packet].entry = now;
+            if self.settings.wants::<K>().heads {
+                self.announce(queue, false);
+            }
             self.offer(port, queue);
             return;
         }
@@ -368,6 +372,9 @@ impl Partition {
         q.arrived = 1;
         self.packets[packet].entry = now;
         if was_empty && self.queues[queue].sent != TAIL_PENDING {
+            if self.settings.wants::<K>().heads {
+                self.announce(queue, false);
+            }
             self.come_to_front::<K>(queue, now);
         }
     }
@@ -387,7 +394,7 @@ impl Partition {
         }
     }
 
-    /// The same with an allocation delay, under store-and-forward, or for a mechanism that counts heads.
+    /// The same with an allocation delay or under store-and-forward.
     #[cold]
     #[inline(never)]
     fn come_to_front_later(&mut self, queue: u32, from: Tick) {
@@ -400,9 +407,6 @@ impl Partition {
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue].eligible = eligible;
-        if self.settings.wants.heads {
-            self.announce_head(queue);
-        }
         if eligible > self.now {
             self.file(eligible, kind::READY, queue, 0);
         } else {
@@ -411,13 +415,12 @@ impl Partition {
     }
 
     /// A mechanism that counts heads hears that the first packet has left `queue`, and only then of the next.
-    #[cold]
     #[inline(never)]
-    fn tail_left(&mut self, queue: u32) {
-        self.announce_tail(queue);
+    fn tail_left<K: Kernel>(&mut self, queue: u32) {
+        self.announce(queue, true);
         self.queues[queue].sent = 0;
         if self.queues[queue].first != NONE {
-            self.come_to_front::<General>(queue, self.now);
+            self.come_to_front::<K>(queue, self.now);
         }
     }
 

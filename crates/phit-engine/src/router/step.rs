@@ -10,7 +10,7 @@ use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
-use crate::routing::{Head, RouterView, View, minimal};
+use crate::routing::{Head, RouterView, View, Watched, minimal};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
@@ -378,16 +378,21 @@ impl Partition {
         input.asleep |= bit(queue - input.queues);
         let size = u32::from(self.packets[packet].size).min(self.config.flit_size);
         let (first, end) = (self.first_port[router], self.first_port[router + 1]);
+        // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
         if output != NONE {
-            self.watch_output(output, number, size);
+            self.outputs[output].waiters |= bit(number.into());
         }
         if self.watched.is_empty() {
             (first..end).for_each(|output| self.watch_output(output, number, size));
         }
         for index in 0..self.watched.len() {
-            let ports = self.watched[index].clone();
-            let ports = first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end);
-            ports.for_each(|output| self.watch_output(output, number, size));
+            let Watched { ports, time } = self.watched[index].clone();
+            for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
+                match time {
+                    true => self.watch_output(output, number, size),
+                    false => self.outputs[output].waiters |= bit(number.into()),
+                }
+            }
         }
     }
 

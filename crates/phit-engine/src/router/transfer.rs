@@ -129,12 +129,12 @@ impl Partition {
     }
 
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
-    #[inline(never)]
+    #[inline(always)]
     fn occupied(&mut self, output: u32) {
         if self.settings.wants.occupancy {
             self.changed.insert(self.outputs[output].router);
         }
-        if self.settings.wants.redecide {
+        if self.settings.wants.redecide && self.outputs[output].waiters != 0 {
             self.wake(output);
         }
     }

@@ -43,6 +43,8 @@ pub struct Candidate<'p> {
     pub queue: u16,
     /// Its minimal hop.
     pub minimal: Hop,
+    /// Class of the links that it may take instead.
+    pub other: u8,
     /// It stands at the router of its source and has another group to go to.
     pub leaves_group_from_source: bool,
 }
@@ -66,7 +68,8 @@ pub trait Trigger: Send {
     }
     /// Should `head` not take its minimal output?
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Self::Reason>;
-    /// May it take `other`, which has room for it?
+    /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, and on what is announced of it
+    /// ([`Site::wake`]), but not on whether it is free.
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Self::Reason, other: Hop) -> bool;
 
     /// See [`Routing::head_arrived`].
@@ -188,16 +191,22 @@ impl<T: Trigger> InTransit<T> {
         let class = view.class(ports.start);
         let vc = channel((packet.came_by, packet.came_in), class, false);
         let phits = packet.size.into();
+        // Those that are permitted and lack something.
+        let mut lacking = ports.end..ports.start;
         for port in ports.clone() {
-            if view.takes(port, vc, phits) && permitted(view, Hop { port, vc, vcs: 1 }) {
-                found.push(port);
+            if permitted(view, Hop { port, vc, vcs: 1 }) {
+                match view.takes(port, vc, phits) {
+                    true => found.push(port),
+                    false => lacking = lacking.start.min(port)..port + 1,
+                }
             }
         }
-        view.watch(ports);
-        match found.len() as u32 {
-            0 => None,
-            count => Some(Hop { port: found[view.rng.below(count) as usize], vc, vcs: 1 }),
+        if found.is_empty() {
+            view.watch_occupancy(ports);
+            view.watch(lacking);
+            return None;
         }
+        Some(Hop { port: found[view.rng.below(found.len() as u32) as usize], vc, vcs: 1 })
     }
 }
 
@@ -270,14 +279,15 @@ impl<T: Trigger> Routing for InTransit<T> {
         let minimal = Hop { port: out, vc: channel(came, view.class(out), true), vcs: 1 };
         view.watch_chosen();
         if self.trigger.compares_global_ports() && view.class(out) == GLOBAL {
-            view.watch(self.global.clone());
+            view.watch_occupancy(self.global.clone());
         }
         let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
         let Some(detour) = detour else { return Some(minimal) };
         let leaves_group_from_source = leaves_home && packet.came_by == 0;
-        let head = Candidate { packet, port, queue, minimal, leaves_group_from_source };
+        let other = if detour == Detour::Global { GLOBAL } else { LOCAL };
+        let head = Candidate { packet, port, queue, minimal, other, leaves_group_from_source };
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
-        let ports = if detour == Detour::Global { self.global.clone() } else { self.local.clone() };
+        let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
         let trigger = &self.trigger;
         let other = Self::draw(&mut self.found, view, packet, ports, |view, hop| {
             hop.port != out && trigger.admits(view, &head, reason, hop)

@@ -22,7 +22,7 @@ pub mod ugal;
 pub mod valiant;
 mod view;
 
-pub(crate) use view::Outgoing;
+pub(crate) use view::{Outgoing, Watched};
 pub use view::{Injection, Payload, RouterView, Site, View};
 
 /// A packet at the head of a queue that asks for its next hop, for mechanisms that decide for a router at once.

@@ -78,6 +78,23 @@ impl RoutingParams for Olm {
     }
 }
 
+/// A largest occupancy, in phits, so that nothing is divided for every output that is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Most {
+    phits: u32,
+}
+
+impl Most {
+    /// The most phits that are no larger a share of `capacity` than `share`.
+    fn new(share: f64, capacity: u32) -> Self {
+        let of = |phits: u32| f64::from(phits) / f64::from(capacity);
+        // The product is rounded, and so may be one off.
+        let phits = (share * f64::from(capacity)).min(f64::from(capacity)) as u32;
+        let phits = if of(phits) > share { phits - 1 } else { phits + u32::from(of(phits + 1) <= share) };
+        Self { phits }
+    }
+}
+
 /// The trigger by credits.
 pub(super) struct Credits {
     params: Olm,
@@ -109,23 +126,26 @@ impl Credits {
 }
 
 impl Trigger for Credits {
-    /// The largest occupancy of another output, as a share of its buffer.
-    type Reason = f64;
+    /// The largest occupancy of another output.
+    type Reason = Most;
 
     fn compares_global_ports(&self) -> bool {
         self.params.restriction.is_some()
     }
 
-    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<f64> {
+    #[inline]
+    fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Most> {
         let Hop { port, vc, .. } = head.minimal;
         if view.takes(port, vc, head.packet.size.into()) {
             return None;
         }
         let fill = view.fill(port, vc);
-        (fill >= self.params.minimum && self.stands_out(view, head.minimal)).then_some(self.params.threshold * fill)
+        let fires = fill >= self.params.minimum && self.stands_out(view, head.minimal);
+        fires.then(|| Most::new(self.params.threshold * fill, view.capacity[usize::from(head.other)]))
     }
 
-    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, most: f64, other: Hop) -> bool {
-        view.fill(other.port, other.vc) <= most
+    #[inline]
+    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, most: Most, other: Hop) -> bool {
+        view.occupancy(other.port, other.vc) <= most.phits
     }
 }

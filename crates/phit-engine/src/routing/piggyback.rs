@@ -240,7 +240,7 @@ impl Routing for Rule {
             choose(packet, !minimally);
             // The other first hop counts as well.
             let other = if minimally { detour.first.port } else { direct.first.port };
-            view.watch(other..other + 1);
+            view.watch_occupancy(other..other + 1);
         }
         Some(hop(view, packet, self.params.via, self.params.second_half))
     }

@@ -113,8 +113,7 @@ impl RouterView<'_> {
     #[inline]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
         let Some(capacity) = self.config.output_buffer else { return true };
-        let output = self.output(port);
-        output.held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
+        self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
     }
 
     /// The same when flits that have started on the link are still counted as held.
@@ -151,7 +150,15 @@ pub struct View<'a> {
     /// This router's random stream. With re-decision, draw from it only for a head that is going to request: how often
     /// a blocked head is asked is not fixed.
     pub rng: &'a mut Rng,
-    pub(crate) watched: &'a mut Vec<Range<u16>>,
+    pub(crate) watched: &'a mut Vec<Watched>,
+}
+
+/// Outputs that a decision depends on.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    pub(crate) ports: Range<u16>,
+    /// It also depends on whether they are free, which time alone changes.
+    pub(crate) time: bool,
 }
 
 impl<'a> Deref for View<'a> {
@@ -166,14 +173,21 @@ impl View<'_> {
     /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless [`Self::watch`] says so.
     #[inline]
     pub fn watch_chosen(&mut self) {
-        self.watched.push(0..0);
+        self.watch_occupancy(0..0);
     }
 
     /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's. If it
     /// cannot be carried out, the head is asked about again when one of them changes. Without any call it depends on all.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
-        self.watched.push(ports);
+        self.watched.push(Watched { ports, time: true });
+    }
+
+    /// The same if the decision depends on the occupancy of these ports, and on what the mechanism itself announces of them
+    /// ([`Site::wake`]), but not on whether they are free.
+    #[inline]
+    pub fn watch_occupancy(&mut self, ports: Range<u16>) {
+        self.watched.push(Watched { ports, time: false });
     }
 }
 

@@ -128,11 +128,13 @@ impl Trigger for Contention {
         self.counters.wanted(view.router, port, queue).unwrap_or_else(|| minimal_port(view, packet))
     }
 
+    #[inline]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
         let excess = self.limit.excess(self.counters.of(view.router, head.minimal.port));
         self.statistics.fires(excess, head.packet, view.router).then_some(())
     }
 
+    #[inline]
     fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), other: Hop) -> bool {
         self.is_calm(view, other.port)
     }

@@ -314,6 +314,7 @@ impl Trigger for Notified {
         self.contention.minimal_port(view, port, queue, packet)
     }
 
+    #[inline]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
         if head.leaves_group_from_source {
             let link = self.group.partial.wanted(view.router, head.port, head.queue);
@@ -325,6 +326,7 @@ impl Trigger for Notified {
         self.contention.fires(view, head).map(|()| Reason::Contention)
     }
 
+    #[inline]
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
         match (reason, self.params.candidates) {
             (Reason::Notification, Candidates::Combined) => {

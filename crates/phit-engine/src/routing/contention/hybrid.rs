@@ -5,7 +5,7 @@ use super::{Comparison, Threshold};
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
-use crate::routing::olm::{Credits, Olm, Restriction};
+use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
 use crate::verify::Proof;
@@ -91,11 +91,11 @@ struct Either {
     candidates: Candidates,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reason {
     Contention,
-    /// With the largest occupancy of another output, as a share of its buffer.
-    Credits(f64),
+    /// With the largest occupancy of another output.
+    Credits(Most),
 }
 
 impl Trigger for Either {
@@ -113,11 +113,13 @@ impl Trigger for Either {
         self.credits.compares_global_ports()
     }
 
+    #[inline]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
         let contention = self.contention.fires(view, head).map(|()| Reason::Contention);
         contention.or_else(|| self.credits.fires(view, head).map(Reason::Credits))
     }
 
+    #[inline]
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
         match (reason, self.candidates) {
             (Reason::Contention, Candidates::Any) => true,
