@@ -46,11 +46,7 @@ impl Decision {
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
     ($self:ident, $router:expr) => {
-        View {
-            at: router_view!($self, $router),
-            rng: &mut $self.rngs[$router],
-            watched: &mut $self.watched,
-        }
+        View { at: router_view!($self, $router), rng: &mut $self.rngs[$router], watched: &mut $self.watched }
     };
 }
 

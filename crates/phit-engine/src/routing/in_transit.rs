@@ -203,7 +203,9 @@ impl<T: Trigger> InTransit<T> {
         }
         if found.is_empty() {
             view.watch_occupancy(ports);
-            view.watch(lacking);
+            if !lacking.is_empty() {
+                view.watch(lacking);
+            }
             return None;
         }
         Some(Hop { port: found[view.rng.below(found.len() as u32) as usize], vc, vcs: 1 })

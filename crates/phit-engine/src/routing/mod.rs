@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub mod clos;
 pub mod contention;
 pub mod dimension_order;
+mod group_links;
 pub mod in_transit;
 pub mod minimal;
 pub mod olm;
@@ -22,8 +23,8 @@ pub mod ugal;
 pub mod valiant;
 mod view;
 
-pub(crate) use view::{Outgoing, Watched};
 pub use view::{Injection, Payload, RouterView, Site, View};
+pub(crate) use view::{Outgoing, Watched};
 
 /// A packet at the head of a queue that asks for its next hop, for mechanisms that decide for a router at once.
 #[derive(Debug, Clone, Copy)]

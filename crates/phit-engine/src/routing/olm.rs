@@ -149,3 +149,23 @@ impl Trigger for Credits {
         view.occupancy(other.port, other.vc) <= most.phits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_occupancy_is_the_last_whose_share_is_no_larger() {
+        for capacity in [1, 3, 10, 32, 49, 256, 1000] {
+            let share = |phits: u32| f64::from(phits) / f64::from(capacity);
+            for minimal in 0..=capacity {
+                for threshold in [0.0, 0.1, 0.3, 0.35, 1.0 / 3.0, 0.5, 0.7, 1.0, 2.5] {
+                    let most = threshold * share(minimal);
+                    let expected = (0..=capacity).rfind(|&phits| share(phits) <= most);
+                    let found = Most::new(most, capacity).phits.min(capacity);
+                    assert_eq!(Some(found), expected, "{threshold} x {minimal} of {capacity}");
+                }
+            }
+        }
+    }
+}

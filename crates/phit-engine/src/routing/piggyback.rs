@@ -1,6 +1,7 @@
 //! PB: piggyback routing (Jiang, Kim and Dally, ISCA 2009).
 
-use super::in_transit::{self, GLOBAL, LOCAL};
+use super::group_links::GroupLinks;
+use super::in_transit::{self, GLOBAL};
 use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Via, next_routes};
@@ -13,7 +14,6 @@ use crate::topology::{Hop, Peer, Topology, TopologyParams};
 use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a Valiant
@@ -125,11 +125,7 @@ fn hops_to_group(topology: &dyn Topology, at: u32, stop: u32) -> u32 {
 
 /// What the routers of a partition know of the saturated global links of their groups.
 struct Flags {
-    routers: Range<u32>,
-    local: Range<u16>,
-    global: Range<u16>,
-    /// Global links of a group.
-    links: usize,
+    links: GroupLinks,
     /// For each router, for each link of its group.
     saturated: Vec<bool>,
     coefficient: f64,
@@ -139,26 +135,18 @@ struct Flags {
 
 impl Flags {
     fn new(params: &Piggyback, context: &RoutingContext) -> Self {
-        let topology = &*context.topology;
-        let first = context.routers.start;
-        let (local, global) = (topology.class_ports(first, LOCAL), topology.class_ports(first, GLOBAL));
-        let links = topology.group_routers(topology.group_of(first)).len() * global.len();
+        let links = GroupLinks::new(context);
         Self {
-            saturated: vec![false; context.routers.len() * links],
-            routers: context.routers.clone(),
+            saturated: vec![false; context.routers.len() * links.count],
+            links,
             coefficient: params.coefficient,
             margin: f64::from(params.global_threshold * context.packet_size),
-            local,
-            global,
-            links,
         }
     }
 
     /// The flags that `router` has of the global links of `owner`, a router of its group.
     fn of(&mut self, topology: &dyn Topology, router: u32, owner: u32) -> &mut [bool] {
-        let place = (owner - topology.group_routers(topology.group_of(owner)).start) as usize;
-        let first = (router - self.routers.start) as usize * self.links + place * self.global.len();
-        &mut self.saturated[first..first + self.global.len()]
+        &mut self.saturated[self.links.owned(topology, router, owner)]
     }
 
     /// The queue of global port `port`.
@@ -168,7 +156,7 @@ impl Flags {
 
     /// Looks at the router's own global ports, and tells the group what has changed.
     fn refresh(&mut self, site: &mut Site<'_>) {
-        let (global, router) = (self.global.clone(), site.router);
+        let (global, router) = (self.links.global.clone(), site.router);
         let sum: u32 = global.clone().map(|port| Self::queue(site, port)).sum();
         let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin).floor();
         let mut changed = false;
@@ -179,7 +167,7 @@ impl Flags {
         }
         if changed {
             let payload: Payload = own.iter().map(|flag| u16::from(*flag)).collect();
-            self.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
+            self.links.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
             site.wake_all();
         }
     }
@@ -211,7 +199,7 @@ impl Rule {
         let Some((owner, port)) = view.topology.exit(view.router, packet.destination_router, &mut rng) else {
             return false;
         };
-        let first = self.flags.global.start;
+        let first = self.flags.links.global.start;
         self.flags.of(view.topology, view.router, owner)[usize::from(port - first)]
     }
 }
@@ -254,8 +242,7 @@ impl Routing for Rule {
     }
 
     fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
-        let first = (router - self.flags.routers.start) as usize * self.flags.links;
-        for (link, flag) in self.flags.saturated[first..first + self.flags.links].iter().enumerate() {
+        for (link, flag) in self.flags.saturated[self.flags.links.of(router)].iter().enumerate() {
             see("flag", Some(link as u16), (*flag).into());
         }
     }

@@ -92,6 +92,7 @@ impl Contention {
     }
 
     /// Counts a head that has come to the front of a queue and wants output `wanted`.
+    #[inline]
     pub fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
         let count = self.counters.arrived(at, port, queue, wanted);
         self.tell(at, wanted, count);
@@ -108,10 +109,11 @@ impl Contention {
     }
 
     /// Heads that watch `port` must be asked again if the step between `higher` and one less means something to them.
+    #[inline]
     fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
         // Beyond the limit every head makes a difference to a probability.
-        let gradual = self.statistics != Statistics::Always;
-        if self.limit.was_crossed(higher) || gradual && self.limit.is_over(higher) {
+        let graded = || self.statistics != Statistics::Always && self.limit.is_over(higher);
+        if self.limit.was_crossed(higher) || graded() {
             at.wake(port);
         }
     }
@@ -124,6 +126,7 @@ impl Trigger for Contention {
         Wants { heads: true, ..Wants::default() }
     }
 
+    #[inline]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.counters.wanted(view.router, port, queue).unwrap_or_else(|| minimal_port(view, packet))
     }
@@ -139,11 +142,13 @@ impl Trigger for Contention {
         self.is_calm(view, other.port)
     }
 
+    #[inline]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         let wanted = minimal_port(at, packet);
         self.count(at, port, queue, wanted);
     }
 
+    #[inline]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         if let Some((wanted, count)) = self.counters.left(at, port, queue) {
             self.tell(at, wanted, count + 1);

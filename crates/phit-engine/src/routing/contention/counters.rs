@@ -43,18 +43,25 @@ impl Counters {
         Self::new(context, radix.into())
     }
 
+    #[inline]
     fn local(&self, router: u32) -> usize {
         (router - self.routers.start) as usize
     }
 
+    #[inline]
     fn queue(&self, router: u32, port: u16, queue: u16) -> usize {
         (self.local(router) * self.radix + usize::from(port)) * self.widest + usize::from(queue)
+    }
+
+    #[inline]
+    fn place(&self, router: u32, thing: u16) -> usize {
+        self.local(router) * self.per_router + usize::from(thing)
     }
 
     /// The counter of `thing` in `router`.
     #[inline]
     pub fn of(&self, router: u32, thing: u16) -> u16 {
-        self.counts[self.local(router) * self.per_router + usize::from(thing)]
+        self.counts[self.place(router, thing)]
     }
 
     /// All counters of `router`.
@@ -64,6 +71,7 @@ impl Counters {
     }
 
     /// What the head of a queue wants, if it has been counted.
+    #[inline]
     pub fn wanted(&self, router: u32, port: u16, queue: u16) -> Option<u16> {
         Some(self.wanted[self.queue(router, port, queue)]).filter(|thing| *thing != NOTHING)
     }
@@ -74,8 +82,8 @@ impl Counters {
         let place = self.queue(site.router, port, queue);
         debug_assert_eq!(self.wanted[place], NOTHING, "a head came before the one before it had left");
         self.wanted[place] = thing;
-        let count =
-            &mut self.counts[(site.router - self.routers.start) as usize * self.per_router + usize::from(thing)];
+        let counter = self.place(site.router, thing);
+        let count = &mut self.counts[counter];
         *count += 1;
         *count
     }
@@ -88,8 +96,8 @@ impl Counters {
         if thing == NOTHING {
             return None;
         }
-        let count =
-            &mut self.counts[(site.router - self.routers.start) as usize * self.per_router + usize::from(thing)];
+        let counter = self.place(site.router, thing);
+        let count = &mut self.counts[counter];
         *count -= 1;
         Some((thing, *count))
     }

@@ -6,13 +6,13 @@ use super::{Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, LOCAL, Trigger};
+use crate::routing::group_links::GroupLinks;
+use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
 use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Which counters filter the global links that a packet may take that leaves its minimal route at its source router.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -138,14 +138,9 @@ impl RoutingParams for Ectn {
     }
 }
 
-/// The partial and combined arrays of the routers of a partition. A global link of a group is known by its number: the
-/// router's place in the group times h plus the port's place among the global ports.
+/// The partial and combined arrays of the routers of a partition.
 struct Group {
-    routers: Range<u32>,
-    local: Range<u16>,
-    global: Range<u16>,
-    /// Global links of a group.
-    links: usize,
+    links: GroupLinks,
     /// Ticks between two broadcasts.
     period: Tick,
     limit: Limit,
@@ -162,60 +157,46 @@ impl Group {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
         let topology = &*context.topology;
         let first = context.routers.start;
-        let (local, global) = (topology.class_ports(first, LOCAL), topology.class_ports(first, GLOBAL));
-        let routers = topology.group_routers(topology.group_of(first)).len();
-        let links = routers * global.len();
+        let links = GroupLinks::new(context);
+        let (local, global) = (links.local.len(), links.global.len());
         let threshold = match params.combined_threshold {
             Threshold::Heads(heads) => Threshold::Heads(heads),
             // All routers of the group: their injection and global queues, over its links.
             Threshold::Auto => {
-                let nodes = usize::from(topology.ports(first)) - local.len() - global.len();
+                let nodes = usize::from(topology.ports(first)) - local - global;
                 let per_class = |class: u8| usize::from(context.queues[usize::from(class)]);
-                let queues = nodes * per_class(0) + global.len() * per_class(GLOBAL);
-                Threshold::Heads((2 * queues).div_ceil(global.len()) as u16)
+                let queues = nodes * per_class(0) + global * per_class(GLOBAL);
+                Threshold::Heads((2 * queues).div_ceil(global) as u16)
             }
         };
         let count = context.routers.len();
-        let nothing: Payload = vec![0; links].into();
+        let nothing: Payload = vec![0; links.count].into();
         Self {
-            routers: context.routers.clone(),
             limit: Limit::new(threshold, params.comparison, context),
-            partial: Counters::new(context, links),
-            received: vec![0; count * links],
-            last: vec![None; count * local.len()],
+            partial: Counters::new(context, links.count),
+            received: vec![0; count * links.count],
+            last: vec![None; count * local],
             sent: vec![nothing; count],
             links,
             period: params.period * context.ticks_per_cycle,
-            local,
-            global,
         }
-    }
-
-    fn index(&self, router: u32) -> usize {
-        (router - self.routers.start) as usize
-    }
-
-    /// The number of a global port of `router` among the links of its group.
-    fn link(&self, view: &RouterView<'_>, router: u32, port: u16) -> u16 {
-        let first = view.topology.group_routers(view.topology.group_of(router)).start;
-        (router - first) as u16 * self.global.len() as u16 + port - self.global.start
     }
 
     /// The number of the link over which `packet` leaves the group minimally.
     fn minimal_link(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
         let mut rng = packet.rng(view.router);
         let (router, port) = view.topology.exit(view.router, packet.destination_router, &mut rng)?;
-        Some(self.link(view, router, port))
+        Some(self.links.number(view.topology, router, port))
     }
 
     /// The combined counter of a link, as `router` knows it.
     fn combined(&self, router: u32, link: u16) -> u16 {
-        self.partial.of(router, link) + self.received[self.index(router) * self.links + usize::from(link)]
+        self.partial.of(router, link) + self.received[self.links.of(router).start + usize::from(link)]
     }
 
     /// A head has come to an injection or global port.
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
-        if self.local.contains(&port) {
+        if self.links.local.contains(&port) {
             return;
         }
         if let Some(link) = self.minimal_link(at, packet) {
@@ -236,14 +217,15 @@ impl Group {
 
     /// The partial array of another router has come over `port`.
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
-        let index = self.index(at.router);
-        let old = self.last[index * self.local.len() + usize::from(port - self.local.start)].replace(payload.clone());
+        let local = &self.links.local;
+        let place = self.links.index(at.router) * local.len() + usize::from(port - local.start);
+        let old = self.last[place].replace(payload.clone());
         let mut crossed = false;
         for (link, &new) in payload.iter().enumerate() {
             let before = old.as_ref().map_or(0, |old| old[link]);
             if new != before {
                 let was = self.combined(at.router, link as u16);
-                let sum = &mut self.received[index * self.links + link];
+                let sum = &mut self.received[self.links.of(at.router).start + link];
                 *sum = *sum + new - before;
                 let is = self.combined(at.router, link as u16);
                 crossed |= (was.min(is) + 1..=was.max(is)).any(|count| self.limit.was_crossed(count));
@@ -256,7 +238,7 @@ impl Group {
 
     /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
-        let index = self.index(at.router);
+        let index = self.links.index(at.router);
         let between = at.now % self.period != 0;
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
         let known = &self.sent[index];
@@ -267,12 +249,12 @@ impl Group {
             .collect();
         let changed = array.iter().zip(known.iter()).filter(|(new, old)| new != old).count() as u32;
         let identified = |counters: u32| {
-            let identifier = usize::BITS - (self.links - 1).leading_zeros();
+            let identifier = usize::BITS - (self.links.count - 1).leading_zeros();
             (counters * (identifier + params.counter_bits)).div_ceil(params.phit_bits)
         };
         let phits = match params.updates {
             Updates::Free => 0,
-            Updates::Full => (self.links as u32 * params.counter_bits).div_ceil(params.phit_bits),
+            Updates::Full => (self.links.count as u32 * params.counter_bits).div_ceil(params.phit_bits),
             // That all counters are zero must be said once.
             Updates::Nonempty => identified(array.iter().filter(|&&count| count > 0).count() as u32).max(1),
             Updates::Incremental | Updates::Asynchronous => identified(changed),
@@ -280,7 +262,7 @@ impl Group {
         if changed == 0 && params.updates != Updates::Full {
             return;
         }
-        for port in self.local.clone() {
+        for port in self.links.local.clone() {
             at.send(port, array.clone(), phits);
         }
         self.sent[index] = array;
@@ -310,6 +292,7 @@ impl Trigger for Notified {
         Wants { period, ..self.contention.wants() }
     }
 
+    #[inline]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.contention.minimal_port(view, port, queue, packet)
     }
@@ -330,18 +313,20 @@ impl Trigger for Notified {
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
         match (reason, self.params.candidates) {
             (Reason::Notification, Candidates::Combined) => {
-                let link = self.group.link(view, view.router, other.port);
+                let link = self.group.links.number(view.topology, view.router, other.port);
                 self.group.limit.is_under(self.group.combined(view.router, link))
             }
             _ => self.contention.admits(view, head, (), other),
         }
     }
 
+    #[inline]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         self.contention.head_arrived(at, port, queue, packet);
         self.group.head_arrived(at, port, queue, packet);
     }
 
+    #[inline]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
         self.group.tail_left(at, port, queue);
@@ -360,7 +345,7 @@ impl Trigger for Notified {
         for (link, count) in self.group.partial.all(router).iter().enumerate() {
             see("partial", Some(link as u16), (*count).into());
         }
-        for link in 0..self.group.links as u16 {
+        for link in 0..self.group.links.count as u16 {
             see("combined", Some(link), self.group.combined(router, link).into());
         }
     }

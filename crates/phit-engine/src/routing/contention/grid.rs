@@ -88,14 +88,9 @@ impl Ways {
         Self { alternatives, vcs: vcs.to_vec(), escape }
     }
 
-    /// The dimension-order hops of a packet that came as `came` (class and channel), with the channels of the escape.
-    fn dimension_order(
-        &self,
-        topology: &dyn Topology,
-        (at, to): (u32, u32),
-        (came_by, came_in): (u8, u8),
-        out: &mut Vec<Hop>,
-    ) {
+    /// The dimension-order hops of a packet, with the channels of the escape.
+    fn dimension_order(&self, packet: &Place<'_>, out: &mut Vec<Hop>) {
+        let &Place { topology, at, to, came: (came_by, came_in) } = packet;
         let mut leg_hops = Hops::default();
         // A packet that comes from an adaptive channel enters the dimension anew.
         let came_by = if came_in >= self.escape[usize::from(came_by)] { 0 } else { came_by };
@@ -108,14 +103,8 @@ impl Ways {
     }
 
     /// Calls `see` with all hops that a packet may take instead of `first`, its dimension-order hop.
-    fn others(
-        &self,
-        topology: &dyn Topology,
-        (at, to): (u32, u32),
-        came: (u8, u8),
-        first: Hop,
-        mut see: impl FnMut(Hop),
-    ) {
+    fn others(&self, packet: &Place<'_>, first: Hop, mut see: impl FnMut(Hop)) {
+        let &Place { topology, at, came, .. } = packet;
         let class = |port| topology.port(at, port).class;
         match self.alternatives {
             Alternatives::Nonminimal => {
@@ -123,13 +112,12 @@ impl Ways {
                 if came == (dimension, 0) {
                     return;
                 }
-                let nearer = |port: &u16| leads_nearer(topology, at, to, *port);
-                let others = topology.class_ports(at, dimension).filter(|port| !nearer(port));
+                let others = topology.class_ports(at, dimension).filter(|&port| !packet.comes_nearer(port));
                 others.for_each(|port| see(Hop { port, vc: 0, vcs: 1 }));
             }
             Alternatives::Minimal => {
                 let others = (0..topology.ports(at)).filter(|&port| port != first.port);
-                for port in others.filter(|&port| leads_nearer(topology, at, to, port)) {
+                for port in others.filter(|&port| packet.comes_nearer(port)) {
                     see(Hop { port, vc: self.vcs[usize::from(class(port))] - 1, vcs: 1 });
                 }
             }
@@ -137,11 +125,30 @@ impl Ways {
     }
 }
 
-/// True if `port` of router `at` leads to a router nearer to router `to`.
-fn leads_nearer(topology: &dyn Topology, at: u32, to: u32, port: u16) -> bool {
-    match topology.port(at, port).peer {
-        Peer::Router { router, .. } => topology.distance(router, to) < topology.distance(at, to),
-        _ => false,
+/// Where a packet stands.
+struct Place<'t> {
+    topology: &'t dyn Topology,
+    /// This router.
+    at: u32,
+    /// The destination's router.
+    to: u32,
+    /// Class and channel by which it came.
+    came: (u8, u8),
+}
+
+impl<'t> Place<'t> {
+    fn of(packet: &Packet, view: &RouterView<'t>) -> Self {
+        let came = (packet.came_by, packet.came_in);
+        Self { topology: view.topology, at: view.router, to: packet.destination_router, came }
+    }
+
+    /// True if `port` leads to a router nearer to the destination.
+    fn comes_nearer(&self, port: u16) -> bool {
+        let distance = |from| self.topology.distance(from, self.to);
+        match self.topology.port(self.at, port).peer {
+            Peer::Router { router, .. } => distance(router) < distance(self.at),
+            _ => false,
+        }
     }
 }
 
@@ -152,11 +159,12 @@ impl Adaptive for AnyCounters {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let Standing { at, to, came, .. } = *packet;
         let ways = Ways::new(self.0, vcs);
+        let place = Place { topology, at, to, came };
         let mut escapes = Vec::new();
-        ways.dimension_order(topology, (at, to), came, &mut escapes);
+        ways.dimension_order(&place, &mut escapes);
         for hop in escapes {
             out.push(Step { hop, memo: 0, escape: true });
-            ways.others(topology, (at, to), came, hop, |hop| out.push(Step { hop, memo: 0, escape: false }));
+            ways.others(&place, hop, |hop| out.push(Step { hop, memo: 0, escape: false }));
         }
     }
     fn longest(&self, topology: &dyn Topology) -> u32 {
@@ -178,8 +186,7 @@ impl Rule {
     /// The dimension-order hop of the packet here, the same whenever it is asked for.
     fn dimension_order(&mut self, view: &RouterView<'_>, packet: &Packet) -> Hop {
         self.found.clear();
-        let way = (view.router, packet.destination_router);
-        self.ways.dimension_order(view.topology, way, (packet.came_by, packet.came_in), &mut self.found);
+        self.ways.dimension_order(&Place::of(packet, view), &mut self.found);
         match self.found[..] {
             [only] => only,
             _ => self.found[packet.rng(view.router).below(self.found.len() as u32) as usize],
@@ -199,10 +206,9 @@ impl Routing for Rule {
         if !self.contention.is_contended(view, first.port) {
             return Some(first);
         }
-        let (way, came) = ((view.router, packet.destination_router), (packet.came_by, packet.came_in));
         let (found, contention) = (&mut self.found, &self.contention);
         found.clear();
-        self.ways.others(view.topology, way, came, first, |hop| {
+        self.ways.others(&Place::of(packet, view), first, |hop| {
             view.watch(hop.port..hop.port + 1);
             if view.takes(hop.port, hop.vc, packet.size.into()) && contention.is_calm(view, hop.port) {
                 found.push(hop);

@@ -105,6 +105,7 @@ impl Trigger for Either {
         self.contention.wants()
     }
 
+    #[inline]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.contention.minimal_port(view, port, queue, packet)
     }
@@ -128,10 +129,12 @@ impl Trigger for Either {
         }
     }
 
+    #[inline]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         self.contention.head_arrived(at, port, queue, packet);
     }
 
+    #[inline]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
     }
