@@ -12,6 +12,9 @@ from phit.plots import Chart, crossings, latency_limit, save, styled
 
 FORMATS = ("png", "svg", "html")
 
+LEVEL = "95 %"
+"""Confidence of bands, if a study does not say otherwise."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -48,6 +51,7 @@ def panel(
     width: int = 400,
     height: int = 250,
     domain: tuple[float, float] | None = None,
+    level: str = LEVEL,
 ) -> Chart:
     """Lines of a table with a column of curves, with bands where `Y_half` has half widths.
 
@@ -66,6 +70,7 @@ def panel(
         width: in pixels.
         height: in pixels.
         domain: of the horizontal axis.
+        level: confidence of the bands.
     """
     half = pl.col(f"{y}_half").fill_null(0.0)
     rows = table.drop_nulls(y).select(
@@ -86,8 +91,8 @@ def panel(
         alt.Tooltip("series:N", title="curve"),
         alt.Tooltip("x:Q", title=x_title, format=".4~g"),
         alt.Tooltip("y:Q", title=y_title, format=".4~g"),
-        alt.Tooltip("low:Q", title="from (95 %)", format=".4~g"),
-        alt.Tooltip("high:Q", title="to (95 %)", format=".4~g"),
+        alt.Tooltip("low:Q", title=f"from ({level})", format=".4~g"),
+        alt.Tooltip("high:Q", title=f"to ({level})", format=".4~g"),
     ]
     base = alt.Chart(rows)
     layers: list[Any] = []
@@ -137,6 +142,14 @@ def rule(chart: Chart, x: float) -> Chart:
     """The panel with a dashed vertical line."""
     line = alt.Chart(pl.DataFrame({"x": [float(x)]})).mark_rule(color="#555", strokeDash=[4, 3]).encode(alt.X("x:Q"))
     return alt.layer(chart, line)
+
+
+def seeds_note(table: pl.DataFrame, level: str = LEVEL) -> str:
+    """What the bands of a table of steady states are; `level` is the confidence of a single run's."""
+    low, high = min(table["seeds"]), max(table["seeds"])
+    if high == 1:
+        return f"one seed; bands: {level} confidence from batch means"
+    return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
 
 
 def over(*charts: Chart) -> Chart:

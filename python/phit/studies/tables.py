@@ -4,7 +4,7 @@ import polars as pl
 
 from phit.plots import SATURATED_SHARE, T95
 
-STEADY = ("accepted_load", "latency_mean", "latency_p99", "misrouted", "misrouted_globally", "hops_mean")
+STEADY = ("accepted_load", "latency_mean", "latency_std", "latency_p99", "misrouted", "misrouted_globally", "hops_mean")
 """Measures of a steady state that tables hold, where a run has them."""
 
 BATCH_INTERVALS = {"latency_mean": "latency_ci", "accepted_load": "accepted_ci"}

@@ -6,9 +6,10 @@ from itertools import pairwise
 from phit.studies.claims import Judgement, NotRunError
 from phit.studies.contention import cost
 from phit.studies.contention.cases import UPDATES, far
-from phit.studies.contention.evidence import NOISE, Curves, Evidence, percent, span
+from phit.studies.contention.evidence import NOISE, Evidence
 from phit.studies.contention.probe import mean_counter
 from phit.studies.contention.setting import MIXED_LOAD
+from phit.studies.curves import Curves, percent, span
 
 THRESHOLD_LOAD = 0.3
 """Load of ADV+1 at which C17 compares latencies."""

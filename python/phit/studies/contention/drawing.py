@@ -6,7 +6,7 @@ import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.contention.setting import MIXED_LOAD, TRANSIENT_LOAD, Setting
-from phit.studies.figures import Look, beside, finished, over, panel, rule
+from phit.studies.figures import Look, beside, finished, over, panel, rule, seeds_note
 
 NAMES = ("MIN", "VAL", "PB", "OLM", "Base", "Hybrid", "ECtN")
 ORDER = ("OLM", "ECtN", "Base", "PB", "VAL", "Hybrid", "MIN")
@@ -38,13 +38,6 @@ VIRIDIS = (
 """From low to high thresholds."""
 
 
-def _seeds(table: pl.DataFrame) -> str:
-    low, high = min(table["seeds"]), max(table["seeds"])
-    if high == 1:
-        return "one seed; bands: 95 % confidence from batch means"
-    return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
-
-
 def _note(setting: Setting) -> str:
     return f"Dragonfly p={setting.p} a={setting.a} h={setting.h}, {setting.endpoints:,} nodes"
 
@@ -55,7 +48,7 @@ def load_figure(stem: str, pattern: str, table: pl.DataFrame, setting: Setting) 
         panel(table, "mechanism", "load", "latency_mean", LOOK, LOAD, LATENCY, clip=True),
         panel(table, "mechanism", "load", "accepted_load", LOOK, LOAD, ACCEPTED, diagonal=True),
     )
-    notes = (f"{_note(setting)}; {_seeds(table)}", "▲ the curve goes on above; dashed: accepted = offered")
+    notes = (f"{_note(setting)}; {seeds_note(table)}", "▲ the curve goes on above; dashed: accepted = offered")
     return {stem: finished(chart, f"Figure {stem}: latency and throughput under {pattern}", notes)}
 
 
@@ -63,7 +56,7 @@ def mix_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Figure 6: latency against the share of UN."""
     title = "Traffic: ADV+1 (left) to UN (right), % UN"
     chart = panel(table, "mechanism", "uniform_percent", "latency_mean", LOOK, title, LATENCY, clip=True, width=460)
-    notes = (f"{_note(setting)}; {_seeds(table)}", f"offered load {MIXED_LOAD:g} phits/(node·cycle)")
+    notes = (f"{_note(setting)}; {seeds_note(table)}", f"offered load {MIXED_LOAD:g} phits/(node·cycle)")
     return {"6": finished(chart, "Figure 6: latency with mixed traffic", notes)}
 
 
@@ -134,7 +127,7 @@ def threshold_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
                 panel(rows, "curve", "load", "accepted_load", look, LOAD, ACCEPTED, diagonal=True),
             )
         )
-    notes = (f"{_note(setting)}; {_seeds(table)}", "▲ the curve goes on above; dashed: accepted = offered")
+    notes = (f"{_note(setting)}; {seeds_note(table)}", "▲ the curve goes on above; dashed: accepted = offered")
     return {"10": finished(beside(*columns), "Figure 10: Base with other thresholds", notes)}
 
 
@@ -150,5 +143,5 @@ def overhead_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
         )
         for pattern, rows in _by_pattern(table)
     ]
-    notes = (f"{_note(setting)}; {_seeds(table)}", "full: the partial arrays are sent over the local links")
+    notes = (f"{_note(setting)}; {seeds_note(table)}", "full: the partial arrays are sent over the local links")
     return {"overhead": finished(beside(*columns), "Section VI-B: ECtN's updates on the wire", notes)}
