@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, Redecision, RouterParams, Switching,
+    Clock, CreditRelease, CutThrough, InjectionQueue, Inputs, LinkParams, Phits, Redecision, RouterParams, Switching,
     VcAllocation,
 };
 
@@ -48,6 +48,8 @@ pub struct Config {
     pub credit_at_output: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
     pub cut_through_holds_output: bool,
+    /// An input sends no more than a phit per link cycle into the crossbar.
+    pub inputs_at_link_rate: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// Phits per output buffer; `None` if unlimited.
@@ -134,6 +136,8 @@ pub struct Settings {
     pub credit_at_output: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
     pub cut_through_holds_output: bool,
+    /// An input sends no more than a phit per link cycle into the crossbar.
+    pub inputs_at_link_rate: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
 }
@@ -185,9 +189,14 @@ impl Settings {
             ejection_vcs: if single { 1 } else { config.vcs[0] },
             credit_at_output: config.credit_at_output,
             cut_through_holds_output: config.cut_through_holds_output,
+            inputs_at_link_rate: config.inputs_at_link_rate,
             transit_priority: config.transit_priority,
             immediate,
-            plain: immediate && transparent && !ideal && Wants { settled: false, ..wants } == Wants::default(),
+            plain: immediate
+                && transparent
+                && !ideal
+                && !config.inputs_at_link_rate
+                && Wants { settled: false, ..wants } == Wants::default(),
         }
     }
 }
@@ -260,6 +269,7 @@ impl Config {
             vc_stage: params.vc_allocation == VcAllocation::Stage,
             credit_at_output: params.credit_release == CreditRelease::Output,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
+            inputs_at_link_rate: params.inputs == Inputs::Link,
             transit_priority: params.transit_priority,
             output_buffer: match params.output_buffer {
                 Phits::Finite(phits) => Some(phits),

@@ -53,7 +53,12 @@ impl Partition {
         let enters = now + settings.router_latency;
         let earliest = enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
         let start = align(earliest, settings.ticks_per_cycle);
-        input.busy = busy;
+        let occupied = if !K::PLAIN && settings.inputs_at_link_rate {
+            busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle)
+        } else {
+            busy
+        };
+        input.busy = occupied;
         output.busy = if settings.cut_through_holds_output { busy } else { now + times.crossing };
         output.free = start + serialisation;
         output.phits += u64::from(size);
@@ -116,7 +121,7 @@ impl Partition {
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop::<K>(grant.queue, packet, busy, far != self.index && far != SINK);
+            self.pop::<K>(grant.queue, packet, occupied, far != self.index && far != SINK);
             return;
         }
         let q = &mut self.queues[grant.queue];

@@ -116,6 +116,16 @@ pub enum Clock {
     Crossbar,
 }
 
+/// How fast an input port feeds the crossbar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inputs {
+    /// As fast as the crossbar: the speedup is one of inputs and outputs.
+    Crossbar,
+    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup` inputs in a cycle.
+    Link,
+}
+
 /// When a head obtains its output virtual channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -196,6 +206,8 @@ pub struct RouterParams {
     pub speedup: u32,
     /// Whether the speedup shortens transfers or adds allocation rounds.
     pub clock: Clock,
+    /// What the speedup is one of.
+    pub inputs: Inputs,
     /// How packets move.
     pub switching: Switching,
     /// Phits per flit under wormhole switching.
@@ -230,6 +242,7 @@ impl Default for RouterParams {
             allocation_delay: 0,
             speedup: 1,
             clock: Clock::Link,
+            inputs: Inputs::Crossbar,
             switching: Switching::VirtualCutThrough,
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,

@@ -6,6 +6,7 @@
 //!
 //! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
 //! * `history` keeps the state of outputs one and two cycles ago (section 5.3).
+//! * `kept` keeps decisions that are made once in a cycle.
 
 use super::in_transit::DIRECT;
 use super::{Head, Injection, Routing, RoutingContext, RoutingParams, Site, View, Wants};
@@ -16,11 +17,13 @@ use crate::topology::{Hop, Place, Topology, Tree};
 use crate::verify::{Legs, Proof};
 use allocation::{Allocator, Output};
 use history::History;
+use kept::Kept;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod allocation;
 mod history;
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +62,9 @@ pub struct Clos {
     /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision; with
     /// `oblivious` and `deterministic` it always does.
     pub redecide: bool,
+    /// How often that is where the crossbar allocates several times in a cycle of the links (`router.clock = "crossbar"` with a
+    /// `speedup`).
+    pub decide: Decide,
     /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that must be
     /// delivered in order (section 3.2.3).
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -78,6 +84,7 @@ impl Default for Clos {
             precision: None,
             precompute: 0,
             redecide: true,
+            decide: Decide::Round,
             deterministic_share: 0.0,
             deterministic_by: Path::Destination,
             around_faults: AroundFaults::Uniform,
@@ -111,6 +118,16 @@ impl Allocation {
     fn is_sequential(self) -> bool {
         matches!(self, Self::Sequential | Self::SequentialR | Self::Availability)
     }
+}
+
+/// How often outputs are given to inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decide {
+    /// Whenever the crossbar allocates: a head that lost knows which outputs the others have taken since.
+    Round,
+    /// Once in a cycle of the links: a head keeps its output until the cycle ends.
+    Cycle,
 }
 
 /// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the up-ports of each
@@ -192,6 +209,8 @@ impl RoutingParams for Clos {
                 .as_ref()
                 .filter(|_| self.precompute > 0)
                 .map(|tree| History::new(tree, context, self.precompute)),
+            kept: (self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1)
+                .then(|| Kept::new(context)),
             params: self.clone(),
             tree,
             ways: Vec::new(),
@@ -207,6 +226,7 @@ struct Rule {
     tree: Option<Tree>,
     allocator: Allocator,
     history: Option<History>,
+    kept: Option<Kept>,
     /// Outputs upwards that lead to the destination of one head.
     ways: Vec<Hop>,
 }
@@ -339,9 +359,23 @@ impl Routing for Rule {
         self.allocator.begin();
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
+        if let Some(kept) = &self.kept {
+            for head in heads.iter_mut() {
+                let packet = &packets[head.packet];
+                head.hop = kept.decided(view.router, view.now, head, packet);
+                if let Some(hop) = head.hop {
+                    self.allocator.give(hop.port, view.first_flit(packet));
+                }
+            }
+        }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
-        for head in after.iter_mut().chain(before) {
-            head.hop = Some(self.decide(view, &packets[head.packet]));
+        for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
+            let packet = &packets[head.packet];
+            let hop = self.decide(view, packet);
+            head.hop = Some(hop);
+            if let Some(kept) = &mut self.kept {
+                kept.note(view.router, view.now, head, packet, hop);
+            }
         }
     }
 

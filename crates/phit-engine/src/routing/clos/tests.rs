@@ -98,6 +98,7 @@ impl RoutingParams for WatchedParams {
         let rule = Rule {
             allocator: Allocator::new(false, self.params.precision),
             history: Some(History::new(tree, context, self.params.precompute)),
+            kept: None,
             params: self.params.clone(),
             tree: Some(tree.clone()),
             ways: Vec::new(),
