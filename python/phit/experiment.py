@@ -54,7 +54,8 @@ class Point:
         """Expected work in arbitrary units: load, endpoints, cycles and length of the routes."""
         topology = self.scenario["topology"]
         endpoints = float(topology.get("endpoints") or topology.get("endpoints_per_router") or topology.get("p") or 1)
-        for factor in (*(topology.get("dims") or ()), topology.get("a"), topology.get("groups")):
+        sides = topology.get("dims") or topology.get("down") or ()
+        for factor in (*sides, topology.get("a"), topology.get("groups")):
             endpoints *= factor or 1
         if topology["kind"] == "dragonfly" and not topology.get("groups"):
             endpoints *= topology["a"] * topology["h"] + 1

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from phit.experiment import CURVE, Point
-from phit.results import MANIFEST, POINTS, read_manifest, read_table
+from phit.results import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document, complete
 
 Labels = dict[str, Any]
@@ -71,6 +71,8 @@ class Done:
     series: pl.DataFrame
     seeds: int
     """The largest seed of a run that the folder plans or holds, 0 without any."""
+    histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
@@ -80,7 +82,10 @@ class Done:
         entries = read_manifest(folder)["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
-        return cls(hashes, _table(folder, "points.parquet"), _table(folder, "series.parquet"), seeds)
+        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes")}
+        return cls(
+            hashes, _table(folder, "points.parquet"), tables["series"], seeds, tables["histogram"], tables["probes"]
+        )
 
 
 def _table(folder: Path, file: str) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from phit.studies.study import Cost, Study
 
 STUDIES = {
     "contention": "phit.studies.contention",
+    "clos": "phit.studies.clos",
 }
 """Module of each study, whose `STUDY` describes it."""
 

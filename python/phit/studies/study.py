@@ -35,7 +35,7 @@ class Figure:
     draw: Callable[[pl.DataFrame, Any], dict[str, Chart]]
     """Charts by file stem, from the table and the setting."""
     parts: tuple[str, ...] = ()
-    """Further names, if the paper counts its panels as figures."""
+    """Further names: of its panels, if the paper counts these as figures, or one that it shares with other figures."""
 
 
 class Cost(Protocol):
@@ -79,10 +79,13 @@ class Study:
         """The figures of those names; all of them for none or `all`."""
         if not names or ALL in names:
             return list(self.figures.values())
-        named = {part: figure for figure in self.figures.values() for part in (figure.name, *figure.parts)}
+        named: dict[str, set[str]] = {}
+        for figure in self.figures.values():
+            for part in (figure.name, *figure.parts):
+                named.setdefault(part, set()).add(figure.name)
         for name in names:
             if name not in named:
                 known = [*named, ALL]
                 raise InputError(f"--figure {name}: expected one of {', '.join(known)}{hint(name, known)}")
-        chosen = {named[name].name for name in names}
+        chosen = set().union(*(named[name] for name in names))
         return [figure for name, figure in self.figures.items() if name in chosen]

@@ -200,21 +200,7 @@ impl RoutingParams for Clos {
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
-        // The scenario has been checked: without a tree the mechanism is never asked.
-        let tree = context.topology.tree().cloned();
-        Box::new(Rule {
-            allocator: Allocator::new(self.allocation.is_sequential(), precision),
-            history: tree
-                .as_ref()
-                .filter(|_| self.precompute > 0)
-                .map(|tree| History::new(tree, context, self.precompute)),
-            kept: (self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1)
-                .then(|| Kept::new(context)),
-            params: self.clone(),
-            tree,
-            ways: Vec::new(),
-        })
+        Box::new(Rule::new(self, context))
     }
 }
 
@@ -232,6 +218,22 @@ struct Rule {
 }
 
 impl Rule {
+    fn new(params: &Clos, context: &RoutingContext) -> Self {
+        let precision = if params.allocation == Allocation::Availability { Some(0) } else { params.precision };
+        // The scenario has been checked: without a tree the mechanism is never asked.
+        let tree = context.topology.tree().cloned();
+        let history = |tree| History::new(tree, context, params.precompute);
+        let once = params.redecide && params.decide == Decide::Cycle && context.ticks_per_cycle > 1;
+        Self {
+            allocator: Allocator::new(params.allocation.is_sequential(), precision),
+            history: tree.as_ref().filter(|_| params.precompute > 0).map(history),
+            kept: once.then(|| Kept::new(context)),
+            params: params.clone(),
+            tree,
+            ways: Vec::new(),
+        }
+    }
+
     /// The hop of one head, after those decided before it in this cycle.
     fn decide(&mut self, view: &mut View<'_>, packet: &Packet) -> Hop {
         let phits = view.first_flit(packet);

@@ -210,6 +210,87 @@ fn packets_routed_deterministically_stay_in_order() {
     }
 }
 
+/// By router, port, queue, cycle, source and birth of a head: the output that it was given.
+type Given = Arc<Mutex<HashMap<(u32, u16, u16, Tick, u32, Tick), u16>>>;
+
+/// The mechanism, with the outputs that heads are given several times in a cycle.
+struct Repeated {
+    rule: Rule,
+    given: Given,
+    /// Heads asked about again in the same cycle, and those of them that got another output.
+    again: Arc<Mutex<(u32, u32)>>,
+    ticks_per_cycle: Tick,
+}
+
+impl Routing for Repeated {
+    fn wants(&self) -> Wants {
+        self.rule.wants()
+    }
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
+        self.rule.route(view, port, queue, packet)
+    }
+    fn route_all(&mut self, view: &mut View<'_>, heads: &mut [Head], packets: &mut Arena) {
+        self.rule.route_all(view, heads, packets);
+        let (mut given, mut again) = (self.given.lock().unwrap(), self.again.lock().unwrap());
+        for head in heads {
+            let (packet, cycle) = (&packets[head.packet], view.now / self.ticks_per_cycle);
+            let key = (view.router, head.port, head.queue, cycle, packet.source, packet.birth);
+            let port = head.hop.unwrap().port;
+            if let Some(before) = given.insert(key, port) {
+                again.0 += 1;
+                again.1 += u32::from(before != port);
+            }
+        }
+    }
+}
+
+struct RepeatedParams {
+    params: Clos,
+    again: Arc<Mutex<(u32, u32)>>,
+}
+
+impl serde::Serialize for RepeatedParams {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.params.serialize(serializer)
+    }
+}
+
+impl RoutingParams for RepeatedParams {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.params.check(topology)
+    }
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        self.params.vcs_needed(topology)
+    }
+    fn proof(&self) -> Proof {
+        self.params.proof()
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let rule = Rule::new(&self.params, context);
+        let ticks_per_cycle = context.ticks_per_cycle;
+        Box::new(Repeated { rule, given: Given::default(), again: self.again.clone(), ticks_per_cycle })
+    }
+}
+
+#[test]
+fn a_head_keeps_its_output_for_a_cycle_if_decisions_are_made_once() {
+    for decide in [Decide::Cycle, Decide::Round] {
+        for allocation in [Allocation::Greedy, Allocation::Sequential, Allocation::GreedyR] {
+            let mut value = scenario(json!("clos"), &[("/measure/cycles", json!(1000))]);
+            (value["router"]["clock"], value["router"]["speedup"]) = (json!("crossbar"), json!(2));
+            value["router"]["inputs"] = json!("link");
+            let mut scenario = Scenario::from_value(&value).unwrap();
+            let again = Arc::new(Mutex::new((0, 0)));
+            let params = Clos { allocation, decide, ..Clos::default() };
+            scenario.routing = RoutingKind::custom("repeated", RepeatedParams { params, again: again.clone() });
+            Simulation::new(&scenario, Options::default()).unwrap().advance_to(2000);
+            let (asked, changed) = *again.lock().unwrap();
+            assert!(asked > 20, "{allocation:?}: {asked} heads have lost");
+            assert_eq!(changed == 0, decide == Decide::Cycle, "{allocation:?} {decide:?}: {changed} of {asked}");
+        }
+    }
+}
+
 fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::collector::Sums {
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&Scenario::from_value(value).unwrap(), options).unwrap().run(&mut |_, _| true);
@@ -228,6 +309,12 @@ fn partitions_and_the_way_of_asking_again_change_nothing() {
         assert_eq!(sums(&value, 2, 3), one, "{allocation}");
         value["router"]["redecision"] = json!("every_cycle");
         assert_eq!(sums(&value, 1, 2), one, "{allocation}");
+        value["routing"]["decide"] = json!("cycle");
+        for (key, given) in [("clock", "crossbar"), ("inputs", "link"), ("cut_through", "input")] {
+            value["router"][key] = json!(given);
+        }
+        value["router"]["speedup"] = json!(2);
+        assert_eq!(sums(&value, 2, 3), sums(&value, 1, 1), "{allocation}, decided once in a cycle");
     }
 }
 

@@ -1,0 +1,208 @@
+"""The Clos study: closed forms, the throughput bound with faults, costs, runs and tables."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import phit
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phit.scenario import Document
+from phit.studies.clos import bound, cases, closed, cost
+from phit.studies.clos.setting import BUFFER, levels, setting, stages
+from phit.studies.clos.study import FIGURES, STUDY
+from phit.studies.plan import Plan
+from phit.studies.scale import Scale
+
+from .conftest import Cli, Write
+
+PAPER = setting(Scale.PAPER)
+
+
+def test_stages_and_radix() -> None:
+    # Section 3.1: 4K nodes take 3 stages of radix-128 routers and 23 of radix 4.
+    assert {radix: stages(4096, radix) for radix in PAPER.radices} == {4: 23, 8: 11, 16: 7, 32: 5, 64: 5, 128: 3}
+    assert levels(1024, 64) == ([32, 32], [32])
+    assert levels(4096, 64) == ([32, 32, 4], [32, 32])
+    with pytest.raises(ValueError, match="100 endpoints: no folded Clos network of radix 64"):
+        levels(100, 64)
+
+
+def test_the_formula_of_section_3_1() -> None:
+    assert closed.latency_ratio(3) == pytest.approx(2 / 3)
+    assert closed.latency_ratio(23) == pytest.approx(12 / 23)
+
+
+def test_two_or_more_heads() -> None:
+    # Of two inputs both: p squared. At no load never, of many inputs at full load always.
+    assert closed.two_or_more(2, 1, 0.3) == pytest.approx(0.09)
+    assert closed.two_or_more(2, 4, 0.8) == pytest.approx(0.04)
+    assert closed.two_or_more(64, 1, 0.0) == 0.0
+    assert closed.two_or_more(64, 1, 1.0) == pytest.approx(1.0)
+    for load in (0.2, 0.5, 0.9):
+        assert closed.two_or_more(64, 8, load) == pytest.approx(closed.two_or_more(8, 1, load), abs=0.06)
+
+
+def test_the_bound_without_faults_is_the_full_load() -> None:
+    assert bound.adaptive(8, 8, []) == pytest.approx(1.0)
+    assert bound.oblivious(8, 8, [], around="uniform") == pytest.approx(1.0)
+    assert bound.oblivious(8, 8, [], around="next") == pytest.approx(1.0)
+
+
+def test_the_bound_with_one_fault() -> None:
+    # A leaf with 3 of its 4 links, and what is sent to it, get through them alone.
+    assert bound.adaptive(4, 4, [(0, 0)]) == pytest.approx(3 / 4)
+    # Drawn again: each link of leaf 0 carries 4/3. Taken by the next: that of middle router 1 carries 2.
+    assert bound.oblivious(4, 4, [(0, 0)], around="uniform") == pytest.approx(3 / 4)
+    assert bound.oblivious(4, 4, [(0, 0)], around="next") == pytest.approx(1 / 2)
+
+
+def test_the_bound_of_the_papers_faults() -> None:
+    dead = cases.faults(PAPER)
+    assert len(set(dead)) == 16
+    # A leaf with 31 of 32 links. Where that to R33 is missing, the link to R34 takes what is drawn for R33, and what is
+    # drawn for R32 and goes to one of the 8 leaves, of 31, that R32 does not reach.
+    assert bound.adaptive(32, 32, dead) == pytest.approx(31 / 32)
+    assert bound.oblivious(32, 32, dead, around="next") == pytest.approx(1 / (2 + 8 / 31))
+    assert 0.9 < bound.oblivious(32, 32, dead, around="uniform") <= 31 / 32 + 1e-9
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=4))
+def test_no_division_beats_the_linear_program(faults: set[tuple[int, int]]) -> None:
+    best = bound.adaptive(5, 5, faults)
+    links = [5 - sum(leaf == of for leaf, _ in faults) for of in range(5)]
+    assert best <= min(links) / 5 + 1e-9
+    ways = [{m for m in range(5) if (leaf, m) not in faults} for leaf in range(5)]
+    if all(a & b for a in ways for b in ways):
+        for around in ("uniform", "next"):
+            assert bound.oblivious(5, 5, faults, around=around) <= best + 1e-9
+
+
+def latency(name: str, load: float, **keys: object) -> float:
+    """Mean latency of a run at the smoke scale."""
+    result = phit.run(cases.scenario(setting(Scale.SMOKE), name, load, 1, **keys))  # type: ignore[arg-type]
+    assert result.latency_mean is not None
+    return float(result.latency_mean)
+
+
+def test_a_network_saturates_at_its_bound() -> None:
+    of = setting(Scale.SMOKE)
+    half, dead = of.half, cases.faults(of)
+    keys = {"network": cases.faulty(of), "around_faults": "next", "measure": cases.throughput(1000, 2000)}
+    for name, most in (
+        ("sequential", bound.adaptive(half, half, dead)),
+        ("oblivious", bound.oblivious(half, half, dead, around="next")),
+    ):
+        # Below, nothing grows; above, the sources of the most loaded router wait ever longer.
+        below = latency(name, 0.9 * most, **keys)
+        assert below < 20, name
+        assert latency(name, min(1.2 * most, 0.99), **keys) > 3 * below, name
+
+
+def test_bit_complement_is_free_of_congestion() -> None:
+    # Every source sends to a router of its own: with one uplink for each input nothing ever waits.
+    assert latency("sequential", 0.95, pattern="bit_complement") == pytest.approx(5.0)
+    assert latency("oblivious", 0.95, pattern="bit_complement") > 8.0
+
+
+def test_a_stage_takes_one_cycle() -> None:
+    assert latency("sequential", 0.02) == pytest.approx(5.0, abs=0.05)
+
+
+def test_sequential_sampling_of_one_output_is_oblivious() -> None:
+    one = latency("sequential_r(2)", 0.7, samples=1)
+    assert one == pytest.approx(latency("oblivious", 0.7), rel=0.1)
+
+
+def rows(name: str, of: cost.Cost) -> dict[tuple[int, int], cost.Row]:
+    """The rows of an allocation by radix and precision."""
+    return {(row.radix, row.precision): row for row in (*of.by_radix, *of.by_precision) if row.algorithm == name}
+
+
+def test_sequential_grows_with_the_square_of_the_radix() -> None:
+    found = rows("sequential", cost.of_scenario(None))
+    for small, large in pairwise(cost.RADICES):
+        ratio = found[large, 4].comparators / found[small, 4].comparators
+        assert 4 <= ratio <= 4.7, (small, large)
+    assert found[64, 4].structure == "central"
+    assert rows("sequential_r(2)", cost.of_scenario(None))[64, 4].structure == "central"
+
+
+def test_greedy_with_two_samples_needs_a_single_comparison() -> None:
+    of = cost.of_scenario(None)
+    two = rows("greedy_r(2)", of)[64, 4]
+    assert (two.structure, two.comparators_per_input, two.comparators, two.steps) == ("distributed", 1, 32, 1)
+    assert rows("greedy", of)[64, 4].comparators_per_input == 31
+    assert rows("oblivious", of)[64, 4].comparators == 0
+
+
+def test_less_precision_narrows_comparators() -> None:
+    # Table 1: 16 entries, so that 4 bits are all; 0 bits tell only whether an output is available.
+    assert cost.Shape(32, 32).full == 4
+    widths = [
+        row.comparator_bits for _, row in sorted(rows("greedy", cost.of_scenario(None)).items()) if row.radix == 64
+    ]
+    assert widths == [1, 2, 3, 4, 5]
+
+
+def test_only_distributed_allocations_are_precomputed() -> None:
+    of = cost.of_scenario(None)
+    ahead = {
+        name: rows(name, of)[64, 4].precompute_bits
+        for name in ("sequential", "sequential_r(2)", "greedy", "greedy_r(2)")
+    }
+    assert ahead == {"sequential": 0, "sequential_r(2)": 0, "greedy": 160, "greedy_r(2)": 160}
+
+
+def test_costs_of_a_scenario(cli: Cli, write: Write) -> None:
+    scenario: Document = {
+        "topology": {"kind": "clos", "down": [24, 16], "up": [8]},
+        "routing": {"kind": "clos", "allocation": "greedy_r", "samples": 3},
+        "router": {"links": {"default": {"vcs": 1, "buffer": 8}}},
+        "traffic": {"load": 0.3},
+    }
+    status, out, error = cli("cost", "clos", write(scenario), "--json")
+    assert status == 0, error
+    found = json.loads(out)
+    assert found["entries"] == 8
+    (row,) = [row for row in found["by_radix"] if row["algorithm"] == "greedy_r(3)"]
+    assert (row["radix"], row["precision"], row["comparators"], row["random_bits"]) == (32, 3, 48, 24 * 3 * 3)
+    status, _, error = cli("cost", "clos", "examples/dragonfly_small.toml")
+    assert status != 0
+    assert 'topology.kind = "dragonfly"' in error
+
+
+@pytest.mark.parametrize("scale", list(Scale))
+def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
+    of = setting(scale)
+    plan = Plan.of({figure.name: figure.cases(of, 1) for figure in FIGURES})
+    assert len(plan.points) == len({point.hash for point in plan.points}) > 50
+    for point in plan.points:
+        assert point.scenario["measure"]["confidence"] == 0.99
+        assert point.scenario["router"]["links"]["default"]["buffer"] in (BUFFER, "infinite")
+
+
+def test_a_name_may_stand_for_two_figures() -> None:
+    assert [figure.name for figure in STUDY.choose(["7"])] == ["7a", "7b"]
+    assert [figure.name for figure in STUDY.choose(["10", "4b"])] == ["4", "10a", "10b"]
+    assert [figure.name for figure in STUDY.choose(["7b"])] == ["7b"]
+
+
+def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    chosen = [part for name in ("5", "6", "11") for part in ("--figure", name)]
+    status, _, error = cli("reproduce", "clos", *chosen, "--scale", "smoke", "--output", out)
+    assert status == 0, error
+    findings = {row["id"]: row for row in json.loads((out / "claims.json").read_text())}
+    assert findings["K15"]["verdict"] == "holds"
+    assert findings["K3"]["verdict"] != "not run"
+    assert findings["K1"]["verdict"] == "not run"
+    shares = pl.read_csv(out / "tables" / "5.csv").group_by("mechanism").agg(pl.col("share").sum())["share"]
+    assert all(share == pytest.approx(1.0) for share in shares)
+    routers = pl.read_csv(out / "tables" / "6.csv")
+    assert routers.height == 2 * 8
+    assert (routers["greatest"] >= routers["snapshot"]).all()
+    assert {"5.png", "6.png", "11.png"} <= {path.name for path in (out / "figures").glob("*.png")}
