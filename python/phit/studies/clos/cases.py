@@ -217,7 +217,7 @@ def radices(setting: Setting, seeds: int | None) -> list[Case]:
     for radix in setting.radices:
         keys = {"network": topology(setting.large, radix)}
         measure = throughput(setting.large_warmup, setting.large_cycles)
-        found += _curves(setting, seeds, ["greedy"], setting.few, {"radix": radix}, measure=measure, **keys)
+        found += _curves(setting, seeds, ["greedy"], setting.large_loads, {"radix": radix}, measure=measure, **keys)
     return found
 
 

@@ -110,7 +110,10 @@ def samples(evidence: Evidence) -> Judgement:
 
 def _savings(evidence: Evidence, flits: int) -> tuple[float, dict[int, float]]:
     """The load near saturation, and how much less latency is with more bits than none, by bits."""
-    rows = tabling.of_precision(evidence.table("14"), flits).filter(pl.col("bits") >= 0)
+    table = evidence.table("14").filter(pl.col("bits") >= 0)
+    if not (table["flits"] == flits).any():
+        raise NotRunError(f"figure 14: no run with packets of {flits} flits")
+    rows = tabling.of_precision(table, flits)
     latency = dict(rows.select("bits", "latency_mean").iter_rows())
     if not latency:
         raise SaturatedError(f"figure 14: packets of {flits} flits are saturated at every load")

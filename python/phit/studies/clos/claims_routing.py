@@ -138,6 +138,9 @@ def deterministic_half(evidence: Evidence) -> Judgement:
 
 def faulty_links(evidence: Evidence) -> Judgement:
     """K9: adaptive saturates at 1.7 to 2.3 times the load at which oblivious does."""
+    curves = evidence.curves("7b")
+    if curves.loads(mechanism=COMPARED[0]) != curves.loads(mechanism=COMPARED[1]):
+        raise NotRunError("figure 7b: the curves are not of the same loads")
     at = {name: evidence.saturation("7b", mechanism=name) for name in COMPARED}
     gain = at["sequential"] / at["oblivious"]
     most = bounds(evidence.setting)

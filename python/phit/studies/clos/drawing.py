@@ -7,7 +7,7 @@ import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.clos import bound, cases, tabling
-from phit.studies.clos.setting import BUFFER, CONFIDENCE, HISTOGRAM_LOAD, RATIO_LOAD, SNAPSHOT_LOAD, Setting
+from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, HISTOGRAM_LOAD, RATIO_LOAD, SNAPSHOT_LOAD, Setting
 from phit.studies.figures import Look, beside, finished, over, panel, seeds_note
 
 LOAD = "Offered load (flits/(node·cycle))"
@@ -39,12 +39,13 @@ def _notes(table: pl.DataFrame, network: str, *more: str) -> list[str]:
 
 
 def _precision(table: pl.DataFrame) -> str:
-    """How wide the widest interval of a mean latency is, of runs that are not saturated."""
+    """How many of the mean latencies below saturation are as precise as they should be."""
     if not {"latency_mean_half", "saturated"} <= set(table.columns):
         return ""
     calm = table.filter(~pl.col("saturated")).select(share=pl.col("latency_mean_half") / pl.col("latency_mean"))
     widths = [width for width in calm["share"].to_list() if width is not None]
-    return f", ± {100 * max(widths):.1f} % at most below saturation" if widths else ""
+    within = sum(width <= HALF_WIDTH for width in widths)
+    return f"; {within} of {len(widths)} points below saturation within {100 * HALF_WIDTH:g} %" if widths else ""
 
 
 def _loads(table: pl.DataFrame, curve: str, look: Look, title: str = "") -> Chart:

@@ -38,7 +38,9 @@ class Setting:
     loads: Loads
     """Offered loads of the latency curves."""
     few: Loads
-    """Offered loads of figure 10, for throughput."""
+    """Offered loads of figure 10b, for throughput."""
+    large_loads: Loads
+    """Offered loads of figure 10a."""
     fault_loads: Loads
     """Offered loads of figures 7b and 15."""
     long_fault_loads: Loads
@@ -95,6 +97,7 @@ _SMOKE: dict[str, Any] = {
     "seeds": 1,
     "loads": (0.2, 0.8, 0.9, 0.95, 0.98),
     "few": (0.5, 0.98),
+    "large_loads": (0.5, 0.98),
     "fault_loads": (0.3, 0.9),
     "long_fault_loads": (0.2, 0.4),
     "near": {1: (0.8,), LONG: (0.4,)},
@@ -116,6 +119,7 @@ _SMALL: dict[str, Any] = {
     "seeds": 1,
     "loads": (0.1, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98),
     "few": (0.3, 0.5, 0.7, 0.9, 0.98),
+    "large_loads": (0.3, 0.5, 0.7, 0.9, 0.98),
     "long_fault_loads": (0.1, 0.2, 0.3, 0.35, 0.4, 0.43, 0.46, 0.5),
     "fault_loads": (0.1, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95),
     "near": {1: (0.75, 0.8, 0.83, 0.85), LONG: (0.4, 0.43, 0.46, 0.48)},
@@ -137,6 +141,7 @@ _PAPER: dict[str, Any] = {
     "seeds": 1,
     "loads": (0.1, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98),
     "few": (0.5, 0.75, 0.98),
+    "large_loads": (0.5, 0.98),
     "long_fault_loads": (0.1, 0.2, 0.3, 0.4, 0.43, 0.46, 0.5),
     "fault_loads": (0.2, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95),
     "near": {1: (0.75, 0.8, 0.83, 0.85), LONG: (0.4, 0.43, 0.46, 0.48)},

@@ -109,7 +109,12 @@ def probabilities() -> pl.DataFrame:
 
 
 def of_precision(table: pl.DataFrame, flits: int) -> pl.DataFrame:
-    """The rows of figure 14 for packets of that size, at the highest load at which none of them is saturated."""
+    """The rows of figure 14 for packets of that size, at the highest load at which no precision is saturated.
+
+    Oblivious routing, `bits` -1, is left out if it is saturated there.
+    """
     rows = table.filter(pl.col("flits") == flits)
-    calm = rows.group_by("load").agg(pl.col("saturated").any()).filter(~pl.col("saturated"))
-    return rows.filter(pl.col("load") == calm["load"].max()) if calm.height else rows.head(0)
+    loads = rows.filter(pl.col("bits") >= 0).group_by("load").agg(pl.len(), pl.col("saturated").any())
+    calm = loads.filter(~pl.col("saturated"), pl.col("len") == pl.col("len").max())
+    chosen = rows.filter(pl.col("load") == calm["load"].max(), ~pl.col("saturated"))
+    return chosen if calm.height else rows.head(0)
