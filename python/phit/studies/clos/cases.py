@@ -48,14 +48,19 @@ COMPARED = ("oblivious", "sequential")
 
 
 def router(buffer: int | str, flits: int) -> Document:
-    """An input-queued router of one cycle and one channel, whose crossbar does not limit the network (section 3.2)."""
+    """An input-queued router of one cycle and one channel, whose crossbar does not limit the network (section 3.2).
+
+    Whole packets are switched where buffers hold any number of them, so that an output takes several at once; of the
+    long packets not two fit into 16 entries: these are switched flit by flit.
+    """
+    whole = flits == 1 or buffer == INFINITE
     return {
         "latency": 1,
         "clock": "crossbar",
         "speedup": SPEEDUP,
         "inputs": "link",
         "cut_through": "input",
-        "switching": "virtual_cut_through" if flits == 1 else "wormhole",
+        "switching": "virtual_cut_through" if whole else "wormhole",
         "credit_delay": CREDIT_DELAY,
         "links": {
             "default": {"latency": 0, "vcs": 1, "buffer": buffer},

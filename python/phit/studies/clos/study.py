@@ -157,7 +157,8 @@ def options(of: Setting) -> str:
         "Router: input-queued, one cycle and no further latency per stage, one virtual channel, FIFO inputs that send "
         f'one flit a cycle, outputs that take {cases.SPEEDUP} (`clock = "crossbar"`, `speedup = {cases.SPEEDUP}`, '
         f'`inputs = "link"`), credits usable {cases.CREDIT_DELAY} cycles after the flit has left (`credit_delay`). '
-        'Packets of several flits: wormhole switching. Outputs are allocated once in a cycle (`decide = "cycle"`), '
+        "Packets of several flits: virtual cut-through with infinite buffers, wormhole switching with 16 entries. "
+        'Outputs are allocated once in a cycle (`decide = "cycle"`), '
         "and again in the next for heads that could not be sent."
     )
     measurement = (
