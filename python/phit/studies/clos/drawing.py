@@ -249,7 +249,11 @@ def precision_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
 
 
 def _precision_bars(rows: pl.DataFrame, title: str) -> Chart:
-    words = pl.when(pl.col("bits") < 0).then(pl.lit("oblivious")).otherwise(pl.format("{} bits", "bits"))
+    words = (
+        pl.when(pl.col("bits") < 0)
+        .then(pl.lit("oblivious"))
+        .otherwise(pl.format("{} bit{}", "bits", pl.when(pl.col("bits") == 1).then(pl.lit("")).otherwise(pl.lit("s"))))
+    )
     half = pl.col("latency_mean_half").fill_null(0.0)
     named = rows.sort("bits").select(
         "latency_mean", name=words, low=pl.col("latency_mean") - half, high=pl.col("latency_mean") + half
