@@ -81,6 +81,13 @@ impl Partition {
         }
     }
 
+    /// The head of `packet` enters `queue`.
+    #[inline(never)]
+    pub(crate) fn announce_arrival(&mut self, queue: u32, packet: u32) {
+        let at = router_view!(self, self.inputs[self.queues[queue].port].router);
+        self.routing.arrives(&at, &mut self.packets[packet]);
+    }
+
     /// The packet at the front of `queue` has come there.
     pub(crate) fn announce_head(&mut self, queue: u32) {
         let q = &self.queues[queue];

@@ -124,6 +124,8 @@ pub struct Partition {
     pub(crate) owners: Table<u32>,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
+    /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
+    pub(crate) next_credit: Table<Tick>,
     /// Output buffers: start of transmission of each flit, `ring` places per port.
     pub(crate) rings: Table<Tick>,
     /// Output buffers: phits of each flit.
@@ -297,6 +299,7 @@ impl Partition {
             + self.channels.bytes()
             + self.owners.bytes()
             + self.latest.bytes()
+            + self.next_credit.bytes()
             + self.rings.bytes()
             + self.ring_phits.bytes()
             + self.endpoints.bytes()
@@ -340,6 +343,9 @@ impl Partition {
         let now = self.now;
         if !K::SINGLE && !self.settings.single {
             self.latest[queue] = now;
+        }
+        if (K::SINGLE || packet != NONE) && self.settings.wants::<K>().arrivals {
+            self.announce_arrival(queue, packet);
         }
         let q = &mut self.queues[queue];
         if q.first == NONE && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {

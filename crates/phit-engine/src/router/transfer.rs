@@ -81,11 +81,26 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        let mut released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        if !K::PLAIN && settings.credits_in_turn {
+            let next = &mut self.next_credit[port];
+            released = align(released.max(*next), settings.ticks_per_cycle);
+            *next = released + settings.ticks_per_cycle;
+        }
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
         if far == SINK {
+            if !K::PLAIN && settings.endpoints_fill {
+                self.channels[channel].credits -= size as i32;
+                let consumed = at + serialisation + settings.ticks_per_cycle;
+                let credit = pack_credit(grant.vc.into(), size);
+                self.wheel.insert(
+                    now,
+                    consumed + settings.credit_latency[0],
+                    Event { target: kind::CREDIT << kind::SHIFT | grant.output, data: credit },
+                );
+            }
             if tail {
                 self.file(at + serialisation, kind::DELIVERY, packet, 0);
             }

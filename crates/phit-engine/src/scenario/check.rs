@@ -80,15 +80,13 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
         at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
         at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
         at_most(path("latency"), params.latency, LONGEST, "cycles")?;
-        if class != "endpoint" && params.ejection_latency.is_some() {
-            return Err(ScenarioError::new(path("ejection_latency"), "given", "only the class endpoint has this key"));
-        }
-        if class != "endpoint" && params.injection_bandwidth.is_some() {
-            return Err(ScenarioError::new(
-                path("injection_bandwidth"),
-                "given",
-                "only the class endpoint has this key",
-            ));
+        let endpoints_own = [
+            ("ejection_latency", params.ejection_latency.is_some()),
+            ("ejection_buffer", params.ejection_buffer.is_some()),
+            ("injection_bandwidth", params.injection_bandwidth.is_some()),
+        ];
+        if let Some((key, _)) = endpoints_own.iter().find(|(_, given)| class != "endpoint" && *given) {
+            return Err(ScenarioError::new(path(key), "given", "only the class endpoint has this key"));
         }
         if router.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
             return Err(ScenarioError::new(
@@ -164,6 +162,7 @@ fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
     for class in topology.classes() {
         let (path, params) = link(scenario, class);
         fits(format!("{path}.buffer"), params.buffer)?;
+        fits(format!("{path}.ejection_buffer"), params.ejection_buffer.unwrap_or(Phits::Infinite))?;
     }
     fits("router.output_buffer".into(), router.output_buffer)
 }

@@ -112,6 +112,10 @@ pub fn random(choices: &[u32]) -> Value {
                 routing["precision"] = json!(draw.below(5));
             }
             routing["redecide"] = json!(draw.bool());
+            if routing["precompute"].as_u64() > Some(0) && routing["redecide"] == false {
+                routing["decide"] = draw.of(&["front", "arrival"]).into();
+            }
+            routing["busy"] = draw.of(&["last", "ignored"]).into();
             routing["deterministic_share"] = draw.of(&[json!(0), json!(0.5)]);
             routing["deterministic_by"] = draw.of(&["destination", "sum", "hash"]).into();
             routing["around_faults"] = draw.of(&["uniform", "next"]).into();
@@ -149,6 +153,7 @@ pub fn random(choices: &[u32]) -> Value {
         });
         if class == "endpoint" {
             link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
+            link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
         }
         links.insert(class.clone(), link);
@@ -171,6 +176,7 @@ pub fn random(choices: &[u32]) -> Value {
         "allocator": allocator,
         "output_buffer": buffer(&mut draw),
         "credit_release": draw.of(&["input", "output"]),
+        "credit_channel": draw.of(&["unlimited", "one_per_cycle"]),
         "credit_delay": draw.of(&[0, 1, 3]),
         "transit_priority": draw.bool(),
         "injection_queue": draw.of(&["least_occupied", "round_robin", "destination"]),

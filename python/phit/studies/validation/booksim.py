@@ -66,11 +66,18 @@ def router(
         "switching": "wormhole",
         "flit_size": 1,
         "credit_release": "input",
+        "credit_channel": "one_per_cycle",
         "credit_delay": credit_delay,
         "injection_queue": "round_robin",
         "allocator": {"kind": allocator},
         "links": {
-            "endpoint": {"latency": 1, "ejection_latency": 0, "vcs": vcs, "buffer": buffer},
+            "endpoint": {
+                "latency": 1,
+                "ejection_latency": 0,
+                "ejection_buffer": buffer,
+                "vcs": vcs,
+                "buffer": buffer,
+            },
             "default": {"latency": channel, "vcs": vcs, "buffer": buffer},
         },
     }

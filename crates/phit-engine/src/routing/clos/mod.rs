@@ -5,17 +5,18 @@
 //! router cycle for all heads that wait there. On the way down there is no choice.
 //!
 //! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
-//! * `history` keeps the state of outputs one and two cycles ago (section 5.3).
+//! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 
 use super::in_transit::DIRECT;
-use super::{Head, Injection, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
 use crate::verify::{Legs, Proof};
 use allocation::{Allocator, Output};
-use history::History;
+use history::{History, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,10 @@ pub struct Clos {
     /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
     #[schemars(range(max = 2))]
     pub precompute: u32,
+    /// When a packet is decided about: at the `front` of its queue, unless `greedy` or `greedy_r` keep their decisions.
+    pub decide: Decide,
+    /// What it counts for that an output cannot take a packet now.
+    pub busy: Busy,
     /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision; with
     /// `oblivious` and `deterministic` it always does.
     pub redecide: bool,
@@ -77,12 +82,35 @@ impl Default for Clos {
             samples: 2,
             precision: None,
             precompute: 0,
+            decide: Decide::Front,
+            busy: Busy::Last,
             redecide: true,
             deterministic_share: 0.0,
             deterministic_by: Path::Destination,
             around_faults: AroundFaults::Uniform,
         }
     }
+}
+
+/// When a packet is decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decide {
+    /// When it stands at the front of its input queue.
+    Front,
+    /// When its head enters the input queue, whatever stands before it there; from the state of `precompute` cycles before, at
+    /// least 1.
+    Arrival,
+}
+
+/// What being busy counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    /// Outputs that cannot take a packet now come after all others.
+    Last,
+    /// Nothing: the fill of their buffers alone counts (BookSim).
+    Ignored,
 }
 
 /// How outputs are given to inputs (section 4.1).
@@ -165,6 +193,7 @@ impl RoutingParams for Clos {
             let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
             return Err(ScenarioError::new("precompute", self.precompute, expected));
         }
+        self.check_decide()?;
         if !(0.0..=1.0).contains(&self.deterministic_share) {
             let expected = "expected a share from 0 to 1";
             return Err(ScenarioError::new("deterministic_share", self.deterministic_share, expected));
@@ -183,19 +212,39 @@ impl RoutingParams for Clos {
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(self.rule(context))
+    }
+}
+
+impl Clos {
+    fn rule(&self, context: &RoutingContext) -> Rule {
         let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
         // The scenario has been checked: without a tree the mechanism is never asked.
         let tree = context.topology.tree().cloned();
-        Box::new(Rule {
-            allocator: Allocator::new(self.allocation.is_sequential(), precision),
-            history: tree
-                .as_ref()
-                .filter(|_| self.precompute > 0)
-                .map(|tree| History::new(tree, context, self.precompute)),
+        let lag = self.precompute * context.ticks_per_cycle;
+        Rule {
+            allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
+            history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
+            lag,
             params: self.clone(),
             tree,
             ways: Vec::new(),
-        })
+        }
+    }
+
+    fn check_decide(&self) -> Result<(), ScenarioError> {
+        if self.decide == Decide::Front {
+            return Ok(());
+        }
+        let expected = match self.allocation {
+            Allocation::Greedy | Allocation::GreedyR if self.redecide => "this needs redecide = false",
+            Allocation::Greedy | Allocation::GreedyR if self.precompute == 0 => {
+                "this needs precompute = 1 or 2: what else happens in the cycle is not known yet"
+            }
+            Allocation::Greedy | Allocation::GreedyR => return Ok(()),
+            _ => "only the allocations \"greedy\" and \"greedy_r\" can be decided so early",
+        };
+        Err(ScenarioError::new("decide", "\"arrival\"", expected))
     }
 }
 
@@ -207,32 +256,34 @@ struct Rule {
     tree: Option<Tree>,
     allocator: Allocator,
     history: Option<History>,
+    /// Ticks that a decision lags behind.
+    lag: Tick,
     /// Outputs upwards that lead to the destination of one head.
     ways: Vec<Hop>,
 }
 
 impl Rule {
-    /// The hop of one head, after those decided before it in this cycle.
-    fn decide(&mut self, view: &mut View<'_>, packet: &Packet) -> Hop {
-        let phits = view.first_flit(packet);
+    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`.
+    fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet) -> Hop {
+        let phits = at.first_flit(packet);
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
-        let Some(place) = self.ascends(view, packet) else {
-            let hop = any(view, packet);
+        let Some(place) = self.ascends(at, packet) else {
+            let hop = any(at, rng, packet);
             return if deterministic { self.one_channel(hop, packet) } else { hop };
         };
         let hop = match (deterministic, self.params.allocation) {
-            (true, _) => self.in_order(view, packet, place),
-            (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(view, packet, place),
+            (true, _) => self.in_order(at, rng, packet, place),
+            (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                self.list(view, packet);
-                self.best(view, phits)
+                self.list(at, packet);
+                self.best(at, rng, then, phits)
             }
             (_, Allocation::SequentialR | Allocation::GreedyR) => {
                 self.ways.clear();
                 for _ in 0..self.params.samples {
-                    self.ways.push(any(view, packet));
+                    self.ways.push(any(at, rng, packet));
                 }
-                self.best(view, phits)
+                self.best(at, rng, then, phits)
             }
         };
         self.allocator.give(hop.port, phits);
@@ -240,39 +291,35 @@ impl Rule {
     }
 
     /// Where the router stands if `packet` has to go further up.
-    fn ascends(&self, view: &View<'_>, packet: &Packet) -> Option<Place> {
+    fn ascends(&self, at: &RouterView<'_>, packet: &Packet) -> Option<Place> {
         let tree = self.tree.as_ref()?;
-        let place = tree.place(view.router);
+        let place = tree.place(at.router);
         tree.descent(place, packet.destination_router).is_none().then_some(place)
     }
 
     /// Lists all outputs upwards that lead to the destination.
-    fn list(&mut self, view: &View<'_>, packet: &Packet) {
+    fn list(&mut self, at: &RouterView<'_>, packet: &Packet) {
         self.ways.clear();
-        let (at, to) = (view.router, packet.destination_router);
-        view.topology.minimal_hops(at, to, DIRECT, packet.hop_state(), view.vcs, &mut self.ways);
+        let to = packet.destination_router;
+        at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs, &mut self.ways);
     }
 
     /// The best of the listed outputs.
-    fn best(&mut self, view: &mut View<'_>, phits: u32) -> Hop {
-        let history = self.history.as_ref();
-        let (at, rng) = (&view.at, &mut *view.rng);
+    fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, phits: u32) -> Hop {
+        let states = self.history.as_ref().map(|history| history.states(at, then));
         let outputs = self.ways.iter().map(|&hop| {
             let capacity = at.capacity[usize::from(at.class(hop.port))];
-            let (state, then) = match history {
-                Some(history) => (history.state(at, hop.port), history.then(at.now)),
-                None => (history::State::now(at, hop.port, phits), at.now),
-            };
+            let state = states.map_or_else(|| State::now(at, hop.port, phits), |states| states.of(hop.port));
             Output { hop, depth: state.depth, capacity, ready: state.free_from <= then }
         });
         self.allocator.choose(outputs, phits, rng)
     }
 
     /// The output of the packet's own way: the same for all packets of its source and destination.
-    fn in_order(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+    fn in_order(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
         let key = self.params.deterministic_by.key(packet);
         let up = self.tree.as_ref().map_or(0, |tree| tree.digit(place.level, key));
-        let hop = self.next_from(view, packet, place, up);
+        let hop = self.next_from(at, rng, packet, place, up);
         self.one_channel(hop, packet)
     }
 
@@ -283,34 +330,49 @@ impl Rule {
         Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }
     }
 
-    fn drawn(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+    fn drawn(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
         match (self.params.around_faults, self.tree.as_ref().map(|tree| tree.up(place.level))) {
             (AroundFaults::Next, Some(ports)) => {
-                let drawn = view.rng.below(ports.into()) as u16;
-                self.next_from(view, packet, place, drawn)
+                let drawn = rng.below(ports.into()) as u16;
+                self.next_from(at, rng, packet, place, drawn)
             }
-            _ => any(view, packet),
+            _ => any(at, rng, packet),
         }
     }
 
     /// The first output that leads to the destination, from up-port `up` on and around.
-    fn next_from(&mut self, view: &mut View<'_>, packet: &Packet, place: Place, up: u16) -> Hop {
-        self.list(view, packet);
+    fn next_from(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place, up: u16) -> Hop {
+        self.list(at, packet);
         let port = self.tree.as_ref().map_or(0, |tree| tree.down(place.level)) + up;
         let found = self.ways.iter().find(|hop| hop.port >= port).or(self.ways.first());
-        found.copied().unwrap_or_else(|| any(view, packet))
+        found.copied().unwrap_or_else(|| any(at, rng, packet))
+    }
+
+    /// The tick whose state a decision in tick `now` is made from.
+    fn then(&self, now: Tick) -> Tick {
+        now.saturating_sub(self.lag)
     }
 }
 
 /// Any hop that leads to the destination: upwards drawn at random, downwards the only one.
-fn any(view: &mut View<'_>, packet: &Packet) -> Hop {
-    let (at, to) = (view.router, packet.destination_router);
-    view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, view.rng)
+fn any(at: &RouterView<'_>, rng: &mut Rng, packet: &Packet) -> Hop {
+    let to = packet.destination_router;
+    at.topology.minimal_hop(at.router, to, DIRECT, packet.hop_state(), at.vcs, rng)
+}
+
+/// A hop as [`Packet::scratch`] keeps it; never 0, because it has a channel.
+fn pack(hop: Hop) -> u32 {
+    u32::from(hop.port) | u32::from(hop.vc) << 16 | u32::from(hop.vcs) << 24
+}
+
+fn unpack(scratch: u32) -> Option<Hop> {
+    let hop = Hop { port: scratch as u16, vc: (scratch >> 16) as u8, vcs: (scratch >> 24) as u8 };
+    (hop.vcs > 0).then_some(hop)
 }
 
 impl Routing for Rule {
     fn wants(&self) -> Wants {
-        let Clos { allocation, deterministic_share, around_faults, redecide, precompute, .. } = self.params;
+        let Clos { allocation, deterministic_share, around_faults, redecide, decide, .. } = self.params;
         match allocation {
             // The topology's own draw.
             Allocation::Oblivious => Wants {
@@ -318,7 +380,13 @@ impl Routing for Rule {
                 ..Wants::default()
             },
             Allocation::Deterministic => Wants::default(),
-            _ => Wants { batch: true, redecide, occupancy: precompute > 0, ..Wants::default() },
+            _ => Wants {
+                batch: decide == Decide::Front,
+                redecide,
+                occupancy: self.history.is_some(),
+                arrivals: decide == Decide::Arrival,
+                ..Wants::default()
+            },
         }
     }
 
@@ -329,9 +397,21 @@ impl Routing for Rule {
         }
     }
 
+    /// Decides about a packet that keeps the decision, if it has to go further up.
+    fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+        packet.scratch = match self.ascends(at, packet) {
+            Some(_) => pack(self.decide(at, &mut packet.rng(at.router), self.then(at.now), packet)),
+            None => 0,
+        };
+    }
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        if let Some(hop) = unpack(packet.scratch) {
+            return Some(hop);
+        }
         self.allocator.begin();
-        Some(self.decide(view, packet))
+        let then = self.then(view.now);
+        Some(self.decide(&view.at, view.rng, then, packet))
     }
 
     /// One input after the other; in a sequential allocation the first is drawn, for fairness.
@@ -339,9 +419,10 @@ impl Routing for Rule {
         self.allocator.begin();
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
+        let then = self.then(view.now);
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
         for head in after.iter_mut().chain(before) {
-            head.hop = Some(self.decide(view, &packets[head.packet]));
+            head.hop = Some(self.decide(&view.at, view.rng, then, &packets[head.packet]));
         }
     }
 

@@ -1,9 +1,8 @@
 //! The mechanism in running networks, watched from inside.
 
-use super::history::{LONGEST, State};
+use super::history::LONGEST;
 use super::*;
-use crate::engine::Tick;
-use crate::routing::{RouterView, RoutingKind};
+use crate::routing::RoutingKind;
 use crate::scenario::Scenario;
 use crate::sim::{Options, Simulation, verify};
 use crate::topology::TopologyParams;
@@ -42,8 +41,9 @@ impl Watched {
         let mut seen = self.seen.lock().unwrap();
         for port in tree.down(level)..tree.down(level) + tree.up(level) {
             seen.insert((at.router, at.now, port), State::now(at, port, 1));
-            if let Some(was) = seen.get(&(at.router, history.then(at.now), port)) {
-                let noted = history.state(at, port);
+            let then = self.rule.then(at.now);
+            if let Some(was) = seen.get(&(at.router, then, port)) {
+                let noted = history.states(at, then).of(port);
                 assert_eq!((was.depth, was.free_from), (noted.depth, noted.free_from), "{} {port}", at.now);
                 *self.compared.lock().unwrap() += 1;
             }
@@ -94,14 +94,7 @@ impl RoutingParams for WatchedParams {
         self.params.proof()
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let tree = context.topology.tree().unwrap();
-        let rule = Rule {
-            allocator: Allocator::new(false, self.params.precision),
-            history: Some(History::new(tree, context, self.params.precompute)),
-            params: self.params.clone(),
-            tree: Some(tree.clone()),
-            ways: Vec::new(),
-        };
+        let rule = self.params.rule(context);
         Box::new(Watched { rule, seen: self.seen.clone(), compared: self.compared.clone() })
     }
 }
@@ -231,6 +224,22 @@ fn partitions_and_the_way_of_asking_again_change_nothing() {
 }
 
 #[test]
+fn decisions_at_arrival_are_the_same_in_any_partition() {
+    for (allocation, busy) in [("greedy", "last"), ("greedy_r", "ignored")] {
+        let mut routing =
+            json!({ "kind": "clos", "allocation": allocation, "busy": busy, "precompute": 2, "redecide": false });
+        let at_front = sums(&scenario(routing.clone(), &[]), 1, 1);
+        routing["decide"] = json!("arrival");
+        let mut value = scenario(routing, &[]);
+        let one = sums(&value, 1, 1);
+        assert_eq!(sums(&value, 2, 3), one);
+        assert_ne!(one, at_front, "{allocation}: packets that wait were decided about before");
+        value["topology"]["faults"] = json!({ "count": 2 });
+        assert!(sums(&value, 1, 1).packets > 2000);
+    }
+}
+
+#[test]
 fn special_cases_of_the_allocations_are_one_another() {
     let results = |routing: Value| sums(&scenario(routing, &[]), 1, 1);
     let clos = |allocation: &str, key: &str, value: Value| {
@@ -303,6 +312,21 @@ fn what_does_not_fit_is_refused() {
     };
     let mesh = [("/topology", json!({ "kind": "mesh", "dims": [4, 4] }))];
     assert_eq!(refused(json!("clos"), &mesh), "routing.kind = \"clos\": this mechanism needs topology.kind = \"clos\"");
+    for (routing, expected) in [
+        (
+            json!({ "allocation": "sequential" }),
+            "only the allocations \"greedy\" and \"greedy_r\" can be decided so early",
+        ),
+        (json!({ "allocation": "greedy" }), "this needs redecide = false"),
+        (
+            json!({ "allocation": "greedy", "redecide": false }),
+            "this needs precompute = 1 or 2: what else happens in the cycle is not known yet",
+        ),
+    ] {
+        let mut routing = routing;
+        (routing["kind"], routing["decide"]) = (json!("clos"), json!("arrival"));
+        assert_eq!(refused(routing, &[]), format!("routing.decide = \"arrival\": {expected}"));
+    }
     for (key, value, expected) in [
         ("samples", json!(0), "routing.samples = 0: expected a whole number, 1 or more"),
         ("precision", json!(32), "routing.precision = 32: expected a number of bits, 0 to 31, or no such key"),
