@@ -263,7 +263,8 @@ fn an_endpoint_takes_its_buffer_once_per_credit_round_trip() {
                 "router": { "latency": r, "credit_delay": d, "links": { "endpoint": {
                     "latency": l, "ejection_latency": e, "ejection_buffer": packets * size, "vcs": 1, "buffer": 200,
                 } } },
-                "traffic": { "load": 1, "packet_size": size, "pattern": { "kind": "shift", "offset": 1 } },
+                "traffic": { "load": 1, "process": "periodic", "packet_size": size,
+                    "pattern": { "kind": "shift", "offset": 1 } },
                 "measure": { "warmup": 1000, "cycles": 18000 },
             });
             let round_trip = r + e + size + 1 + l + d;

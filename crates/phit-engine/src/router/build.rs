@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Credits of an output that consumes whatever comes.
-const UNLIMITED: i32 = i32::MAX / 2;
+pub(super) const UNLIMITED: i32 = i32::MAX / 2;
 
 /// Everything that partitions are made from.
 pub struct Blueprint {

@@ -2,6 +2,7 @@
 //! control messages from neighbours.
 
 use super::partition::{Partition, kind};
+use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
@@ -131,6 +132,9 @@ impl Partition {
                 continue;
             };
             let output = &mut self.outputs[index];
+            if output.far_partition == BROKEN {
+                continue;
+            }
             let class = output.class as usize % 8;
             let mut leaves = self.now;
             if phits > 0 {

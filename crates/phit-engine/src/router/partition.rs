@@ -45,6 +45,8 @@ pub(crate) mod kind {
     pub const TAIL: u32 = 7;
     /// Control message `target` has come.
     pub const MESSAGE: u32 = 8;
+    /// The tail of packet `target` has gone over a broken link.
+    pub const LOSS: u32 = 9;
 
     /// Bits of the index below the kind.
     pub const SHIFT: u32 = 28;
@@ -333,6 +335,10 @@ impl Partition {
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
+            kind::LOSS => {
+                self.collector.lost(&self.packets[target]);
+                self.packets.remove(target);
+            }
             _ => self.tail_left(target),
         }
     }

@@ -6,7 +6,7 @@
 use super::allocator::Request;
 use super::config::{Kernel, Times, align};
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
-use super::state::{Input, SINK};
+use super::state::{BROKEN, Input, SINK};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
@@ -90,8 +90,8 @@ impl Partition {
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
-        if far == SINK {
-            if !K::PLAIN && settings.endpoints_fill {
+        if far >= BROKEN {
+            if !K::PLAIN && settings.endpoints_fill && far == SINK {
                 self.channels[channel].credits -= size as i32;
                 let consumed = at + serialisation + settings.ticks_per_cycle;
                 let credit = pack_credit(grant.vc.into(), size);
@@ -102,7 +102,10 @@ impl Partition {
                 );
             }
             if tail {
-                self.file(at + serialisation, kind::DELIVERY, packet, 0);
+                self.file(at + serialisation, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
+            }
+            if far == BROKEN {
+                self.channels[channel].credits -= size as i32;
             }
         } else {
             self.channels[channel].credits -= size as i32;
@@ -131,7 +134,7 @@ impl Partition {
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop::<K>(grant.queue, packet, busy, far != self.index && far != SINK);
+            self.pop::<K>(grant.queue, packet, busy, far != self.index && far < BROKEN);
             return;
         }
         let q = &mut self.queues[grant.queue];

@@ -140,6 +140,10 @@ pub trait RoutingParams {
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String);
     /// Why its packets cannot wait for one another for ever, in a form that can be checked on a network.
     fn proof(&self) -> Proof;
+    /// True if packets can be routed around faulty links: all hops are the topology's minimal hops towards a router.
+    fn avoids_faults(&self) -> bool {
+        false
+    }
     /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run has one
     /// partition.
     fn reads_everything(&self) -> bool {

@@ -16,6 +16,11 @@ const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     graph(scenario, topology)?;
     channels(scenario, topology)?;
+    if scenario.router.switching == Switching::Wormhole && !topology.breakdowns().is_empty() {
+        let expected = "links can break during a run only where packets move as a whole: expected \"virtual_cut_through\" or \
+                        \"store_and_forward\" with topology.faults.later";
+        return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+    }
     let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
     scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
     buffers(scenario, topology)?;
@@ -26,7 +31,13 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
 pub fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     router(scenario, topology)?;
     sides(scenario, topology)?;
-    scenario.routing.params().check(topology).map_err(|e| e.under("routing"))
+    let routing = scenario.routing.params();
+    if topology.faulty() && !routing.avoids_faults() {
+        let expected = "this mechanism cannot go around the links of topology.faults; expected \"minimal\", \
+                        \"dimension_order\", \"valiant\" with via = \"router\", or \"clos\"";
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    routing.check(topology).map_err(|e| e.under("routing"))
 }
 
 /// The settings of a class and the path under which they stand.

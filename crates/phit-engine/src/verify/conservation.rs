@@ -6,7 +6,7 @@ use crate::engine::{NONE, Tick};
 use crate::router::config::Config;
 use crate::router::packet::Packet;
 use crate::router::partition::{Partition, TAIL_PENDING, kind, unpack_credit};
-use crate::router::state::{Input, Queue, SINK};
+use crate::router::state::{BROKEN, Input, Queue, SINK};
 use crate::sim::Simulation;
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +46,7 @@ impl Pending {
                     pending.credit_times.entry(target).or_default().push(at);
                     pending.wakes.entry((what, channel)).or_default().push(at);
                 }
-                kind::DELIVERY => {
+                kind::DELIVERY | kind::LOSS => {
                     pending.travelling.push(target);
                     pending.delivering += u64::from(partition.packets[target].size);
                 }
@@ -192,7 +192,7 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-        delivered += partition.collector.total.phits;
+        delivered += partition.collector.total.phits + partition.collector.lost_phits;
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
@@ -236,6 +236,10 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
                 continue;
             }
             let sender = &partitions[input.upstream_partition as usize];
+            // What is lost on a broken link keeps its credits.
+            if sender.outputs.get(input.upstream as usize).is_some_and(|output| output.far_partition == BROKEN) {
+                continue;
+            }
             let channel = sending_channel(sender, input) + lane;
             let vc = &sender.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);

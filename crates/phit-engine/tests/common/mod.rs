@@ -115,6 +115,9 @@ pub fn random(choices: &[u32]) -> Value {
             if routing["precompute"].as_u64() > Some(0) && routing["redecide"] == false {
                 routing["decide"] = draw.of(&["front", "arrival"]).into();
             }
+            if routing["precompute"].as_u64().unwrap_or(0) == 0 {
+                routing["measure"] = draw.of(&["credits", "contention"]).into();
+            }
             routing["busy"] = draw.of(&["last", "ignored"]).into();
             routing["deterministic_share"] = draw.of(&[json!(0), json!(0.5)]);
             routing["deterministic_by"] = draw.of(&["destination", "sum", "hash"]).into();
@@ -134,6 +137,11 @@ pub fn random(choices: &[u32]) -> Value {
         (json!({ "kind": "choice", "sizes": [2, 7, 9], "weights": [2, 1, 1] }), 9, 5.0),
     ]);
     let switching = draw.of(&["virtual_cut_through", "store_and_forward", "wormhole"]);
+    let mut topology = topology;
+    if switching != "wormhole" && topology["faults"].is_object() {
+        let later = json!([{ "cycle": 90, "delay": draw.of(&[0, 1, 40]), "links": [[1, 5]] }]);
+        topology["faults"]["later"] = draw.of(&[json!([]), later]);
+    }
     let flit = 1 + draw.below(4);
     let unit: u32 = if switching == "wormhole" { flit.min(largest) } else { largest };
     let buffer = |draw: &mut Choices| match draw.below(5) {

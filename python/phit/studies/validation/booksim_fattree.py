@@ -19,10 +19,19 @@ NAMES = {"uniform": "uniform", "bitcomp": "bit complement", "bitrev": "bit rever
 
 ROUTING: dict[str, Document] = {
     "nca": {"kind": "clos", "allocation": "oblivious"},
-    "anca": {"kind": "clos", "allocation": "greedy_r", "samples": 2, "precompute": 2, "decide": "arrival", "redecide": False, "busy": "ignored"},
+    "anca": {
+        "kind": "clos",
+        "allocation": "greedy_r",
+        "samples": 2,
+        "precompute": 2,
+        "decide": "arrival",
+        "redecide": False,
+        "busy": "ignored",
+    },
 }
-"""BookSim's `anca` reads the credits of the first router when the endpoint sends the head, two cycles before it is there
-and whatever waits there before it, and keeps what it has chosen. That a channel is held, or full, counts for nothing."""
+"""BookSim's `anca` reads the credits of the first router when the endpoint sends the head, two cycles before it is
+there and whatever waits there before it, and keeps what it has chosen. That a channel is held, or full, counts for
+nothing."""
 
 LARGE = 1000
 """Buffers of as many flits never fill."""
@@ -40,32 +49,13 @@ def scenario(row: Row) -> Document:
     """One of BookSim's runs in Phit's words."""
     given = booksim.configuration(row)
     radix = int(given["k"])
-    router = booksim.router(
-        vcs=int(given["num_vcs"]),
-        buffer=int(given["vc_buf_size"]),
-        routing_delay=int(given["routing_delay"]),
-        credit_delay=int(given["credit_delay"]),
-        speedup=int(float(given["internal_speedup"])),
-        allocator=given["sw_allocator"],
-        speculative=given["speculative"] == "1",
-    )
     # Flits arrive as a whole.
-    router |= {"cut_through": "input"}
+    router = booksim.router(**booksim.settings(given)) | {"cut_through": "input"}
     return {
         "topology": {"kind": "clos", "down": [radix, radix], "up": [radix]},
         "router": router,
         "routing": ROUTING[given["routing_function"]],
-        "traffic": {
-            "pattern": PATTERNS[given["traffic"]],
-            "process": "bernoulli",
-            "load": float(given["injection_rate"]),
-            "packet_size": int(given["packet_size"]),
-        },
-        "measure": {
-            "warmup": int(given["sample_period"]),
-            "cycles": int(row["measured_cycles"]),
-            "count": "delivered" if row["saturated"] == "yes" else "generated",
-        },
+        **booksim.workload(row, PATTERNS[given["traffic"]], drained=row["saturated"] == "no"),
     }
 
 

@@ -7,6 +7,7 @@
 //! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
 //! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 
+use super::contention::counters::Counters;
 use super::in_transit::DIRECT;
 use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
 use crate::engine::Tick;
@@ -22,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 mod allocation;
 mod history;
+#[cfg(test)]
+mod spy;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +51,9 @@ pub struct Clos {
     /// drawn twice.
     #[schemars(range(min = 1))]
     pub samples: u32,
+    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output, out of as
+    /// many as the router has ports.
+    pub measure: Measure,
     /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it ends. 0:
     /// only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
     #[schemars(range(max = 31))]
@@ -80,6 +86,7 @@ impl Default for Clos {
         Self {
             allocation: Allocation::Sequential,
             samples: 2,
+            measure: Measure::Credits,
             precision: None,
             precompute: 0,
             decide: Decide::Front,
@@ -90,6 +97,17 @@ impl Default for Clos {
             around_faults: AroundFaults::Uniform,
         }
     }
+}
+
+/// What makes an output worse than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Phits charged against its buffer at the next router (the paper's).
+    Credits,
+    /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters, which rise
+    /// before buffers fill (Fuentes et al., IPDPS 2015).
+    Contention,
 }
 
 /// When a packet is decided about.
@@ -193,6 +211,10 @@ impl RoutingParams for Clos {
             let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
             return Err(ScenarioError::new("precompute", self.precompute, expected));
         }
+        if self.measure == Measure::Contention && self.precompute > 0 {
+            let expected = "expected 0: with measure = \"contention\" the counters are read as they are";
+            return Err(ScenarioError::new("precompute", self.precompute, expected));
+        }
         self.check_decide()?;
         if !(0.0..=1.0).contains(&self.deterministic_share) {
             let expected = "expected a share from 0 to 1";
@@ -211,6 +233,10 @@ impl RoutingParams for Clos {
         Proof::legs(Legs::Minimal)
     }
 
+    fn avoids_faults(&self) -> bool {
+        true
+    }
+
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(self.rule(context))
     }
@@ -226,6 +252,7 @@ impl Clos {
             allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
             history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
             lag,
+            contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
             params: self.clone(),
             tree,
             ways: Vec::new(),
@@ -258,14 +285,16 @@ struct Rule {
     history: Option<History>,
     /// Ticks that a decision lags behind.
     lag: Tick,
+    /// Heads that have chosen each output, if they are what is measured.
+    contention: Option<Counters>,
     /// Outputs upwards that lead to the destination of one head.
     ways: Vec<Hop>,
 }
 
 impl Rule {
-    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`.
-    fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet) -> Hop {
-        let phits = at.first_flit(packet);
+    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`. `chosen`: the output
+    /// chosen before, if it has been counted.
+    fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
         let Some(place) = self.ascends(at, packet) else {
             let hop = any(at, rng, packet);
@@ -276,17 +305,21 @@ impl Rule {
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
                 self.list(at, packet);
-                self.best(at, rng, then, phits)
+                match self.ways.is_empty() {
+                    // Links have broken, and the packet is lost on its way to one of them.
+                    true => any(at, rng, packet),
+                    false => self.best(at, rng, then, packet, chosen),
+                }
             }
             (_, Allocation::SequentialR | Allocation::GreedyR) => {
                 self.ways.clear();
                 for _ in 0..self.params.samples {
                     self.ways.push(any(at, rng, packet));
                 }
-                self.best(at, rng, then, phits)
+                self.best(at, rng, then, packet, chosen)
             }
         };
-        self.allocator.give(hop.port, phits);
+        self.allocator.give(hop.port, if self.contention.is_some() { 1 } else { at.first_flit(packet) });
         hop
     }
 
@@ -305,13 +338,26 @@ impl Rule {
     }
 
     /// The best of the listed outputs.
-    fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, phits: u32) -> Hop {
+    fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
+        let phits = at.first_flit(packet);
         let states = self.history.as_ref().map(|history| history.states(at, then));
         let outputs = self.ways.iter().map(|&hop| {
-            let capacity = at.capacity[usize::from(at.class(hop.port))];
             let state = states.map_or_else(|| State::now(at, hop.port, phits), |states| states.of(hop.port));
-            Output { hop, depth: state.depth, capacity, ready: state.free_from <= then }
+            let ready = state.free_from <= then;
+            match &self.contention {
+                None => {
+                    let capacity = at.capacity[usize::from(at.class(hop.port))];
+                    Output { hop, depth: state.depth, capacity, ready }
+                }
+                Some(counters) => {
+                    // Without the head itself.
+                    let heads = counters.of(at.router, hop.port) - u16::from(chosen == Some(hop.port));
+                    Output { hop, depth: heads.into(), capacity: at.topology.ports(at.router).into(), ready }
+                }
+            }
         });
+        // Heads take no room.
+        let phits = if self.contention.is_some() { 0 } else { phits };
         self.allocator.choose(outputs, phits, rng)
     }
 
@@ -346,6 +392,21 @@ impl Rule {
         let port = self.tree.as_ref().map_or(0, |tree| tree.down(place.level)) + up;
         let found = self.ways.iter().find(|hop| hop.port >= port).or(self.ways.first());
         found.copied().unwrap_or_else(|| any(at, rng, packet))
+    }
+
+    /// True if `hop`, decided when the packet arrived, is a way to its destination: links may have broken since.
+    fn still_leads(&mut self, at: &RouterView<'_>, packet: &Packet, hop: Hop) -> bool {
+        self.list(at, packet);
+        self.ways.iter().any(|way| way.port == hop.port)
+    }
+
+    /// Counts what the heads of `router` have chosen, if that is measured.
+    fn count(&mut self, router: u32, heads: &[Head]) {
+        if let Some(counters) = &mut self.contention {
+            for head in heads {
+                counters.choose(router, head.port, head.queue, head.hop.map(|hop| hop.port));
+            }
+        }
     }
 
     /// The tick whose state a decision in tick `now` is made from.
@@ -385,6 +446,7 @@ impl Routing for Rule {
                 redecide,
                 occupancy: self.history.is_some(),
                 arrivals: decide == Decide::Arrival,
+                heads: self.contention.is_some(),
                 ..Wants::default()
             },
         }
@@ -400,18 +462,18 @@ impl Routing for Rule {
     /// Decides about a packet that keeps the decision, if it has to go further up.
     fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
         packet.scratch = match self.ascends(at, packet) {
-            Some(_) => pack(self.decide(at, &mut packet.rng(at.router), self.then(at.now), packet)),
+            Some(_) => pack(self.decide(at, &mut packet.rng(at.router), self.then(at.now), packet, None)),
             None => 0,
         };
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        if let Some(hop) = unpack(packet.scratch) {
+        if let Some(hop) = unpack(packet.scratch).filter(|hop| self.still_leads(view, packet, *hop)) {
             return Some(hop);
         }
         self.allocator.begin();
         let then = self.then(view.now);
-        Some(self.decide(&view.at, view.rng, then, packet))
+        Some(self.decide(&view.at, view.rng, then, packet, None))
     }
 
     /// One input after the other; in a sequential allocation the first is drawn, for fairness.
@@ -420,9 +482,27 @@ impl Routing for Rule {
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
         let then = self.then(view.now);
+        if sequential {
+            // What they chose in earlier cycles is void; each knows what those before it choose now.
+            self.count(view.router, heads);
+        }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
         for head in after.iter_mut().chain(before) {
-            head.hop = Some(self.decide(&view.at, view.rng, then, &packets[head.packet]));
+            let chosen = self.contention.as_ref().and_then(|c| c.wanted(view.router, head.port, head.queue));
+            head.hop = Some(self.decide(&view.at, view.rng, then, &packets[head.packet], chosen));
+        }
+        self.count(view.router, heads);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if let Some(counters) = &mut self.contention {
+            counters.choose(at.router, port, queue, None);
+        }
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        for (port, count) in self.contention.iter().flat_map(|counters| counters.all(router)).enumerate() {
+            see("contention", Some(port as u16), (*count).into());
         }
     }
 
