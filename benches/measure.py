@@ -189,6 +189,8 @@ def describe(case: str) -> str:
     words = {"uniform": "UN, minimal", "adversarial": "ADV+1, Valiant"}
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
+    if kind == "clos":
+        return f"folded Clos of {int(rest[0]):,} endpoints in three levels, UN, {rest[1]}, {load}"
     size, *options, traffic = rest
     what = words[traffic]
     if options and options != ["fogsim"]:

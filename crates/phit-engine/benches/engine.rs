@@ -109,6 +109,21 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true }
 }
 
+/// A folded Clos network of three levels of radix-64 routers with 27,648 endpoints, under uniform traffic.
+fn clos(allocation: &str) -> Case {
+    let scenario = json!({
+        "topology": { "kind": "clos", "down": [32, 32, 27], "up": [32, 32] },
+        "router": {
+            "latency": 2,
+            "speedup": 2,
+            "links": { "endpoint": { "latency": 1, "vcs": 1 }, "default": { "latency": 10, "vcs": 1, "buffer": 64 } },
+        },
+        "routing": { "kind": "clos", "allocation": allocation },
+        "traffic": { "pattern": "uniform", "load": 0.5, "packet_size": 8 },
+    });
+    Case { name: format!("clos-27648-{allocation}-0.5"), scenario, warmup: 400, cycles: 100, flits: false }
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for h in [8, 4] {
@@ -123,6 +138,7 @@ fn cases() -> Vec<Case> {
     cases.push(adaptive(&json!({ "kind": "contention_base", "threshold": 6 })));
     cases.push(adaptive(&json!({ "kind": "contention_hybrid", "threshold": 7 })));
     cases.push(adaptive(&json!({ "kind": "ectn", "threshold": 6, "combined_threshold": 10 })));
+    cases.extend(["oblivious", "sequential"].map(clos));
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }

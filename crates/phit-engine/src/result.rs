@@ -142,6 +142,7 @@ impl Outcome {
             "misrouted_locally": ratio(sums.misrouted_locally, sums.packets),
             "misrouted_at_injection": ratio(sums.misrouted_at_injection, sums.packets),
             "packets": sums.packets,
+            "packets_lost": self.collector.lost_packets,
             "packet_hops": self.collector.packet_hops,
             "flit_hops": self.collector.flit_hops,
             "cycles": self.cycles,

@@ -12,7 +12,7 @@ use crate::router::config::Config;
 use crate::router::{Mail, Partition};
 use crate::scenario::router::Switching;
 use crate::scenario::{Scenario, check};
-use crate::topology::Topology;
+use crate::topology::{Breakdown, Topology};
 use crate::traffic::Traffic;
 use crate::verify::watchdog::Watchdog;
 use crate::verify::{Proof, cdg, escape};
@@ -47,6 +47,8 @@ pub struct Simulation {
     threads: usize,
     now: Tick,
     watchdog: Watchdog,
+    /// Times that links have broken and that routing has got to know of it, in turns.
+    breakdowns_seen: usize,
 }
 
 /// Checks a scenario completely and returns what partitions are made from.
@@ -169,6 +171,7 @@ impl Simulation {
             lookahead,
             threads,
             now: 0,
+            breakdowns_seen: 0,
         })
     }
 
@@ -200,8 +203,34 @@ impl Simulation {
 
     /// Runs all ticks before `end`.
     pub fn advance_to(&mut self, end: Tick) {
-        advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end);
-        self.now = end;
+        while let Some((at, breakdown, known)) = self.next_breakdown().filter(|(at, ..)| *at < end) {
+            self.run_to(at);
+            self.breakdowns_seen += 1;
+            for partition in &mut self.partitions {
+                match known {
+                    false => partition.break_links(&breakdown.dead),
+                    true => partition.reroute(&breakdown.graph, &breakdown.dead),
+                }
+            }
+        }
+        self.run_to(end);
+    }
+
+    fn run_to(&mut self, end: Tick) {
+        if end > self.now {
+            advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end);
+            self.now = end;
+        }
+    }
+
+    /// The next tick in which links break, or, with `true`, in which routing gets to know of it.
+    fn next_breakdown(&self) -> Option<(Tick, Breakdown, bool)> {
+        let cycle = self.blueprint.config.ticks_per_cycle;
+        let breakdowns = self.blueprint.topology.breakdowns();
+        let breakdown = breakdowns.get(self.breakdowns_seen / 2)?;
+        let known = self.breakdowns_seen % 2 == 1;
+        let cycles = if known { breakdown.cycle + breakdown.delay } else { breakdown.cycle };
+        Some((cycles * cycle, breakdown.clone(), known))
     }
 
     /// Records packets from now on, for `cycles` cycles: what [`Self::run`] does between warming up and measuring.
@@ -262,7 +291,8 @@ impl Simulation {
 
         let mut drained = 0;
         if measure.count == Count::Generated {
-            let delivered = |s: &Self| s.partitions.iter().map(|p| p.collector().generated_delivered).sum::<u64>();
+            let gone = |c: &Collector| c.generated_delivered + c.generated_lost;
+            let delivered = |s: &Self| s.partitions.iter().map(|p| gone(p.collector())).sum::<u64>();
             while delivered(&self) < labelled && drained < measure.max_drain {
                 let step = DRAIN_STEP.min(measure.max_drain - drained);
                 drained += step;

@@ -251,3 +251,38 @@ fn the_crossbar_carries_its_speedup() {
         }
     }
 }
+
+#[test]
+fn an_endpoint_takes_its_buffer_once_per_credit_round_trip() {
+    // Router latency R and ejection latency E to the endpoint, S cycles until the tail is in, one to consume, the link's latency
+    // L back, and D until the credit is used.
+    for (r, e, l, d, size) in [(1, 0, 1, 0, 1), (2, 3, 5, 1, 1), (1, 2, 4, 0, 6)] {
+        for packets in [1, 2, 20] {
+            let value = json!({
+                "topology": { "kind": "single", "endpoints": 4 },
+                "router": { "latency": r, "credit_delay": d, "links": { "endpoint": {
+                    "latency": l, "ejection_latency": e, "ejection_buffer": packets * size, "vcs": 1, "buffer": 200,
+                } } },
+                "traffic": { "load": 1, "process": "periodic", "packet_size": size,
+                    "pattern": { "kind": "shift", "offset": 1 } },
+                "measure": { "warmup": 1000, "cycles": 18000 },
+            });
+            let round_trip = r + e + size + 1 + l + d;
+            let expected = (f64::from(packets * size) / f64::from(round_trip)).min(1.0);
+            assert_close(accepted(&value), expected, 0.003, &format!("{packets} x {size} phits, {round_trip} cycles"));
+        }
+    }
+}
+
+#[test]
+fn credits_in_turn_matter_where_buffers_empty_faster_than_links_fill_them() {
+    // Uniform traffic on a mesh near saturation. At the links' own speed an input never has two credits in one cycle.
+    let hops = |speedup: u32, channel: &str| {
+        let router = json!({ "speedup": speedup, "clock": "crossbar", "credit_channel": channel,
+            "links": { "default": { "buffer": 6, "vcs": 2 } } });
+        let value = with(grid("mesh", &[4, 4], json!("uniform"), 0.9), json!({ "router": router }));
+        number(&run(&value), "/accepted_load")
+    };
+    assert_eq!(hops(1, "unlimited"), hops(1, "one_per_cycle"));
+    assert!(hops(4, "unlimited") > hops(4, "one_per_cycle"));
+}

@@ -17,7 +17,7 @@ const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Cons
 const INJECTED: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
 
 fn dragonfly(p: u32, a: u32, h: u32, groups: Option<u32>, arrangement: Arrangement) -> TopologyKind {
-    TopologyKind::Dragonfly(Dragonfly { p, a, h, groups, arrangement })
+    TopologyKind::Dragonfly(Dragonfly { p, a, h, groups, arrangement, faults: None })
 }
 
 fn torus(dims: &[u32]) -> TopologyKind {
@@ -29,7 +29,7 @@ fn mesh(dims: &[u32]) -> TopologyKind {
 }
 
 fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
-    TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel })
+    TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel, faults: None })
 }
 
 fn clos(down: &[u32], up: &[u32], faults: Option<Faults>) -> TopologyKind {
@@ -62,7 +62,7 @@ prop_compose! {
         all_single in any::<bool>()) -> TopologyKind
     {
         let (dims, parallel) = sides.into_iter().unzip();
-        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel: (!all_single).then_some(parallel) })
+        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel: (!all_single).then_some(parallel), faults: None })
     }
 }
 

@@ -116,6 +116,12 @@ pub struct Collector {
     pub generated_packets: u64,
     /// Packets of [`Self::generated_packets`] that have been delivered.
     pub generated_delivered: u64,
+    /// Packets of [`Self::generated_packets`] that have been lost on links that broke.
+    pub generated_lost: u64,
+    /// Packets lost since the start of the run.
+    pub lost_packets: u64,
+    /// Their phits.
+    pub lost_phits: u64,
     /// Phits delivered in the window, whenever generated.
     pub delivered_phits: u64,
     /// The recorded packets.
@@ -146,6 +152,9 @@ impl Collector {
             generated_phits: 0,
             generated_packets: 0,
             generated_delivered: 0,
+            generated_lost: 0,
+            lost_packets: 0,
+            lost_phits: 0,
             delivered_phits: 0,
             sums: Sums::default(),
             batches: Vec::new(),
@@ -172,6 +181,14 @@ impl Collector {
             self.generated_phits += u64::from(size);
             self.generated_packets += 1;
         }
+    }
+
+    /// `packet` has been sent over a link that is broken.
+    #[cold]
+    pub fn lost(&mut self, packet: &Packet) {
+        self.lost_packets += 1;
+        self.lost_phits += u64::from(packet.size);
+        self.generated_lost += u64::from(self.span.contains(&packet.birth));
     }
 
     /// The tail of `packet` reaches its endpoint at tick `now`.
@@ -258,6 +275,9 @@ impl Collector {
         self.generated_phits += other.generated_phits;
         self.generated_packets += other.generated_packets;
         self.generated_delivered += other.generated_delivered;
+        self.generated_lost += other.generated_lost;
+        self.lost_packets += other.lost_packets;
+        self.lost_phits += other.lost_phits;
         self.delivered_phits += other.delivered_phits;
         self.sums.add(&other.sums);
         merge_bins(&mut self.batches, &other.batches);

@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Credits of an output that consumes whatever comes.
-const UNLIMITED: i32 = i32::MAX / 2;
+pub(super) const UNLIMITED: i32 = i32::MAX / 2;
 
 /// Everything that partitions are made from.
 pub struct Blueprint {
@@ -190,7 +190,7 @@ impl Blueprint {
                 });
                 queues.extend((0..lanes).map(|_| Queue::new(index_in)));
                 let (far_partition, far_queue, credits) = match port.peer {
-                    Peer::Endpoint(_) => (SINK, NONE, UNLIMITED),
+                    Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
                     Peer::Router { router: next, port: into } => {
                         let first = layout.lanes(next, into, topology, config);
                         (layout.partition_of(next), first, link.buffer as i32)
@@ -287,6 +287,7 @@ impl Blueprint {
             senders: Vec::new(),
             rings: vec![0; (ports * ring) as usize].into(),
             ring_phits: vec![0; (ports * ring) as usize].into(),
+            next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ring,

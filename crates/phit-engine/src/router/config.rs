@@ -4,8 +4,8 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditRelease, CutThrough, InjectionQueue, Inputs, LinkParams, Phits, Redecision, RouterParams, Switching,
-    VcAllocation,
+    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, LinkParams, Phits, Redecision,
+    RouterParams, Switching, VcAllocation,
 };
 
 /// A link class in ticks.
@@ -15,6 +15,8 @@ pub struct LinkClass {
     pub latency: Tick,
     /// Router to endpoint (class `endpoint`).
     pub ejection_latency: Tick,
+    /// Phits that an endpoint has room for; `None` if it takes whatever comes.
+    pub ejection_buffer: Option<u32>,
     /// Phits per cycle.
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router; `None` if unlimited.
@@ -46,6 +48,8 @@ pub struct Config {
     pub vc_stage: bool,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
+    /// An input port sends back the credit of one flit at the end of each cycle.
+    pub credits_in_turn: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
@@ -134,6 +138,10 @@ pub struct Settings {
     pub ejection_vcs: u8,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
+    /// An input port sends back the credit of one flit at the end of each cycle.
+    pub credits_in_turn: bool,
+    /// Endpoints have room for so much only, and send credits.
+    pub endpoints_fill: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
@@ -188,6 +196,8 @@ impl Settings {
             output_buffer: config.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: if single { 1 } else { config.vcs[0] },
             credit_at_output: config.credit_at_output,
+            credits_in_turn: config.credits_in_turn,
+            endpoints_fill: config.links[0].ejection_buffer.is_some(),
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
             transit_priority: config.transit_priority,
@@ -196,6 +206,8 @@ impl Settings {
                 && transparent
                 && !ideal
                 && !config.inputs_at_link_rate
+                && !config.credits_in_turn
+                && config.links[0].ejection_buffer.is_none()
                 && Wants { settled: false, ..wants } == Wants::default(),
         }
     }
@@ -244,6 +256,10 @@ impl Config {
             LinkClass {
                 latency: link.latency * ticks_per_cycle,
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                ejection_buffer: match link.ejection_buffer {
+                    Some(Phits::Finite(phits)) => Some(phits),
+                    Some(Phits::Infinite) | None => None,
+                },
                 bandwidth: link.bandwidth,
                 injection_bandwidth: match link.injection_bandwidth {
                     Some(Phits::Infinite) => None,
@@ -268,6 +284,7 @@ impl Config {
             },
             vc_stage: params.vc_allocation == VcAllocation::Stage,
             credit_at_output: params.credit_release == CreditRelease::Output,
+            credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
             transit_priority: params.transit_priority,

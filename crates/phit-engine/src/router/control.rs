@@ -2,6 +2,7 @@
 //! control messages from neighbours.
 
 use super::partition::{Partition, advance_leg, kind};
+use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
@@ -81,6 +82,13 @@ impl Partition {
         }
     }
 
+    /// The head of `packet` enters `queue`.
+    #[inline(never)]
+    pub(crate) fn announce_arrival(&mut self, queue: u32, packet: u32) {
+        let at = router_view!(self, self.inputs[self.queues[queue].port].router);
+        self.routing.arrives(&at, &mut self.packets[packet]);
+    }
+
     /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now, if
     /// any, has come there.
     #[inline(never)]
@@ -125,6 +133,9 @@ impl Partition {
                 continue;
             };
             let output = &mut self.outputs[index];
+            if output.far_partition == BROKEN {
+                continue;
+            }
             let class = output.class as usize % 8;
             let mut leaves = self.now;
             if phits > 0 {

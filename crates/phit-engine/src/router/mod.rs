@@ -5,6 +5,7 @@
 
 pub mod allocator;
 pub mod bits;
+mod breakdown;
 pub mod build;
 pub mod candidates;
 pub mod config;

@@ -45,6 +45,8 @@ pub(crate) mod kind {
     pub const TAIL: u32 = 7;
     /// Control message `target` has come.
     pub const MESSAGE: u32 = 8;
+    /// The tail of packet `target` has gone over a broken link.
+    pub const LOSS: u32 = 9;
 
     /// Bits of the index below the kind.
     pub const SHIFT: u32 = 28;
@@ -124,6 +126,8 @@ pub struct Partition {
     pub(crate) owners: Table<u32>,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
+    /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
+    pub(crate) next_credit: Table<Tick>,
     /// Output buffers: start of transmission of each flit, `ring` places per port.
     pub(crate) rings: Table<Tick>,
     /// Output buffers: phits of each flit.
@@ -297,6 +301,7 @@ impl Partition {
             + self.channels.bytes()
             + self.owners.bytes()
             + self.latest.bytes()
+            + self.next_credit.bytes()
             + self.rings.bytes()
             + self.ring_phits.bytes()
             + self.endpoints.bytes()
@@ -330,6 +335,10 @@ impl Partition {
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
+            kind::LOSS => {
+                self.collector.lost(&self.packets[target]);
+                self.packets.remove(target);
+            }
             _ => self.tail_left::<K>(target),
         }
     }
@@ -340,6 +349,9 @@ impl Partition {
         let now = self.now;
         if !K::SINGLE && !self.settings.single {
             self.latest[queue] = now;
+        }
+        if (K::SINGLE || packet != NONE) && self.settings.wants::<K>().arrivals {
+            self.announce_arrival(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);

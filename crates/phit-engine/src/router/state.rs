@@ -66,6 +66,9 @@ const _: () = assert!(size_of::<Input>() == 48);
 /// In [`Output::far_partition`]: an endpoint that consumes whatever comes.
 pub const SINK: u32 = u32::MAX;
 
+/// In [`Output::far_partition`]: a link that has broken during the run; what is sent over it is lost.
+pub const BROKEN: u32 = u32::MAX - 1;
+
 /// An output port.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
@@ -85,7 +88,7 @@ pub struct Output {
     pub vc: u32,
     /// Its router.
     pub router: u32,
-    /// Partition at the far end, or [`SINK`].
+    /// Partition at the far end, [`SINK`] or [`BROKEN`].
     pub far_partition: u32,
     /// First queue of the input port at the far end.
     pub far_queue: u32,

@@ -6,7 +6,7 @@
 use super::allocator::Request;
 use super::config::{Kernel, Times, align};
 use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
-use super::state::{Input, SINK};
+use super::state::{BROKEN, Input, SINK};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 
@@ -86,13 +86,31 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        let mut released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
+        if !K::PLAIN && settings.credits_in_turn {
+            let next = &mut self.next_credit[port];
+            released = align(released.max(*next), settings.ticks_per_cycle);
+            *next = released + settings.ticks_per_cycle;
+        }
         let credit_at = released + settings.credit_latency[came_by];
         let at = start + settings.latency[class];
 
-        if far == SINK {
+        if far >= BROKEN {
+            if !K::PLAIN && settings.endpoints_fill && far == SINK {
+                self.channels[channel].credits -= size as i32;
+                let consumed = at + serialisation + settings.ticks_per_cycle;
+                let credit = pack_credit(grant.vc.into(), size);
+                self.wheel.insert(
+                    now,
+                    consumed + settings.credit_latency[0],
+                    Event { target: kind::CREDIT << kind::SHIFT | grant.output, data: credit },
+                );
+            }
             if tail {
-                self.file(at + serialisation, kind::DELIVERY, packet, 0);
+                self.file(at + serialisation, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
+            }
+            if far == BROKEN {
+                self.channels[channel].credits -= size as i32;
             }
         } else {
             self.channels[channel].credits -= size as i32;
@@ -121,7 +139,7 @@ impl Partition {
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
         if tail {
-            self.pop::<K>(grant.queue, packet, occupied, far != self.index && far != SINK);
+            self.pop::<K>(grant.queue, packet, occupied, far != self.index && far < BROKEN);
             return;
         }
         let q = &mut self.queues[grant.queue];

@@ -34,6 +34,10 @@ impl RoutingParams for DimensionOrder {
         Proof::legs(Legs::Minimal)
     }
 
+    fn avoids_faults(&self) -> bool {
+        true
+    }
+
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Minimal {}.build(context)
     }

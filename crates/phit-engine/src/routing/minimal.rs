@@ -32,6 +32,10 @@ impl RoutingParams for Minimal {
         Proof::legs(Legs::Minimal)
     }
 
+    fn avoids_faults(&self) -> bool {
+        true
+    }
+
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule)
     }

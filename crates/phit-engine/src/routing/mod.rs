@@ -64,6 +64,10 @@ pub trait Routing: Send {
         }
     }
 
+    /// The head of `packet` enters the router, whatever stands before it in its queue. Heads of one tick, and credits, come in
+    /// no particular order: nothing of this tick may be read, and random numbers come from [`Packet::rng`].
+    fn arrives(&mut self, _at: &RouterView<'_>, _packet: &mut Packet) {}
+
     /// A packet has come to the front of input (`port`, `queue`).
     fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &mut Packet) {}
 
@@ -98,6 +102,8 @@ pub struct Wants {
     /// Ask again about a head that has not been granted yet, whenever the output chosen for it, or one that it watches
     /// ([`View::watch`]), has changed; with `batch` in every tick, because heads decided about together depend on one another.
     pub redecide: bool,
+    /// Call [`Routing::arrives`].
+    pub arrivals: bool,
     /// Call [`Routing::head_arrived`] and [`Routing::tail_left`].
     pub heads: bool,
     /// Call [`Routing::departs`].
@@ -135,6 +141,10 @@ pub trait RoutingParams {
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String);
     /// Why its packets cannot wait for one another for ever, in a form that can be checked on a network.
     fn proof(&self) -> Proof;
+    /// True if packets can be routed around faulty links: all hops are the topology's minimal hops towards a router.
+    fn avoids_faults(&self) -> bool {
+        false
+    }
     /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run has one
     /// partition.
     fn reads_everything(&self) -> bool {

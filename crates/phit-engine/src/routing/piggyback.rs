@@ -111,7 +111,9 @@ fn consecutive(context: &RoutingContext) -> Option<Arc<dyn Topology>> {
     let ports = |class| u32::from(topology.class_ports(context.routers.start, class).len() as u16);
     let a = topology.group_routers(0).len() as u32;
     let groups = Some(topology.groups());
-    Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive }.build().ok()
+    Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive, faults: None }
+        .build()
+        .ok()
 }
 
 /// Hops from router `at` to the router by which a minimal route to router `stop` enters its group.

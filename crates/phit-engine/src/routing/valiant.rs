@@ -92,6 +92,10 @@ impl RoutingParams for Valiant {
         }
     }
 
+    fn avoids_faults(&self) -> bool {
+        self.via == Via::Router
+    }
+
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule(self.clone()))
     }
@@ -175,8 +179,11 @@ mod tests {
     #[test]
     fn the_next_channels_are_those_of_a_dragonfly_through_a_router() {
         let next = |via| Valiant { via, second_half: SecondHalf::Next, ..Default::default() };
-        let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: None, arrangement: Default::default() }.build().unwrap();
-        let hyperx = HyperX { dims: vec![4, 4], endpoints_per_router: 1, parallel: None }.build().unwrap();
+        let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: None, arrangement: Default::default(), faults: None }
+            .build()
+            .unwrap();
+        let hyperx =
+            HyperX { dims: vec![4, 4], endpoints_per_router: 1, parallel: None, faults: None }.build().unwrap();
         assert!(next(Via::Router).check(&*dragonfly).is_ok());
         for (params, topology) in [(next(Via::Group), dragonfly), (next(Via::Router), hyperx)] {
             let error = params.check(&*topology).unwrap_err().to_string();

@@ -16,6 +16,11 @@ const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     graph(scenario, topology)?;
     channels(scenario, topology)?;
+    if scenario.router.switching == Switching::Wormhole && !topology.breakdowns().is_empty() {
+        let expected = "links can break during a run only where packets move as a whole: expected \"virtual_cut_through\" or \
+                        \"store_and_forward\" with topology.faults.later";
+        return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+    }
     let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
     scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
     buffers(scenario, topology)?;
@@ -26,7 +31,13 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
 pub fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     router(scenario, topology)?;
     sides(scenario, topology)?;
-    scenario.routing.params().check(topology).map_err(|e| e.under("routing"))
+    let routing = scenario.routing.params();
+    if topology.faulty() && !routing.avoids_faults() {
+        let expected = "this mechanism cannot go around the links of topology.faults; expected \"minimal\", \
+                        \"dimension_order\", \"valiant\" with via = \"router\", or \"clos\"";
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    routing.check(topology).map_err(|e| e.under("routing"))
 }
 
 /// The settings of a class and the path under which they stand.
@@ -80,15 +91,13 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
         at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
         at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
         at_most(path("latency"), params.latency, LONGEST, "cycles")?;
-        if class != "endpoint" && params.ejection_latency.is_some() {
-            return Err(ScenarioError::new(path("ejection_latency"), "given", "only the class endpoint has this key"));
-        }
-        if class != "endpoint" && params.injection_bandwidth.is_some() {
-            return Err(ScenarioError::new(
-                path("injection_bandwidth"),
-                "given",
-                "only the class endpoint has this key",
-            ));
+        let endpoints_own = [
+            ("ejection_latency", params.ejection_latency.is_some()),
+            ("ejection_buffer", params.ejection_buffer.is_some()),
+            ("injection_bandwidth", params.injection_bandwidth.is_some()),
+        ];
+        if let Some((key, _)) = endpoints_own.iter().find(|(_, given)| class != "endpoint" && *given) {
+            return Err(ScenarioError::new(path(key), "given", "only the class endpoint has this key"));
         }
         if router.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
             return Err(ScenarioError::new(
@@ -164,6 +173,7 @@ fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
     for class in topology.classes() {
         let (path, params) = link(scenario, class);
         fits(format!("{path}.buffer"), params.buffer)?;
+        fits(format!("{path}.ejection_buffer"), params.ejection_buffer.unwrap_or(Phits::Infinite))?;
     }
     fits("router.output_buffer".into(), router.output_buffer)
 }

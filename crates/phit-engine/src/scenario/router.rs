@@ -95,6 +95,16 @@ pub enum CreditRelease {
     Output,
 }
 
+/// How many credits an input port sends back at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditChannel {
+    /// All there are, each on its own way at once.
+    Unlimited,
+    /// One flit's in each link cycle, at the cycle's end; the others wait for their turn (BookSim).
+    OnePerCycle,
+}
+
 /// What a packet keeps busy that crosses before its tail has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -168,6 +178,10 @@ pub struct LinkParams {
     pub latency: u32,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
     pub ejection_latency: Option<u32>,
+    /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
+    /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ejection_buffer: Option<Phits>,
     /// Phits per cycle.
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
@@ -185,6 +199,7 @@ impl Default for LinkParams {
         Self {
             latency: 1,
             ejection_latency: None,
+            ejection_buffer: None,
             bandwidth: 1,
             injection_bandwidth: None,
             vcs: 2,
@@ -221,6 +236,9 @@ pub struct RouterParams {
     pub output_buffer: Phits,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
+    /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links fill
+    /// them.
+    pub credit_channel: CreditChannel,
     /// Cycles between the arrival of a credit and its use.
     pub credit_delay: u32,
     /// What a packet that crosses before its tail has arrived keeps busy.
@@ -249,6 +267,7 @@ impl Default for RouterParams {
             allocator: AllocatorKind::SeparableInputFirst(Default::default()),
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,
+            credit_channel: CreditChannel::Unlimited,
             credit_delay: 0,
             cut_through: CutThrough::Both,
             transit_priority: false,

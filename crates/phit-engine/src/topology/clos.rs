@@ -82,10 +82,7 @@ impl TopologyParams for Clos {
         let links = (1..tree.levels().min(CLASSES + 1)).map(|level| format!("level{level}"));
         let classes = std::iter::once("endpoint".to_owned()).chain(links).collect();
         let graph: Arc<dyn Topology> = Arc::new(ClosGraph { classes, tree });
-        match &self.faults {
-            Some(faults) => faults.apply(graph).map_err(|error| error.under("faults")),
-            None => Ok(graph),
-        }
+        Faults::apply_to(&self.faults, graph)
     }
 }
 

@@ -2,6 +2,7 @@
 //! "Technology-driven, highly-scalable Dragonfly topology", ISCA 2008).
 
 use super::divisor::Divisor;
+use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
@@ -37,6 +38,10 @@ pub struct Dragonfly {
     /// Which router of a group is linked to which other group.
     #[serde(default)]
     pub arrangement: Arrangement,
+    /// Links that do not work. Every two routers must be left a minimal route: with fewer `groups` than there can be,
+    /// one of several links between two groups may fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// Arrangement of the global links (Camarero, Vallejo and Beivide, "Topological characterization of Hamming and
@@ -79,7 +84,7 @@ impl TopologyParams for Dragonfly {
         let routers = groups.saturating_mul(u64::from(self.a));
         limits::ports(key, value, ports)?;
         let routers = limits::routers(key, value, routers, u64::from(self.p))?;
-        Ok(Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
+        Faults::apply_to(&self.faults, Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Faulty links: any graph without some of its links, and minimal routes around them.
 
-use super::{Hop, HopState, Hops, Leg, Peer, Port, Topology, Tree};
+use super::{Breakdown, Hop, HopState, Hops, Leg, Peer, Port, Topology, Tree};
 use crate::engine::NONE;
 use crate::engine::rng::{Rng, Stream};
 use crate::error::ScenarioError;
@@ -32,17 +32,86 @@ pub struct Faults {
     pub routers: Vec<u32>,
     /// Seed of the draw: the same faults whatever the seed of the run.
     pub seed: u64,
+    /// Links that break during the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<Later>,
+}
+
+/// Links that break during the run. What is on them arrives. Whatever is sent over them before routing knows is lost, and so is later
+/// whatever has no minimal route left where it stands; the run counts these packets (`packets_lost`). Packets must move as
+/// a whole, under virtual cut-through or store-and-forward.
+///
+/// ```toml
+/// [[topology.faults.later]]
+/// cycle = 2000
+/// delay = 100
+/// links = [[0, 33]]
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Later {
+    /// Cycle from which on the links are broken, from the start of the run, after that of the entry before.
+    pub cycle: u32,
+    /// Cycles until all routers know; over before the next entry's cycle.
+    pub delay: u32,
+    /// As in `topology.faults`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<[u32; 2]>,
+    /// As in `topology.faults`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// As in `topology.faults`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routers: Vec<u32>,
+    /// As in `topology.faults`.
+    pub seed: u64,
 }
 
 impl Faults {
-    /// `graph` without the faulty links. Error paths are relative to the table of the faults. The graph's groups must be its
-    /// single routers.
-    pub fn apply(&self, graph: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, ScenarioError> {
-        if graph.groups() != graph.routers() {
-            return Err(ScenarioError::new("", self.text(), "needs a topology without groups of routers"));
+    /// `graph` without the faulty links, if there are any. Error paths start at `faults`.
+    pub fn apply_to(faults: &Option<Self>, graph: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, ScenarioError> {
+        match faults {
+            Some(faults) => faults.apply(graph).map_err(|error| error.under("faults")),
+            None => Ok(graph),
         }
-        let dead = self.dead(&*graph)?;
-        let lost = Lost::new(&*graph, &dead);
+    }
+
+    /// `graph` without the faulty links. Error paths are relative to the table of the faults.
+    pub fn apply(&self, graph: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, ScenarioError> {
+        let mut dead = BTreeSet::new();
+        self.add_dead(&*graph, &mut dead)?;
+        let mut first = self.without(&graph, &dead)?;
+        first.breakdowns = self.breakdowns(&graph, dead)?;
+        Ok(Arc::new(first))
+    }
+
+    /// What breaks during the run, after `dead`.
+    fn breakdowns(
+        &self,
+        graph: &Arc<dyn Topology>,
+        mut dead: BTreeSet<(u32, u16)>,
+    ) -> Result<Vec<Breakdown>, ScenarioError> {
+        let mut found: Vec<Breakdown> = Vec::new();
+        for (index, Later { cycle, delay, links, count, routers, seed }) in self.later.iter().cloned().enumerate() {
+            let under = |error: ScenarioError| error.under(&format!("later[{index}]"));
+            let from = found.last().map_or(0, |before| before.cycle + before.delay + 1);
+            if cycle < from || cycle.checked_add(delay).is_none_or(|known| known > LATEST) {
+                let expected = format!("expected a cycle from {from}, with its delay up to {LATEST}");
+                return Err(under(ScenarioError::new("cycle", cycle, expected)));
+            }
+            let more = Self { links, count, routers, seed, later: Vec::new() };
+            let before = dead.clone();
+            more.add_dead(&**graph, &mut dead).map_err(under)?;
+            let graph = Arc::new(more.without(graph, &dead).map_err(under)?);
+            found.push(Breakdown { cycle, delay, dead: dead.difference(&before).copied().collect(), graph });
+        }
+        Ok(found)
+    }
+
+    /// `graph` without the links `dead`.
+    fn without(&self, graph: &Arc<dyn Topology>, dead: &BTreeSet<(u32, u16)>) -> Result<Faulty, ScenarioError> {
+        let graph = graph.clone();
+        let lost = Lost::new(&*graph, dead);
         if let Some((from, to)) = lost.strands(&*graph) {
             let expected = format!(
                 "router {from} has no minimal route to router {to} without these links; expected faults that leave one \
@@ -51,7 +120,7 @@ impl Faults {
             return Err(ScenarioError::new("", self.text(), expected));
         }
         let mut near = vec![false; graph.routers() as usize];
-        for &(router, port) in &dead {
+        for &(router, port) in dead {
             near[router as usize] = true;
             if let Peer::Router { router, .. } = graph.port(router, port).peer {
                 near[router as usize] = true;
@@ -60,7 +129,7 @@ impl Faults {
         for router in (0..graph.routers()).filter(|&router| lost.row[router as usize] != NONE) {
             neighbours(&*graph, router).for_each(|(_, other, _)| near[other as usize] = true);
         }
-        Ok(Arc::new(Faulty { dead: dead.into_iter().collect(), lost, near, graph }))
+        Ok(Faulty { dead: dead.iter().copied().collect(), lost, near, graph, breakdowns: Vec::new() })
     }
 
     /// The table as a user would write it.
@@ -68,8 +137,8 @@ impl Faults {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The outputs of both ends of all faulty links, as (router, port).
-    fn dead(&self, graph: &dyn Topology) -> Result<BTreeSet<(u32, u16)>, ScenarioError> {
+    /// Adds the outputs of both ends of all faulty links, as (router, port), to those that are `dead` already.
+    fn add_dead(&self, graph: &dyn Topology, dead: &mut BTreeSet<(u32, u16)>) -> Result<(), ScenarioError> {
         let known = |key: String, router: u32| match router < graph.routers() {
             true => Ok(()),
             false => {
@@ -77,7 +146,6 @@ impl Faults {
                 Err(ScenarioError::new(key, router, expected))
             }
         };
-        let mut dead = BTreeSet::new();
         let kill = |dead: &mut BTreeSet<_>, (router, port, other, back): (u32, u16, u32, u16)| {
             dead.extend([(router, port), (other, back)]);
         };
@@ -89,13 +157,13 @@ impl Faults {
                 let expected = "no (further) link between these two routers";
                 return Err(ScenarioError::new(format!("links[{index}]"), format!("[{a}, {b}]"), expected));
             };
-            kill(&mut dead, (a, port, other, back));
+            kill(dead, (a, port, other, back));
         }
         for (index, &router) in self.routers.iter().enumerate() {
             known(format!("routers[{index}]"), router)?;
         }
         if self.count.is_none() && self.routers.is_empty() {
-            return Ok(dead);
+            return Ok(());
         }
         let mut drawn: Vec<(u32, u16, u32, u16)> = (0..graph.routers())
             .flat_map(|router| neighbours(graph, router).map(move |(port, other, back)| (router, port, other, back)))
@@ -111,10 +179,13 @@ impl Faults {
             Rng::new(self.seed, Stream::Topology, 0).shuffle(&mut drawn);
             drawn.truncate(count as usize);
         }
-        drawn.into_iter().for_each(|link| kill(&mut dead, link));
-        Ok(dead)
+        drawn.into_iter().for_each(|link| kill(dead, link));
+        Ok(())
     }
 }
+
+/// Latest cycle in which something may break.
+const LATEST: u32 = 1 << 30;
 
 /// The links of `router` to other routers: port, router and port at the far end.
 fn neighbours(graph: &dyn Topology, router: u32) -> impl Iterator<Item = (u16, u32, u16)> {
@@ -217,6 +288,8 @@ struct Faulty {
     /// Outputs of both ends of the faulty links, in order.
     dead: Vec<(u32, u16)>,
     lost: Lost,
+    /// What breaks during the run.
+    breakdowns: Vec<Breakdown>,
     /// Routers some of whose links are faulty or lead to a router that has lost a destination.
     near: Vec<bool>,
 }
@@ -314,6 +387,24 @@ impl Topology for Faulty {
     fn tree(&self) -> Option<&Tree> {
         self.graph.tree()
     }
+    fn groups(&self) -> u32 {
+        self.graph.groups()
+    }
+    fn group_of(&self, router: u32) -> u32 {
+        self.graph.group_of(router)
+    }
+    fn group_routers(&self, group: u32) -> Range<u32> {
+        self.graph.group_routers(group)
+    }
+    fn exit(&self, at: u32, to: u32, rng: &mut Rng) -> Option<(u32, u16)> {
+        self.graph.exit(at, to, rng)
+    }
+    fn faulty(&self) -> bool {
+        true
+    }
+    fn breakdowns(&self) -> &[Breakdown] {
+        &self.breakdowns
+    }
     fn wraps(&self) -> bool {
         self.graph.wraps()
     }
@@ -393,7 +484,8 @@ mod tests {
     #[test]
     fn other_graphs_have_faults_too() {
         // Two routers with three parallel links.
-        let whole = HyperX { dims: vec![2], endpoints_per_router: 1, parallel: Some(vec![3]) }.build().unwrap();
+        let whole =
+            HyperX { dims: vec![2], endpoints_per_router: 1, parallel: Some(vec![3]), faults: None }.build().unwrap();
         let faults = Faults { links: vec![[0, 1], [1, 0]], ..Faults::default() };
         let t = faults.apply(whole.clone()).unwrap();
         assert_eq!((ports(&*t, 0, 1), ports(&*t, 1, 0)), (vec![3], vec![3]));

@@ -1,6 +1,7 @@
 //! The HyperX (generalised hypercube, Hamming graph): a box of routers, fully connected along every line.
 
 use super::coordinates::{Coordinates, classes, one};
+use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
@@ -30,6 +31,10 @@ pub struct HyperX {
     /// Parallel links between two neighbours, one number for each dimension; 1 in every dimension if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel: Option<Vec<u32>>,
+    /// Links that do not work. Every two routers must be left a minimal route: one of several `parallel` links may
+    /// fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl TopologyParams for HyperX {
@@ -53,13 +58,14 @@ impl TopologyParams for HyperX {
             Some(parallel) => limits::ports("parallel", format!("{parallel:?}"), ports)?,
             None => limits::ports("dims", format!("{:?}", self.dims), ports)?,
         };
-        Ok(Arc::new(HyperXGraph {
+        let graph = Arc::new(HyperXGraph {
             classes: classes(&self.dims),
             endpoints: self.endpoints_per_router,
             first: first.iter().map(|&port| port as u16).collect(),
             parallel,
             at,
-        }))
+        });
+        Faults::apply_to(&self.faults, graph)
     }
 }
 
@@ -159,7 +165,9 @@ mod tests {
 
     #[test]
     fn ports_are_numbered_by_dimension_then_parallel_link() {
-        let t = HyperX { dims: vec![4, 3], endpoints_per_router: 2, parallel: Some(vec![1, 2]) }.build().unwrap();
+        let t = HyperX { dims: vec![4, 3], endpoints_per_router: 2, parallel: Some(vec![1, 2]), faults: None }
+            .build()
+            .unwrap();
         assert_eq!((t.routers(), t.endpoints(), t.ports(0), t.diameter()), (12, 24, 2 + 3 + 2 * 2, 2));
         // Router 5 is (1, 1).
         let routers: Vec<u32> = (2..9)
@@ -174,7 +182,8 @@ mod tests {
 
     #[test]
     fn parallel_links_are_taken_evenly() {
-        let t = HyperX { dims: vec![3], endpoints_per_router: 1, parallel: Some(vec![3]) }.build().unwrap();
+        let t =
+            HyperX { dims: vec![3], endpoints_per_router: 1, parallel: Some(vec![3]), faults: None }.build().unwrap();
         let leg = Leg { index: 0, of: 1, to_group: false };
         let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
         let mut rng = Rng::new(1, Stream::Router, 0);
@@ -191,7 +200,7 @@ mod tests {
     #[test]
     fn impossible_parallel_links_are_refused() {
         let refused = |parallel: Vec<u32>| {
-            let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel) };
+            let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel), faults: None };
             params.build().unwrap_err().to_string()
         };
         assert_eq!(refused(vec![1]), "parallel = [1]: expected 2 numbers, one for each of `dims`");
@@ -200,7 +209,8 @@ mod tests {
             refused(vec![1, 40000]),
             "parallel = [1, 40000]: a router would have 80004 ports; expected at most 65535"
         );
-        let wide = HyperX { dims: vec![70000], endpoints_per_router: 1, parallel: None }.build().unwrap_err();
+        let wide =
+            HyperX { dims: vec![70000], endpoints_per_router: 1, parallel: None, faults: None }.build().unwrap_err();
         assert_eq!(wide.to_string(), "dims = [70000]: a router would have 70000 ports; expected at most 65535");
     }
 }

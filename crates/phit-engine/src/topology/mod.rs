@@ -118,6 +118,19 @@ pub struct Hop {
     pub vcs: u8,
 }
 
+/// Links that break during a run.
+#[derive(Debug, Clone)]
+pub struct Breakdown {
+    /// Cycle from which on they are broken.
+    pub cycle: u32,
+    /// Cycles until routing knows.
+    pub delay: u32,
+    /// The outputs at both ends, as (router, port).
+    pub dead: Vec<(u32, u16)>,
+    /// The graph without these links and those that broke before.
+    pub graph: Arc<dyn Topology>,
+}
+
 /// The seam `topology`: a directed multigraph of routers with attached endpoints.
 pub trait Topology: Send + Sync + std::fmt::Debug {
     /// Names of the link classes; the first is always `endpoint`. At most eight.
@@ -198,6 +211,15 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// Levels, for trees.
     fn tree(&self) -> Option<&Tree> {
         None
+    }
+    /// True if some of its links do not work: only mechanisms that ask the topology for their hops can route around them
+    /// ([`RoutingParams::avoids_faults`](crate::routing::RoutingParams::avoids_faults)).
+    fn faulty(&self) -> bool {
+        false
+    }
+    /// Links that break during the run, one after the other.
+    fn breakdowns(&self) -> &[Breakdown] {
+        &[]
     }
     /// True if the grid wraps around.
     fn wraps(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::engine::{NONE, Tick};
 use crate::router::config::Config;
 use crate::router::packet::Packet;
 use crate::router::partition::{Partition, TAIL_PENDING, kind, unpack_credit};
-use crate::router::state::{Input, Queue, SINK};
+use crate::router::state::{BROKEN, Input, Queue, SINK};
 use crate::sim::Simulation;
 use std::collections::{HashMap, HashSet};
 
@@ -17,6 +17,8 @@ struct Pending {
     arrivals: HashMap<u32, Vec<(Tick, Option<Packet>)>>,
     /// Phits of credit on their way to each channel.
     credits: HashMap<u32, u64>,
+    /// When credits come to each sender, an output port or an endpoint.
+    credit_times: HashMap<u32, Vec<Tick>>,
     /// Packets in the arena that are on their way to a queue or an endpoint.
     travelling: Vec<u32>,
     /// Phits of packets that have left the network but for their delivery.
@@ -41,9 +43,10 @@ impl Pending {
                 kind::CREDIT => {
                     let (channel, phits) = credited(partition, target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
+                    pending.credit_times.entry(target).or_default().push(at);
                     pending.wakes.entry((what, channel)).or_default().push(at);
                 }
-                kind::DELIVERY => {
+                kind::DELIVERY | kind::LOSS => {
                     pending.travelling.push(target);
                     pending.delivering += u64::from(partition.packets[target].size);
                 }
@@ -161,7 +164,8 @@ impl Load {
 /// * queues are consistent lists, every packet of the arena is in exactly one place, flits of two packets never mix in
 ///   a virtual channel;
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
-/// * output buffers hold what was put into them and no more than they can;
+/// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room for;
+/// * credits that wait for their turn come one in a cycle;
 /// * whoever could move is awake or about to be woken.
 pub fn audit(simulation: &Simulation) -> Result<(), String> {
     let (partitions, inboxes) = simulation.parts();
@@ -178,6 +182,7 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
                 _ => {
                     let (channel, phits) = credited(&partitions[to], target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
+                    pending.credit_times.entry(target).or_default().push(*at);
                     pending.wakes.entry((what, channel)).or_default().push(*at);
                 }
             }
@@ -187,12 +192,14 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-        delivered += partition.collector.total.phits;
+        delivered += partition.collector.total.phits + partition.collector.lost_phits;
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
         channels(partition)?;
         outputs(partition)?;
+        ejections(partition, pending_here)?;
+        turns(partition, pending_here)?;
         awake(partition, pending_here)?;
     }
     match injected == delivered + held {
@@ -229,6 +236,10 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
                 continue;
             }
             let sender = &partitions[input.upstream_partition as usize];
+            // What is lost on a broken link keeps its credits.
+            if sender.outputs.get(input.upstream as usize).is_some_and(|output| output.far_partition == BROKEN) {
+                continue;
+            }
             let channel = sending_channel(sender, input) + lane;
             let vc = &sender.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);
@@ -328,6 +339,40 @@ fn ring(partition: &Partition, output: u32) -> impl Iterator<Item = (Tick, u32)>
         let place = base + (first + place) % size;
         (partition.rings[place], u32::from(partition.ring_phits[place]))
     })
+}
+
+/// Of an endpoint's buffer, the credits for it and those on their way back add up to its size.
+fn ejections(partition: &Partition, pending: &Pending) -> Result<(), String> {
+    let Some(capacity) = partition.config.links[0].ejection_buffer else { return Ok(()) };
+    for output in partition.outputs.iter().filter(|output| output.class == 0) {
+        for channel in output.vc..output.vc + u32::from(output.vcs) {
+            let credits = i64::from(partition.channels[channel].credits);
+            let back = pending.credits.get(&channel).map_or(0, |&phits| phits as i64);
+            if credits < 0 || credits + back != i64::from(capacity) {
+                let router = partition.routers.start + output.router;
+                return Err(format!(
+                    "an endpoint of router {router}: {credits} credits, {back} on their way back: not {capacity}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// No sender gets two credits in one cycle where each waits for its turn.
+fn turns(partition: &Partition, pending: &Pending) -> Result<(), String> {
+    let cycle = partition.config.ticks_per_cycle;
+    // An endpoint's credits go out as its flits come in.
+    let from_routers = |target: u32| partition.outputs.get(target as usize).is_none_or(|output| output.class != 0);
+    for (target, times) in pending.credit_times.iter().filter(|(target, _)| from_routers(**target)) {
+        let mut times = times.clone();
+        times.sort_unstable();
+        let crowded = times.windows(2).find(|pair| pair[1] - pair[0] < cycle);
+        if let Some(pair) = crowded.filter(|_| partition.config.credits_in_turn) {
+            return Err(format!("sender {target} of partition {}: credits in ticks {pair:?}", partition.index));
+        }
+    }
+    Ok(())
 }
 
 /// Output buffers hold what was put into them.

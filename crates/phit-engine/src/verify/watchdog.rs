@@ -3,7 +3,7 @@
 use crate::engine::{NONE, Tick};
 use crate::router::Partition;
 use crate::router::partition::TAIL_PENDING;
-use crate::router::state::SINK;
+use crate::router::state::BROKEN;
 use crate::sim::Simulation;
 use std::collections::HashMap;
 use std::fmt;
@@ -100,7 +100,7 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
     let size = partition.config.flit_phits(packet.size, q.sent);
     let output = &partition.outputs[q.output];
     let held = q.vcs == 0;
-    let far = |vc: u32| (output.far_partition != SINK).then(|| (output.far_partition, output.far_queue + vc));
+    let far = |vc: u32| (output.far_partition < BROKEN).then(|| (output.far_partition, output.far_queue + vc));
     let mut others = Vec::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
         let channel = &partition.channels[output.vc + vc];

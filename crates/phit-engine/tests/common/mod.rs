@@ -112,6 +112,13 @@ pub fn random(choices: &[u32]) -> Value {
                 routing["precision"] = json!(draw.below(5));
             }
             routing["redecide"] = json!(draw.bool());
+            if routing["precompute"].as_u64() > Some(0) && routing["redecide"] == false {
+                routing["decide"] = draw.of(&["round", "cycle", "arrival"]).into();
+            }
+            if routing["precompute"].as_u64().unwrap_or(0) == 0 {
+                routing["measure"] = draw.of(&["credits", "contention"]).into();
+            }
+            routing["busy"] = draw.of(&["last", "ignored"]).into();
             routing["deterministic_share"] = draw.of(&[json!(0), json!(0.5)]);
             routing["deterministic_by"] = draw.of(&["destination", "sum", "hash"]).into();
             routing["around_faults"] = draw.of(&["uniform", "next"]).into();
@@ -130,6 +137,11 @@ pub fn random(choices: &[u32]) -> Value {
         (json!({ "kind": "choice", "sizes": [2, 7, 9], "weights": [2, 1, 1] }), 9, 5.0),
     ]);
     let switching = draw.of(&["virtual_cut_through", "store_and_forward", "wormhole"]);
+    let mut topology = topology;
+    if switching != "wormhole" && topology["faults"].is_object() {
+        let later = json!([{ "cycle": 90, "delay": draw.of(&[0, 1, 40]), "links": [[1, 5]] }]);
+        topology["faults"]["later"] = draw.of(&[json!([]), later]);
+    }
     let flit = 1 + draw.below(4);
     let unit: u32 = if switching == "wormhole" { flit.min(largest) } else { largest };
     let buffer = |draw: &mut Choices| match draw.below(5) {
@@ -149,6 +161,7 @@ pub fn random(choices: &[u32]) -> Value {
         });
         if class == "endpoint" {
             link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
+            link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
         }
         links.insert(class.clone(), link);
@@ -171,6 +184,7 @@ pub fn random(choices: &[u32]) -> Value {
         "allocator": allocator,
         "output_buffer": buffer(&mut draw),
         "credit_release": draw.of(&["input", "output"]),
+        "credit_channel": draw.of(&["unlimited", "one_per_cycle"]),
         "credit_delay": draw.of(&[0, 1, 3]),
         "transit_priority": draw.bool(),
         "injection_queue": draw.of(&["least_occupied", "round_robin", "destination"]),

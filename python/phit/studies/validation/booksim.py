@@ -66,11 +66,18 @@ def router(
         "switching": "wormhole",
         "flit_size": 1,
         "credit_release": "input",
+        "credit_channel": "one_per_cycle",
         "credit_delay": credit_delay,
         "injection_queue": "round_robin",
         "allocator": {"kind": allocator},
         "links": {
-            "endpoint": {"latency": 1, "ejection_latency": 0, "vcs": vcs, "buffer": buffer},
+            "endpoint": {
+                "latency": 1,
+                "ejection_latency": 0,
+                "ejection_buffer": buffer,
+                "vcs": vcs,
+                "buffer": buffer,
+            },
             "default": {"latency": channel, "vcs": vcs, "buffer": buffer},
         },
     }
@@ -83,6 +90,37 @@ def configuration(row: Row) -> dict[str, str]:
     return found | dict(token.split("=", 1) for token in row["overrides"].split())
 
 
+def settings(given: dict[str, str]) -> dict[str, Any]:
+    """The settings of `router` in a configuration of BookSim's."""
+    return {
+        "vcs": int(given["num_vcs"]),
+        "buffer": int(given["vc_buf_size"]),
+        "routing_delay": int(given["routing_delay"]),
+        "credit_delay": int(given["credit_delay"]),
+        "speedup": int(float(given["internal_speedup"])),
+        "allocator": given["sw_allocator"],
+        "speculative": given.get("speculative") == "1",
+    }
+
+
+def workload(row: Row, pattern: str | Document, *, drained: bool) -> Document:
+    """The traffic and the measurement of one of BookSim's runs; `drained` if it waited for all recorded packets."""
+    given = configuration(row)
+    return {
+        "traffic": {
+            "pattern": pattern,
+            "process": "bernoulli",
+            "load": float(given["injection_rate"]),
+            "packet_size": int(given["packet_size"]),
+        },
+        "measure": {
+            "warmup": int(given["sample_period"]),
+            "cycles": int(row["measured_cycles"]),
+            "count": "generated" if drained else "delivered",
+        },
+    }
+
+
 def scenario(row: Row) -> Document:
     """One of BookSim's runs in Phit's words."""
     given = configuration(row)
@@ -91,26 +129,9 @@ def scenario(row: Row) -> Document:
         topology |= {"kind": "hyperx", "endpoints_per_router": int(given["c"])}
     return {
         "topology": topology,
-        "router": router(
-            vcs=int(given["num_vcs"]),
-            buffer=int(given["vc_buf_size"]),
-            routing_delay=int(given["routing_delay"]),
-            credit_delay=int(given["credit_delay"]),
-            speedup=int(float(given["internal_speedup"])),
-            allocator=given["sw_allocator"],
-        ),
+        "router": router(**settings(given)),
         "routing": {"kind": "dimension_order"},
-        "traffic": {
-            "pattern": PATTERNS[given["traffic"]],
-            "process": "bernoulli",
-            "load": float(given["injection_rate"]),
-            "packet_size": int(given["packet_size"]),
-        },
-        "measure": {
-            "warmup": int(given["sample_period"]),
-            "cycles": int(row["measured_cycles"]),
-            "count": "generated" if row["sim_type"] == "latency" else "delivered",
-        },
+        **workload(row, PATTERNS[given["traffic"]], drained=row["sim_type"] == "latency"),
     }
 
 

@@ -7,7 +7,7 @@
 use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
 use crate::router::Partition;
-use crate::router::state::SINK;
+use crate::router::state::BROKEN;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -64,7 +64,7 @@ impl Observation<'_> {
         let output = &self.partition.outputs[self.port(router, port)];
         let credits = self.partition.channels[output.vc + u32::from(vc)].credits;
         let capacity = self.partition.config.capacity[output.class as usize] as i32;
-        (output.far_partition != SINK).then_some((capacity - credits).max(0) as u32)
+        (output.far_partition < BROKEN).then_some((capacity - credits).max(0) as u32)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Section 4.1: which of several outputs an input takes.
 
+use super::Busy;
 use crate::engine::rng::Rng;
 use crate::topology::Hop;
 
@@ -32,6 +33,8 @@ struct Demerit {
 pub(super) struct Allocator {
     /// Inputs know what those before them have been given.
     sequential: bool,
+    /// Outputs that cannot take the packet now come last.
+    busy_last: bool,
     /// Bits of the fill that are known; `None`: all.
     precision: Option<u32>,
     /// Phits given in this cycle, by port.
@@ -43,8 +46,9 @@ pub(super) struct Allocator {
 }
 
 impl Allocator {
-    pub fn new(sequential: bool, precision: Option<u32>) -> Self {
-        Self { sequential, precision, given: Vec::new(), touched: Vec::new(), ties: Vec::new() }
+    pub fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
+        let busy_last = busy == Busy::Last;
+        Self { sequential, busy_last, precision, given: Vec::new(), touched: Vec::new(), ties: Vec::new() }
     }
 
     /// A new cycle, or another router.
@@ -94,7 +98,7 @@ impl Allocator {
         let given = self.given.get(usize::from(output.hop.port)).copied().unwrap_or(0);
         let depth = output.depth + given;
         Demerit {
-            unavailable: !output.ready || output.capacity.saturating_sub(depth) < phits,
+            unavailable: self.busy_last && (!output.ready || output.capacity.saturating_sub(depth) < phits),
             depth: self.known(depth, output.capacity),
             given: given > 0,
         }
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn sequential_as_in_the_example_of_section_4_1() {
         // Credits 2, 2, 2, 3: the first input takes output 3; then all have 2, and those not given yet come first.
-        let (outputs, mut rule) = (with_credits(&[2, 2, 2, 3]), Allocator::new(true, None));
+        let (outputs, mut rule) = (with_credits(&[2, 2, 2, 3]), Allocator::new(true, None, Busy::Last));
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[3]);
         assert_even(&frequencies(&mut rule, &outputs, 1, 1), &[0, 1, 2]);
         let mut rng = Rng::new(1, Stream::Router, 0);
@@ -180,7 +184,7 @@ mod tests {
 
     #[test]
     fn greedy_inputs_all_take_the_same_best_output() {
-        let (outputs, mut rule) = (with_credits(&[2, 2, 2, 3]), Allocator::new(false, None));
+        let (outputs, mut rule) = (with_credits(&[2, 2, 2, 3]), Allocator::new(false, None, Busy::Last));
         let mut rng = Rng::new(1, Stream::Router, 0);
         assert_eq!(one_cycle(&mut rule, &outputs, 4, 1, &mut rng), [3; 4]);
         assert_even(&frequencies(&mut rule, &with_credits(&[5, 2, 5, 5]), 3, 1), &[0, 2, 3]);
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn more_credits_outweigh_having_been_given() {
         // Output 1 has been given once and still has more credits than the others.
-        let (outputs, mut rule) = (with_credits(&[3, 9, 3]), Allocator::new(true, None));
+        let (outputs, mut rule) = (with_credits(&[3, 9, 3]), Allocator::new(true, None, Busy::Last));
         assert_even(&frequencies(&mut rule, &outputs, 3, 1), &[1]);
         // In packets of eight phits one packet is as much as eight of one phit.
         assert_even(&frequencies(&mut rule, &with_credits(&[8, 12, 8]), 1, 8), &[0, 2]);
@@ -199,7 +203,7 @@ mod tests {
     fn outputs_that_cannot_take_the_packet_come_last() {
         let mut outputs = with_credits(&[4, 16, 3, 5]);
         outputs[1].ready = false;
-        let mut rule = Allocator::new(true, None);
+        let mut rule = Allocator::new(true, None, Busy::Last);
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[3]);
         // Five phits fit into output 3 alone; six into none, and then the most credits count among those that are ready or not.
         assert_even(&frequencies(&mut rule, &outputs, 0, 5), &[3]);
@@ -210,8 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn busy_outputs_may_be_as_good_as_others() {
+        let mut outputs = with_credits(&[4, 16, 3, 5]);
+        outputs[1].ready = false;
+        let mut rule = Allocator::new(false, None, Busy::Ignored);
+        assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[1]);
+        // A buffer that is too full for the packet is no worse than its fill says.
+        assert_even(&frequencies(&mut rule, &with_credits(&[2, 2, 0]), 0, 3), &[0, 1]);
+    }
+
+    #[test]
     fn precision_as_in_table_1() {
-        let known = |bits, depth| Allocator::new(true, Some(bits)).known(depth, CAPACITY);
+        let known = |bits, depth| Allocator::new(true, Some(bits), Busy::Last).known(depth, CAPACITY);
         let all = |bits| (0..=CAPACITY).map(|depth| known(bits, depth)).collect::<Vec<_>>();
         assert_eq!(all(0), [0; 17]);
         assert_eq!(all(1), [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1], "more or fewer than 8 entries");
@@ -223,13 +237,13 @@ mod tests {
     #[test]
     fn coarse_knowledge_makes_more_ties() {
         let outputs = with_credits(&[16, 15, 13, 12, 0]);
-        assert_even(&frequencies(&mut Allocator::new(false, Some(4)), &outputs, 0, 1), &[0]);
+        assert_even(&frequencies(&mut Allocator::new(false, Some(4), Busy::Last), &outputs, 0, 1), &[0]);
         // Fills of 0, 1 and 3 are all below 4.
-        assert_even(&frequencies(&mut Allocator::new(false, Some(2)), &outputs, 0, 1), &[0, 1, 2]);
+        assert_even(&frequencies(&mut Allocator::new(false, Some(2), Busy::Last), &outputs, 0, 1), &[0, 1, 2]);
         // Without any knowledge of the fill a full buffer is still not available.
-        assert_even(&frequencies(&mut Allocator::new(false, Some(0)), &outputs, 0, 1), &[0, 1, 2, 3]);
+        assert_even(&frequencies(&mut Allocator::new(false, Some(0), Busy::Last), &outputs, 0, 1), &[0, 1, 2, 3]);
         // In sequence, those given already come last: after three inputs one output is left.
-        let mut rule = Allocator::new(true, Some(0));
+        let mut rule = Allocator::new(true, Some(0), Busy::Last);
         let mut rng = Rng::new(3, Stream::Router, 0);
         for _ in 0..50 {
             let mut given = one_cycle(&mut rule, &outputs, 4, 1, &mut rng);
@@ -240,7 +254,7 @@ mod tests {
 
     #[test]
     fn nothing_is_left_of_one_cycle_in_the_next() {
-        let (outputs, mut rule) = (with_credits(&[4, 4]), Allocator::new(true, None));
+        let (outputs, mut rule) = (with_credits(&[4, 4]), Allocator::new(true, None, Busy::Last));
         let mut rng = Rng::new(3, Stream::Router, 0);
         one_cycle(&mut rule, &outputs, 5, 1, &mut rng);
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[0, 1]);

@@ -31,9 +31,7 @@ impl State {
 /// The latest states of all outputs upwards of a partition's routers: taken in every tick in which one has changed.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Ticks that a decision lags behind.
-    lag: Tick,
-    /// States kept of each router: one in every tick may be too young.
+    /// States kept of each router.
     kept: usize,
     first: u32,
     /// Most up-ports of a router.
@@ -42,6 +40,8 @@ pub(super) struct History {
     phits: u32,
     /// The first up-port of each router.
     up: Vec<u16>,
+    /// By router: the place in `taken` of its latest state.
+    latest: Vec<usize>,
     /// By router: when the states were taken, in the order of `states`.
     taken: Vec<Tick>,
     /// By router, place in `taken` and up-port.
@@ -49,35 +49,32 @@ pub(super) struct History {
 }
 
 impl History {
-    pub fn new(tree: &Tree, context: &RoutingContext, cycles: u32) -> Self {
+    /// For decisions that lag behind by `lag` ticks.
+    pub fn new(tree: &Tree, context: &RoutingContext, lag: Tick) -> Self {
         let routers = context.routers.clone();
         let ports = (0..tree.levels()).map(|level| tree.up(level)).max().unwrap_or(0).into();
-        let lag = cycles * context.ticks_per_cycle;
+        // One in every tick may be too young.
         let kept = lag as usize + 1;
         Self {
-            lag,
             kept,
             first: routers.start,
             ports,
             phits: context.packet_size,
             up: routers.clone().map(|router| tree.down(tree.level(router))).collect(),
+            latest: vec![0; routers.len()],
             taken: vec![0; routers.len() * kept],
             states: vec![State::default(); routers.len() * kept * ports],
         }
     }
 
-    /// The tick whose state a decision in tick `now` is made from.
-    pub fn then(&self, now: Tick) -> Tick {
-        now.saturating_sub(self.lag)
-    }
-
     /// Takes the state of a router in which something has changed, in place of the oldest.
     pub fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
         let router = (at.router - self.first) as usize;
-        let places = router * self.kept..(router + 1) * self.kept;
-        let oldest = places.min_by_key(|&place| self.taken[place]).unwrap_or(0);
-        self.taken[oldest] = at.now;
-        let first = oldest * self.ports;
+        let place = (self.latest[router] + 1) % self.kept;
+        self.latest[router] = place;
+        let place = router * self.kept + place;
+        self.taken[place] = at.now;
+        let first = place * self.ports;
         let phits = self.phits.min(at.largest_flit());
         let count = tree.up(tree.level(at.router));
         for (port, state) in (self.up[router]..self.up[router] + count).zip(&mut self.states[first..]) {
@@ -85,12 +82,27 @@ impl History {
         }
     }
 
-    /// The state of output `port` as it was before: after the latest change up to then.
-    pub fn state(&self, at: &RouterView<'_>, port: u16) -> State {
+    /// The states of the outputs of a router as they were in tick `then`, after the latest change up to then.
+    pub fn states(&self, at: &RouterView<'_>, then: Tick) -> Then<'_> {
         let router = (at.router - self.first) as usize;
-        let then = self.then(at.now);
-        let known = (router * self.kept..(router + 1) * self.kept).filter(|&place| self.taken[place] <= then);
-        let latest = known.max_by_key(|&place| self.taken[place]).unwrap_or(0);
-        self.states[latest * self.ports + usize::from(port - self.up[router])]
+        let latest = self.latest[router];
+        let mut backwards = (0..self.kept).map(|step| router * self.kept + (latest + self.kept - step) % self.kept);
+        let oldest = router * self.kept + (latest + 1) % self.kept;
+        let place = backwards.find(|&place| self.taken[place] <= then).unwrap_or(oldest);
+        Then { up: self.up[router], states: &self.states[place * self.ports..(place + 1) * self.ports] }
+    }
+}
+
+/// The states of a router's outputs upwards at some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Then<'a> {
+    up: u16,
+    states: &'a [State],
+}
+
+impl Then<'_> {
+    /// The state of output `port`.
+    pub fn of(&self, port: u16) -> State {
+        self.states[usize::from(port - self.up)]
     }
 }

@@ -5,18 +5,20 @@
 //! router cycle for all heads that wait there. On the way down there is no choice.
 //!
 //! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
-//! * `history` keeps the state of outputs one and two cycles ago (section 5.3).
+//! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 //! * `kept` keeps decisions that are made once in a cycle.
 
+use super::contention::counters::Counters;
 use super::in_transit::DIRECT;
-use super::{Head, Injection, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
 use crate::verify::{Legs, Proof};
 use allocation::{Allocator, Output};
-use history::History;
+use history::{History, State};
 use kept::Kept;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,8 @@ use serde::{Deserialize, Serialize};
 mod allocation;
 mod history;
 mod kept;
+#[cfg(test)]
+mod spy;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +54,9 @@ pub struct Clos {
     /// drawn twice.
     #[schemars(range(min = 1))]
     pub samples: u32,
+    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output, out of as
+    /// many as the router has ports.
+    pub measure: Measure,
     /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it ends. 0:
     /// only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
     #[schemars(range(max = 31))]
@@ -59,11 +66,12 @@ pub struct Clos {
     /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
     #[schemars(range(max = 2))]
     pub precompute: u32,
+    /// What it counts for that an output cannot take a packet now.
+    pub busy: Busy,
     /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision; with
     /// `oblivious` and `deterministic` it always does.
     pub redecide: bool,
-    /// How often that is where the crossbar allocates several times in a cycle of the links (`router.clock = "crossbar"` with a
-    /// `speedup`).
+    /// When a packet is decided about.
     pub decide: Decide,
     /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that must be
     /// delivered in order (section 3.2.3).
@@ -81,8 +89,10 @@ impl Default for Clos {
         Self {
             allocation: Allocation::Sequential,
             samples: 2,
+            measure: Measure::Credits,
             precision: None,
             precompute: 0,
+            busy: Busy::Last,
             redecide: true,
             decide: Decide::Round,
             deterministic_share: 0.0,
@@ -90,6 +100,27 @@ impl Default for Clos {
             around_faults: AroundFaults::Uniform,
         }
     }
+}
+
+/// What makes an output worse than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Phits charged against its buffer at the next router (the paper's).
+    Credits,
+    /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters, which rise
+    /// before buffers fill (Fuentes et al., IPDPS 2015).
+    Contention,
+}
+
+/// What being busy counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    /// Outputs that cannot take a packet now come after all others.
+    Last,
+    /// Nothing: the fill of their buffers alone counts (BookSim).
+    Ignored,
 }
 
 /// How outputs are given to inputs (section 4.1).
@@ -120,14 +151,19 @@ impl Allocation {
     }
 }
 
-/// How often outputs are given to inputs.
+/// When a packet is decided about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decide {
-    /// Whenever the crossbar allocates: a head that lost knows which outputs the others have taken since.
+    /// At the front of its input queue, whenever the crossbar allocates: a head that lost knows which outputs the others have
+    /// taken since.
     Round,
-    /// Once in a cycle of the links: a head keeps its output until the cycle ends.
+    /// At the front of its input queue, once in a cycle of the links: a head keeps its output until the cycle ends. Another rule
+    /// than `round` only where the crossbar allocates several times in a cycle (`router.clock = "crossbar"` with a `speedup`).
     Cycle,
+    /// When its head enters the input queue, whatever stands before it there; from the state of `precompute` cycles before, at
+    /// least 1. With `greedy` and `greedy_r` only, which keep the decision (`redecide = false`).
+    Arrival,
 }
 
 /// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the up-ports of each
@@ -182,6 +218,11 @@ impl RoutingParams for Clos {
             let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
             return Err(ScenarioError::new("precompute", self.precompute, expected));
         }
+        if self.measure == Measure::Contention && self.precompute > 0 {
+            let expected = "expected 0: with measure = \"contention\" the counters are read as they are";
+            return Err(ScenarioError::new("precompute", self.precompute, expected));
+        }
+        self.check_decide()?;
         if !(0.0..=1.0).contains(&self.deterministic_share) {
             let expected = "expected a share from 0 to 1";
             return Err(ScenarioError::new("deterministic_share", self.deterministic_share, expected));
@@ -199,8 +240,47 @@ impl RoutingParams for Clos {
         Proof::legs(Legs::Minimal)
     }
 
+    fn avoids_faults(&self) -> bool {
+        true
+    }
+
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(self, context))
+        Box::new(self.rule(context))
+    }
+}
+
+impl Clos {
+    fn rule(&self, context: &RoutingContext) -> Rule {
+        let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
+        // The scenario has been checked: without a tree the mechanism is never asked.
+        let tree = context.topology.tree().cloned();
+        let lag = self.precompute * context.ticks_per_cycle;
+        let once = self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1;
+        Rule {
+            allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
+            history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
+            lag,
+            contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
+            kept: once.then(|| Kept::new(context)),
+            params: self.clone(),
+            tree,
+            ways: Vec::new(),
+        }
+    }
+
+    fn check_decide(&self) -> Result<(), ScenarioError> {
+        if self.decide != Decide::Arrival {
+            return Ok(());
+        }
+        let expected = match self.allocation {
+            Allocation::Greedy | Allocation::GreedyR if self.redecide => "this needs redecide = false",
+            Allocation::Greedy | Allocation::GreedyR if self.precompute == 0 => {
+                "this needs precompute = 1 or 2: what else happens in the cycle is not known yet"
+            }
+            Allocation::Greedy | Allocation::GreedyR => return Ok(()),
+            _ => "only the allocations \"greedy\" and \"greedy_r\" can be decided so early",
+        };
+        Err(ScenarioError::new("decide", "\"arrival\"", expected))
     }
 }
 
@@ -213,88 +293,94 @@ struct Rule {
     allocator: Allocator,
     history: Option<History>,
     kept: Option<Kept>,
+    /// Ticks that a decision lags behind.
+    lag: Tick,
+    /// Heads that have chosen each output, if they are what is measured.
+    contention: Option<Counters>,
     /// Outputs upwards that lead to the destination of one head.
     ways: Vec<Hop>,
 }
 
 impl Rule {
-    fn new(params: &Clos, context: &RoutingContext) -> Self {
-        let precision = if params.allocation == Allocation::Availability { Some(0) } else { params.precision };
-        // The scenario has been checked: without a tree the mechanism is never asked.
-        let tree = context.topology.tree().cloned();
-        let history = |tree| History::new(tree, context, params.precompute);
-        let once = params.redecide && params.decide == Decide::Cycle && context.ticks_per_cycle > 1;
-        Self {
-            allocator: Allocator::new(params.allocation.is_sequential(), precision),
-            history: tree.as_ref().filter(|_| params.precompute > 0).map(history),
-            kept: once.then(|| Kept::new(context)),
-            params: params.clone(),
-            tree,
-            ways: Vec::new(),
-        }
-    }
-
-    /// The hop of one head, after those decided before it in this cycle.
-    fn decide(&mut self, view: &mut View<'_>, packet: &Packet) -> Hop {
-        let phits = view.first_flit(packet);
+    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`. `chosen`: the output
+    /// chosen before, if it has been counted.
+    fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
-        let Some(place) = self.ascends(view, packet) else {
-            let hop = any(view, packet);
+        let Some(place) = self.ascends(at, packet) else {
+            let hop = any(at, rng, packet);
             return if deterministic { self.one_channel(hop, packet) } else { hop };
         };
         let hop = match (deterministic, self.params.allocation) {
-            (true, _) => self.in_order(view, packet, place),
-            (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(view, packet, place),
+            (true, _) => self.in_order(at, rng, packet, place),
+            (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                self.list(view, packet);
-                self.best(view, phits)
+                self.list(at, packet);
+                match self.ways.is_empty() {
+                    // Links have broken, and the packet is lost on its way to one of them.
+                    true => any(at, rng, packet),
+                    false => self.best(at, rng, then, packet, chosen),
+                }
             }
             (_, Allocation::SequentialR | Allocation::GreedyR) => {
                 self.ways.clear();
                 for _ in 0..self.params.samples {
-                    self.ways.push(any(view, packet));
+                    self.ways.push(any(at, rng, packet));
                 }
-                self.best(view, phits)
+                self.best(at, rng, then, packet, chosen)
             }
         };
-        self.allocator.give(hop.port, phits);
+        self.give(at, packet, hop);
         hop
     }
 
+    /// Those after `packet` in this cycle know that it has `hop`.
+    fn give(&mut self, at: &RouterView<'_>, packet: &Packet, hop: Hop) {
+        self.allocator.give(hop.port, if self.contention.is_some() { 1 } else { at.first_flit(packet) });
+    }
+
     /// Where the router stands if `packet` has to go further up.
-    fn ascends(&self, view: &View<'_>, packet: &Packet) -> Option<Place> {
+    fn ascends(&self, at: &RouterView<'_>, packet: &Packet) -> Option<Place> {
         let tree = self.tree.as_ref()?;
-        let place = tree.place(view.router);
+        let place = tree.place(at.router);
         tree.descent(place, packet.destination_router).is_none().then_some(place)
     }
 
     /// Lists all outputs upwards that lead to the destination.
-    fn list(&mut self, view: &View<'_>, packet: &Packet) {
+    fn list(&mut self, at: &RouterView<'_>, packet: &Packet) {
         self.ways.clear();
-        let (at, to) = (view.router, packet.destination_router);
-        view.topology.minimal_hops(at, to, DIRECT, packet.hop_state(), view.vcs, &mut self.ways);
+        let to = packet.destination_router;
+        at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs, &mut self.ways);
     }
 
     /// The best of the listed outputs.
-    fn best(&mut self, view: &mut View<'_>, phits: u32) -> Hop {
-        let history = self.history.as_ref();
-        let (at, rng) = (&view.at, &mut *view.rng);
+    fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
+        let phits = at.first_flit(packet);
+        let states = self.history.as_ref().map(|history| history.states(at, then));
         let outputs = self.ways.iter().map(|&hop| {
-            let capacity = at.capacity[usize::from(at.class(hop.port))];
-            let (state, then) = match history {
-                Some(history) => (history.state(at, hop.port), history.then(at.now)),
-                None => (history::State::now(at, hop.port, phits), at.now),
-            };
-            Output { hop, depth: state.depth, capacity, ready: state.free_from <= then }
+            let state = states.map_or_else(|| State::now(at, hop.port, phits), |states| states.of(hop.port));
+            let ready = state.free_from <= then;
+            match &self.contention {
+                None => {
+                    let capacity = at.capacity[usize::from(at.class(hop.port))];
+                    Output { hop, depth: state.depth, capacity, ready }
+                }
+                Some(counters) => {
+                    // Without the head itself.
+                    let heads = counters.of(at.router, hop.port) - u16::from(chosen == Some(hop.port));
+                    Output { hop, depth: heads.into(), capacity: at.topology.ports(at.router).into(), ready }
+                }
+            }
         });
+        // Heads take no room.
+        let phits = if self.contention.is_some() { 0 } else { phits };
         self.allocator.choose(outputs, phits, rng)
     }
 
     /// The output of the packet's own way: the same for all packets of its source and destination.
-    fn in_order(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+    fn in_order(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
         let key = self.params.deterministic_by.key(packet);
         let up = self.tree.as_ref().map_or(0, |tree| tree.digit(place.level, key));
-        let hop = self.next_from(view, packet, place, up);
+        let hop = self.next_from(at, rng, packet, place, up);
         self.one_channel(hop, packet)
     }
 
@@ -305,34 +391,64 @@ impl Rule {
         Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }
     }
 
-    fn drawn(&mut self, view: &mut View<'_>, packet: &Packet, place: Place) -> Hop {
+    fn drawn(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
         match (self.params.around_faults, self.tree.as_ref().map(|tree| tree.up(place.level))) {
             (AroundFaults::Next, Some(ports)) => {
-                let drawn = view.rng.below(ports.into()) as u16;
-                self.next_from(view, packet, place, drawn)
+                let drawn = rng.below(ports.into()) as u16;
+                self.next_from(at, rng, packet, place, drawn)
             }
-            _ => any(view, packet),
+            _ => any(at, rng, packet),
         }
     }
 
     /// The first output that leads to the destination, from up-port `up` on and around.
-    fn next_from(&mut self, view: &mut View<'_>, packet: &Packet, place: Place, up: u16) -> Hop {
-        self.list(view, packet);
+    fn next_from(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place, up: u16) -> Hop {
+        self.list(at, packet);
         let port = self.tree.as_ref().map_or(0, |tree| tree.down(place.level)) + up;
         let found = self.ways.iter().find(|hop| hop.port >= port).or(self.ways.first());
-        found.copied().unwrap_or_else(|| any(view, packet))
+        found.copied().unwrap_or_else(|| any(at, rng, packet))
+    }
+
+    /// True if `hop`, decided when the packet arrived, is a way to its destination: links may have broken since.
+    fn still_leads(&mut self, at: &RouterView<'_>, packet: &Packet, hop: Hop) -> bool {
+        self.list(at, packet);
+        self.ways.iter().any(|way| way.port == hop.port)
+    }
+
+    /// Counts what the heads of `router` have chosen, if that is measured.
+    fn count(&mut self, router: u32, heads: &[Head]) {
+        if let Some(counters) = &mut self.contention {
+            for head in heads {
+                counters.choose(router, head.port, head.queue, head.hop.map(|hop| hop.port));
+            }
+        }
+    }
+
+    /// The tick whose state a decision in tick `now` is made from.
+    fn then(&self, now: Tick) -> Tick {
+        now.saturating_sub(self.lag)
     }
 }
 
 /// Any hop that leads to the destination: upwards drawn at random, downwards the only one.
-fn any(view: &mut View<'_>, packet: &Packet) -> Hop {
-    let (at, to) = (view.router, packet.destination_router);
-    view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, view.rng)
+fn any(at: &RouterView<'_>, rng: &mut Rng, packet: &Packet) -> Hop {
+    let to = packet.destination_router;
+    at.topology.minimal_hop(at.router, to, DIRECT, packet.hop_state(), at.vcs, rng)
+}
+
+/// A hop as [`Packet::scratch`] keeps it; never 0, because it has a channel.
+fn pack(hop: Hop) -> u32 {
+    u32::from(hop.port) | u32::from(hop.vc) << 16 | u32::from(hop.vcs) << 24
+}
+
+fn unpack(scratch: u32) -> Option<Hop> {
+    let hop = Hop { port: scratch as u16, vc: (scratch >> 16) as u8, vcs: (scratch >> 24) as u8 };
+    (hop.vcs > 0).then_some(hop)
 }
 
 impl Routing for Rule {
     fn wants(&self) -> Wants {
-        let Clos { allocation, deterministic_share, around_faults, redecide, precompute, .. } = self.params;
+        let Clos { allocation, deterministic_share, around_faults, redecide, decide, .. } = self.params;
         match allocation {
             // The topology's own draw.
             Allocation::Oblivious => Wants {
@@ -340,7 +456,14 @@ impl Routing for Rule {
                 ..Wants::default()
             },
             Allocation::Deterministic => Wants::default(),
-            _ => Wants { batch: true, redecide, occupancy: precompute > 0, ..Wants::default() },
+            _ => Wants {
+                batch: decide != Decide::Arrival,
+                redecide,
+                occupancy: self.history.is_some(),
+                arrivals: decide == Decide::Arrival,
+                heads: self.contention.is_some(),
+                ..Wants::default()
+            },
         }
     }
 
@@ -351,9 +474,21 @@ impl Routing for Rule {
         }
     }
 
+    /// Decides about a packet that keeps the decision, if it has to go further up.
+    fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+        packet.scratch = match self.ascends(at, packet) {
+            Some(_) => pack(self.decide(at, &mut packet.rng(at.router), self.then(at.now), packet, None)),
+            None => 0,
+        };
+    }
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        if let Some(hop) = unpack(packet.scratch).filter(|hop| self.still_leads(view, packet, *hop)) {
+            return Some(hop);
+        }
         self.allocator.begin();
-        Some(self.decide(view, packet))
+        let then = self.then(view.now);
+        Some(self.decide(&view.at, view.rng, then, packet, None))
     }
 
     /// One input after the other; in a sequential allocation the first is drawn, for fairness.
@@ -361,23 +496,42 @@ impl Routing for Rule {
         self.allocator.begin();
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
-        if let Some(kept) = &self.kept {
+        let then = self.then(view.now);
+        if sequential {
+            // What they chose in earlier cycles is void; each knows what those before it choose now.
+            self.count(view.router, heads);
+        }
+        if self.kept.is_some() {
             for head in heads.iter_mut() {
                 let packet = &packets[head.packet];
-                head.hop = kept.decided(view.router, view.now, head, packet);
+                head.hop = self.kept.as_ref().and_then(|kept| kept.decided(view.router, view.now, head, packet));
                 if let Some(hop) = head.hop {
-                    self.allocator.give(hop.port, view.first_flit(packet));
+                    self.give(&view.at, packet, hop);
                 }
             }
         }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
         for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
             let packet = &packets[head.packet];
-            let hop = self.decide(view, packet);
+            let chosen = self.contention.as_ref().and_then(|c| c.wanted(view.router, head.port, head.queue));
+            let hop = self.decide(&view.at, view.rng, then, packet, chosen);
             head.hop = Some(hop);
             if let Some(kept) = &mut self.kept {
                 kept.note(view.router, view.now, head, packet, hop);
             }
+        }
+        self.count(view.router, heads);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if let Some(counters) = &mut self.contention {
+            counters.choose(at.router, port, queue, None);
+        }
+    }
+
+    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        for (port, count) in self.contention.iter().flat_map(|counters| counters.all(router)).enumerate() {
+            see("contention", Some(port as u16), (*count).into());
         }
     }
 

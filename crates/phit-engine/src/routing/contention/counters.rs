@@ -76,6 +76,19 @@ impl Counters {
         Some(self.wanted[self.queue(router, port, queue)]).filter(|thing| *thing != NOTHING)
     }
 
+    /// The head of a queue wants `thing` now, if anything, and no longer what it wanted before: for mechanisms whose heads change
+    /// their minds.
+    pub fn choose(&mut self, router: u32, port: u16, queue: u16, thing: Option<u16>) {
+        let (place, first) = (self.queue(router, port, queue), self.local(router) * self.per_router);
+        let before = std::mem::replace(&mut self.wanted[place], thing.unwrap_or(NOTHING));
+        if before != NOTHING {
+            self.counts[first + usize::from(before)] -= 1;
+        }
+        if let Some(thing) = thing {
+            self.counts[first + usize::from(thing)] += 1;
+        }
+    }
+
     /// A head that wants `thing` has come to the front of a queue. Returns the new count.
     #[inline]
     pub fn arrived(&mut self, site: &Site<'_>, port: u16, queue: u16, thing: u16) -> u16 {

@@ -6,7 +6,7 @@ const ALL: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Consecutive, 
 const INJECTED: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
 
 fn params(p: u32, a: u32, h: u32) -> Dragonfly {
-    Dragonfly { p, a, h, groups: None, arrangement: Arrangement::Palmtree }
+    Dragonfly { p, a, h, groups: None, arrangement: Arrangement::Palmtree, faults: None }
 }
 
 fn build(params: &Dragonfly) -> Arc<dyn Topology> {

@@ -1,0 +1,42 @@
+//! Links that break during a run.
+//!
+//! What is on the link arrives, and credits come back; whatever is granted from then on is lost, and its credits never return, so
+//! that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph is another
+//! one, and every head that has not been granted is decided about again.
+
+use super::partition::Partition;
+use super::state::BROKEN;
+use crate::engine::NONE;
+use crate::topology::Topology;
+use std::sync::Arc;
+
+impl Partition {
+    /// The outputs `dead`, as (router, port), lead nowhere from now on.
+    pub(crate) fn break_links(&mut self, dead: &[(u32, u16)]) {
+        for output in self.outputs_among(dead) {
+            self.outputs[output].far_partition = BROKEN;
+        }
+    }
+
+    /// Routing knows of the broken links `dead`: `graph` is what is left. What still goes over them, because there is no other way,
+    /// waits for no credit.
+    pub(crate) fn reroute(&mut self, graph: &Arc<dyn Topology>, dead: &[(u32, u16)]) {
+        self.topology = graph.clone();
+        for output in self.outputs_among(dead) {
+            let first = self.outputs[output].vc;
+            for channel in first..first + u32::from(self.outputs[output].vcs) {
+                self.channels[channel].credits = super::build::UNLIMITED;
+            }
+        }
+        for queue in self.queues.iter_mut().filter(|queue| queue.first != NONE && queue.sent == 0 && queue.vcs != 0) {
+            queue.output = NONE;
+        }
+        (0..self.outputs.len() as u32).for_each(|output| self.wake(output));
+    }
+
+    /// Those of `dead` that are here.
+    fn outputs_among(&self, dead: &[(u32, u16)]) -> Vec<u32> {
+        let here = dead.iter().filter(|(router, _)| self.routers.contains(router));
+        here.map(|&(router, port)| self.first_port[router - self.routers.start] + u32::from(port)).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! Links that break during a run: packets go around them, and those that cannot are counted.
+
+mod common;
+
+use common::{number, run, run_with, scenario, simulation, with};
+use phit_engine::sim::{self, Options};
+use phit_engine::verify::conservation::audit;
+use serde_json::{Value, json};
+
+/// Four routers with four endpoints each under four more, of which one link breaks in cycle 300.
+fn breaking(changes: Value) -> Value {
+    with(
+        json!({
+            "topology": { "kind": "clos", "down": [4, 4], "up": [4], "faults": { "later": [{ "cycle": 300, "links": [[0, 4]] }] } },
+            "router": { "links": { "default": { "vcs": 1, "buffer": 8 } } },
+            "routing": { "kind": "clos" },
+            "traffic": { "load": 0.6, "packet_size": 2 },
+            "measure": { "warmup": 100, "cycles": 600, "count": "generated" },
+        }),
+        changes,
+    )
+}
+
+#[test]
+fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
+    for routing in [
+        json!("minimal"),
+        json!({ "kind": "clos", "allocation": "deterministic" }),
+        json!({ "kind": "clos", "allocation": "greedy_r" }),
+        json!({ "kind": "clos", "allocation": "sequential", "measure": "contention" }),
+        json!({ "kind": "clos", "allocation": "greedy", "precompute": 2, "redecide": false, "decide": "arrival" }),
+    ] {
+        for delay in [0, 50] {
+            let later = json!([{ "cycle": 300, "delay": delay, "links": [[0, 4]] }]);
+            let value = breaking(json!({ "routing": routing, "topology": { "faults": { "later": later } } }));
+            let outcome = run(&value);
+            let collector = outcome.collector();
+            assert!(delay == 0 || collector.lost_packets > 0, "{routing}: packets take it until routing knows");
+            assert_eq!(
+                collector.generated_delivered + collector.generated_lost,
+                collector.generated_packets,
+                "{routing}, {delay}"
+            );
+            // One link of sixteen leads down to router 0, with a buffer of eight phits behind it and in front of it at most four
+            // buffers, before routing knows; and as much upwards.
+            assert!(collector.lost_packets <= 2 * (4 + 1 + 4) * 4 + delay / 2, "{routing}: {}", collector.lost_packets);
+            let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(3) });
+            for tick in 1..=600 {
+                simulation.advance_to(tick);
+                if let Err(wrong) = audit(&simulation) {
+                    panic!("{wrong}\n{value}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_takes_a_broken_link_that_routing_knows_of() {
+    // In a window that opens when what was on the link has arrived: router 0 sends over its other links alone.
+    let value = breaking(json!({ "measure": { "warmup": 320, "cycles": 1000, "links": true } }));
+    let links = run(&value).tables()["links"].clone();
+    let utilisation = |router: u64, port: u64| {
+        let place = (0..).find(|&place| links["router"][place] == router && links["port"][place] == port).unwrap();
+        links["utilisation"][place].as_f64().unwrap()
+    };
+    assert_eq!((utilisation(0, 4), utilisation(4, 0)), (0.0, 0.0));
+    // Three links carry what leaves router 0, 12 of 15 parts of its load, and what comes to it.
+    for other in 5..8 {
+        assert!((utilisation(0, other) - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{}", utilisation(0, other));
+        assert!((utilisation(other, 0) - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{}", utilisation(other, 0));
+    }
+}
+
+#[test]
+fn a_link_that_breaks_is_seen_alike_by_all_threads() {
+    let later = json!([{ "cycle": 250, "delay": 30, "count": 1, "seed": 5 }, { "cycle": 400, "routers": [7] }]);
+    for routing in [json!("minimal"), json!("clos"), json!({ "kind": "clos", "allocation": "greedy_r" })] {
+        let value = breaking(json!({ "routing": routing, "topology": { "faults": { "later": later } } }));
+        let result = |threads, partitions| {
+            let outcome = run_with(&value, Options { threads, partitions });
+            json!({ "summary": outcome.summary(), "tables": outcome.tables() })
+        };
+        let one = result(1, None);
+        assert!(one["summary"]["packets_lost"].as_u64() > Some(0));
+        for (threads, partitions) in [(2, None), (1, Some(8)), (3, Some(5))] {
+            assert_eq!(result(threads, partitions), one, "{threads} threads, {partitions:?} partitions");
+        }
+    }
+}
+
+#[test]
+fn a_network_at_rest_loses_nothing() {
+    let outcome = run(&breaking(json!({ "traffic": { "load": 0.001 }, "measure": { "cycles": 3000 } })));
+    assert_eq!(number(&outcome, "/packets_lost"), 0.0);
+}
+
+#[test]
+fn other_networks_have_faults_where_a_minimal_route_is_left() {
+    for topology in [
+        // Four links from each router of one group to one of the other, two parallel links between neighbours in a line.
+        json!({ "kind": "dragonfly", "p": 2, "a": 2, "h": 4, "groups": 2, "faults": { "links": [[0, 2]] } }),
+        json!({ "kind": "hyperx", "dims": [3, 2], "endpoints_per_router": 2, "parallel": [2, 2],
+            "faults": { "links": [[0, 1]] } }),
+    ] {
+        let next = if topology["kind"] == "hyperx" { json!([[1, 2]]) } else { json!([[1, 3]]) };
+        let mut value = json!({
+            "topology": topology, "routing": "minimal",
+            "router": { "links": { "default": { "vcs": 4, "buffer": 16 } } },
+            "traffic": { "load": 0.3 }, "measure": { "warmup": 0, "cycles": 1000, "count": "generated" },
+        });
+        value["topology"]["faults"]["later"] = json!([{ "cycle": 200, "links": next, "delay": 20 }]);
+        let outcome = run(&value);
+        let collector = outcome.collector();
+        assert_eq!(collector.generated_delivered + collector.generated_lost, collector.generated_packets);
+        assert!(collector.lost_packets < 30, "{}", collector.lost_packets);
+        for (routing, key) in [("ugal_l", ""), ("valiant", "group")] {
+            value["routing"] = json!({ "kind": routing });
+            if !key.is_empty() {
+                value["routing"]["via"] = json!(key);
+            }
+            let refused = sim::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
+            let expected = format!("routing.kind = \"{routing}\": this mechanism cannot go around the links");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+        value["routing"] = json!("minimal");
+        value["topology"]["faults"] = json!({ "routers": [0] });
+        let refused = sim::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("has no minimal route to router"), "{refused}");
+    }
+}
+
+#[test]
+fn what_cannot_break_is_refused() {
+    let refused = |later: Value, changes: Value| {
+        let value = with(breaking(json!({ "topology": { "faults": { "later": later } } })), changes);
+        sim::prepare(&scenario(&value)).err().unwrap_or_else(|| panic!("accepted: {value}")).to_string()
+    };
+    let wormhole =
+        refused(json!([{ "cycle": 9, "links": [[0, 4]] }]), json!({ "router": { "switching": "wormhole" } }));
+    assert!(wormhole.starts_with("router.switching = \"wormhole\": links can break"), "{wormhole}");
+    let early = refused(
+        json!([{ "cycle": 100, "delay": 50, "links": [[0, 4]] }, { "cycle": 120, "links": [[0, 5]] }]),
+        json!({}),
+    );
+    assert!(early.starts_with("topology.faults.later[1].cycle = 120: expected a cycle from 151"), "{early}");
+    let cut = refused(
+        json!([{ "cycle": 5, "links": [[0, 4], [0, 5]] }, { "cycle": 9, "links": [[1, 6], [1, 7]] }]),
+        json!({}),
+    );
+    assert!(
+        cut.starts_with("topology.faults.later[1] = ") && cut.contains("router 0 has no minimal route to router 1"),
+        "{cut}"
+    );
+    let unknown = refused(json!([{ "cycle": 5, "links": [[0, 1]] }]), json!({}));
+    assert_eq!(unknown, "topology.faults.later[0].links[0] = [0, 1]: no (further) link between these two routers");
+}
