@@ -47,6 +47,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("topology", "hyperx", topology(json!({ "kind": "hyperx", "dims": [4, 3], "parallel": [1, 2] }))),
         (
             "topology",
+            "cascade",
+            topology(json!({ "kind": "cascade", "rows": 2, "columns": 3, "groups": 4, "global_ports": 2 })),
+        ),
+        (
+            "topology",
             "clos",
             topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
         ),
