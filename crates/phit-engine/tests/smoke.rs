@@ -68,6 +68,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("routing", "ugal_l", on_dragonfly(json!({ "kind": "ugal_l" }))),
         ("routing", "ugal_g", on_dragonfly(json!({ "kind": "ugal_g", "via": "group" }))),
+        ("routing", "tpr", on_dragonfly(json!({ "kind": "tpr", "via": "group", "destinations": "group" }))),
         ("routing", "par", on_dragonfly(json!({ "kind": "par" }))),
         ("routing", "piggyback", on_dragonfly(json!({ "kind": "piggyback" }))),
         ("routing", "olm", on_dragonfly(json!({ "kind": "olm" }))),

@@ -249,3 +249,6 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     }
     route
 }
+
+#[cfg(test)]
+mod tests;

@@ -166,8 +166,8 @@ impl Routing for Watched {
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.inner.hear(at, port, payload);
     }
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
-        self.inner.observe(router, see);
+    fn observe(&self, router: u32, now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        self.inner.observe(router, now, see);
     }
 }
 
@@ -214,7 +214,7 @@ fn watched(value: &Value, partitions: usize) -> (Simulation, Told) {
 /// What the mechanism says of `router`: (name, port or link) to value.
 fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), u32> {
     let mut seen = HashMap::new();
-    partition.routing.observe(router, &mut |name, at, value| {
+    partition.routing.observe(router, partition.now, &mut |name, at, value| {
         seen.insert((name, at.unwrap_or(0)), value);
     });
     seen

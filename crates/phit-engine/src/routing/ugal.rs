@@ -88,11 +88,11 @@ impl Default for UgalG {
 }
 
 /// The Valiant mechanism whose routes and channels are used.
-fn routes(via: Via) -> Valiant {
+pub(super) fn routes(via: Via) -> Valiant {
     Valiant { via, ..Valiant::default() }
 }
 
-fn proof(via: Via) -> Proof {
+pub(super) fn proof(via: Via) -> Proof {
     Proof::legs_or_minimal(if via == Via::Group { Legs::ToGroup } else { Legs::ToRouter })
 }
 
