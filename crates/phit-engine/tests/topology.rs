@@ -2,7 +2,7 @@
 //! the virtual channels that it asks for.
 
 use phit_engine::engine::rng::{Rng, Stream};
-use phit_engine::topology::cascade::Cascade;
+use phit_engine::topology::cascade::{Cascade, Channels};
 use phit_engine::topology::clos::Clos;
 use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
 use phit_engine::topology::faults::Faults;
@@ -86,12 +86,13 @@ prop_compose! {
         endpoints in 1u32..3, global_ports in 1u32..4)
         (groups in 1..=rows * columns * global_ports + 1, one in any::<bool>(), rows in Just(rows), columns in Just(columns),
         row_links in Just(row_links), column_links in Just(column_links), endpoints in Just(endpoints),
-        global_ports in Just(global_ports)) -> TopologyKind
+        global_ports in Just(global_ports), rise in any::<bool>()) -> TopologyKind
     {
         let groups = if one { 1 } else { groups.min(7) };
         let endpoints_per_router = Some(endpoints);
+        let channels = if one && rise { Channels::Rising } else { Channels::One };
         TopologyKind::Cascade(Cascade {
-            rows, columns, row_links, column_links, endpoints_per_router, groups, global_ports,
+            rows, columns, row_links, column_links, endpoints_per_router, groups, global_ports, channels,
         })
     }
 }

@@ -48,6 +48,20 @@ pub struct Cascade {
     /// floor(rows * columns * global_ports / (groups - 1)) links spread evenly over their routers; the rest of the ports
     /// stays unconnected.
     pub global_ports: u32,
+    /// Which virtual channels hops may take.
+    pub channels: Channels,
+}
+
+/// Virtual channels of hops. They rise along every route, so that none can wait in a circle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Channels {
+    /// One for each hop: the next of the longest route, in a single group the number of hops taken.
+    #[default]
+    One,
+    /// All that are above the last hop's and leave enough for the hops to come: short routes spread over more buffers. Only
+    /// in a single group.
+    Rising,
 }
 
 impl Default for Cascade {
@@ -60,6 +74,7 @@ impl Default for Cascade {
             endpoints_per_router: None,
             groups: 1,
             global_ports: 10,
+            channels: Channels::One,
         }
     }
 }
@@ -88,6 +103,9 @@ impl TopologyParams for Cascade {
             let expected = format!("expected at most {}: a group has {slots} global ports", slots + 1);
             return Err(ScenarioError::new("groups", self.groups, expected));
         }
+        if self.channels == Channels::Rising && self.groups > 1 {
+            return Err(ScenarioError::new("channels", "\"rising\"", "needs groups = 1"));
+        }
         let routers = of_group.saturating_mul(self.groups.into());
         let routers = limits::routers("groups", self.groups, routers, u64::from(endpoints))?;
         let at = Coordinates::new(&[self.columns, self.rows], endpoints)?;
@@ -99,7 +117,7 @@ impl TopologyParams for Cascade {
         let lines = Lines::new(at, vec![row, column], endpoints, blame)?;
         let global = if self.groups > 1 { self.global_ports } else { 0 };
         limits::ports("global_ports", global, u64::from(lines.end()) + u64::from(global))?;
-        Ok(Arc::new(CascadeGraph::new(lines, endpoints, self.groups, global, routers)))
+        Ok(Arc::new(CascadeGraph::new(lines, endpoints, self.groups, global, routers, self.channels)))
     }
 }
 
@@ -123,6 +141,7 @@ pub struct CascadeGraph {
     size: Divisor,
     lines: Lines,
     bundles: Bundles,
+    rising: bool,
     diameter: u32,
 }
 
@@ -136,7 +155,7 @@ enum Step {
 }
 
 impl CascadeGraph {
-    fn new(lines: Lines, endpoints: u32, groups: u32, global: u32, routers: u32) -> Self {
+    fn new(lines: Lines, endpoints: u32, groups: u32, global: u32, routers: u32, channels: Channels) -> Self {
         let classes: &[&str] =
             if groups > 1 { &["endpoint", "row", "column", "global"] } else { &["endpoint", "row", "column"] };
         let bundles = Bundles::new(&lines.at, groups, global);
@@ -149,6 +168,7 @@ impl CascadeGraph {
             diameter: if groups > 1 { bundles.longest(2 * u32::from(INSIDE)) } else { INSIDE.into() },
             lines,
             bundles,
+            rising: channels == Channels::Rising,
         }
     }
 
@@ -180,24 +200,37 @@ impl CascadeGraph {
         }
     }
 
+    /// The channels of a hop inside the group towards router `to`, `left` hops away.
+    #[inline]
+    fn channels(&self, class: u8, left: u8, leg: Leg, state: HopState, vcs: &[u8]) -> (u8, u8) {
+        let first = self.channel(class, leg, state);
+        if !self.rising {
+            return (first, 1);
+        }
+        let to_come = (left - 1) + INSIDE * (leg.of - 1 - leg.index);
+        (first, (vcs[1].min(vcs[2]) - to_come - first).max(1))
+    }
+
     /// A hop inside the group, over the one or the other dimension if `from` and `to` differ in both.
     #[inline]
-    fn inside(&self, from: u32, to: u32, leg: Leg, state: HopState, rng: &mut Rng) -> Hop {
+    fn inside(&self, from: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let mut crossing = (0, self.lines.at.column(from), self.lines.at.column(to));
         let other = (1, self.lines.at.row(from), self.lines.at.row(to));
-        if other.1 != other.2 && (crossing.1 == crossing.2 || rng.below(2) == 1) {
+        let both = crossing.1 != crossing.2 && other.1 != other.2;
+        if crossing.1 == crossing.2 || both && rng.below(2) == 1 {
             crossing = other;
         }
         let (d, x, y) = crossing;
-        let vc = self.channel(d as u8 + 1, leg, state);
-        Hop { port: self.lines.any_port_to(d, x, y, rng), vc, vcs: 1 }
+        let (vc, vcs) = self.channels(d as u8 + 1, 1 + u8::from(both), leg, state, vcs);
+        Hop { port: self.lines.any_port_to(d, x, y, rng), vc, vcs }
     }
 
     /// All hops that [`Self::inside`] may return.
-    fn all_inside(&self, from: u32, to: u32, leg: Leg, state: HopState, out: &mut Vec<Hop>) {
+    fn all_inside(&self, from: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
+        let left = self.bundles.inside(from, to) as u8;
         for (d, (x, y)) in self.lines.at.pairs(from, to).enumerate().filter(|(_, (x, y))| x != y) {
-            let vc = self.channel(d as u8 + 1, leg, state);
-            out.extend(self.lines.ports_to(d, x, y).map(|port| Hop { port, vc, vcs: 1 }));
+            let (vc, vcs) = self.channels(d as u8 + 1, left, leg, state, vcs);
+            out.extend(self.lines.ports_to(d, x, y).map(|port| Hop { port, vc, vcs }));
         }
     }
 
@@ -214,28 +247,44 @@ impl CascadeGraph {
     }
 
     #[inline]
-    fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState, rng: &mut Rng) -> Hop {
+    fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         match step {
-            Step::Inside(to) => self.inside(from, to, leg, state, rng),
+            Step::Inside(to) => self.inside(from, to, leg, state, vcs, rng),
             Step::Global(port) => Hop { port: self.global_port(port), vc: self.channel(GLOBAL, leg, state), vcs: 1 },
         }
     }
 
     /// The hop of router `from` of a group towards router `to`, or any router, of the group `ahead` of it.
     #[inline]
-    fn across(&self, ahead: u32, from: u32, to: Option<u32>, leg: Leg, state: HopState, rng: &mut Rng) -> Hop {
+    fn across(
+        &self,
+        (ahead, from): (u32, u32),
+        to: Option<u32>,
+        leg: Leg,
+        state: HopState,
+        vcs: &[u8],
+        rng: &mut Rng,
+    ) -> Hop {
         let link = self.bundles.draw(ahead, from, to, rng);
-        self.hop(self.step(ahead, link, from), from, leg, state, rng)
+        self.hop(self.step(ahead, link, from), from, leg, state, vcs, rng)
     }
 
     /// All hops that [`Self::across`] may return, each once.
-    fn all_across(&self, ahead: u32, from: u32, to: Option<u32>, leg: Leg, state: HopState, out: &mut Vec<Hop>) {
+    fn all_across(
+        &self,
+        (ahead, from): (u32, u32),
+        to: Option<u32>,
+        leg: Leg,
+        state: HopState,
+        vcs: &[u8],
+        out: &mut Vec<Hop>,
+    ) {
         let first = out.len();
         let mut found = Vec::new();
         for link in self.bundles.best(ahead, from, to) {
             match self.step(ahead, link, from) {
-                Step::Inside(to) => self.all_inside(from, to, leg, state, &mut found),
-                step @ Step::Global(_) => found.push(self.hop(step, from, leg, state, &mut Rng::keyed(0, 0))),
+                Step::Inside(to) => self.all_inside(from, to, leg, state, vcs, &mut found),
+                step @ Step::Global(_) => found.push(self.hop(step, from, leg, state, vcs, &mut Rng::keyed(0, 0))),
             }
         }
         for hop in found {
@@ -284,21 +333,21 @@ impl Topology for CascadeGraph {
         (router, port as u16)
     }
 
-    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], out: &mut Vec<Hop>) {
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
         let ((here, from), (there, to)) = (self.size.div_rem(at), self.size.div_rem(to));
         match self.bundles.ahead(here, there) {
-            0 => self.all_inside(from, to, leg, state, out),
-            ahead => self.all_across(ahead, from, Some(to), leg, state, out),
+            0 => self.all_inside(from, to, leg, state, vcs, out),
+            ahead => self.all_across((ahead, from), Some(to), leg, state, vcs, out),
         }
     }
 
     /// A few instructions inside a group; to another one, work in proportion to the links that join the two.
     #[inline]
-    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let ((here, from), (there, to)) = (self.size.div_rem(at), self.size.div_rem(to));
         match self.bundles.ahead(here, there) {
-            0 => self.inside(from, to, leg, state, rng),
-            ahead => self.across(ahead, from, Some(to), leg, state, rng),
+            0 => self.inside(from, to, leg, state, vcs, rng),
+            ahead => self.across((ahead, from), Some(to), leg, state, vcs, rng),
         }
     }
 
@@ -306,7 +355,7 @@ impl Topology for CascadeGraph {
         let legs = leg.of.max(1);
         if self.flat() {
             let local = legs.saturating_mul(INSIDE);
-            return (vec![1, local, local], "VC = hops taken: two for each leg".into());
+            return (vec![1, local, local], "VCs rise from hop to hop: two for each leg".into());
         }
         let between = Self::between(leg);
         let local = (legs - 1).saturating_mul(between).saturating_add(2 * INSIDE);
@@ -349,14 +398,14 @@ impl Topology for CascadeGraph {
             return self.minimal_hops(at, group, leg, state, vcs, out);
         }
         let (here, from) = self.size.div_rem(at);
-        self.all_across(self.bundles.ahead(here, group), from, None, leg, state, out);
+        self.all_across((self.bundles.ahead(here, group), from), None, leg, state, vcs, out);
     }
     fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         if self.flat() {
             return self.minimal_hop(at, group, leg, state, vcs, rng);
         }
         let (here, from) = self.size.div_rem(at);
-        self.across(self.bundles.ahead(here, group), from, None, leg, state, rng)
+        self.across((self.bundles.ahead(here, group), from), None, leg, state, vcs, rng)
     }
     fn exit(&self, at: u32, to: u32, rng: &mut Rng) -> Option<(u32, u16)> {
         let ((here, from), (there, to)) = (self.size.div_rem(at), self.size.div_rem(to));

@@ -67,6 +67,7 @@ fn channels_rise_along_the_longest_route() {
         3,
         1,
         36,
+        Channels::One,
     );
     let channels = |route: &[u8], to_group: bool| -> Vec<u8> {
         let mut state = INJECTED;
@@ -87,6 +88,24 @@ fn channels_rise_along_the_longest_route() {
     assert_eq!(channels(&[GLOBAL, row, column, GLOBAL, row], false), [0, 2, 3, 1, 6]);
     assert_eq!(channels(&[GLOBAL, GLOBAL, row], false), [0, 1, 6]);
     assert_eq!(channels(&[row, column, row, column, GLOBAL, row], false), [0, 1, 2, 3, 1, 6]);
+}
+
+#[test]
+fn short_routes_have_more_channels_if_these_may_rise() {
+    let t = built(Cascade { channels: Channels::Rising, ..Cascade::default() });
+    let mut rng = Rng::new(1, Stream::Router, 0);
+    let mut channels = |to, index, of, came_in: Option<u8>| {
+        let leg = Leg { index, of, to_group: false };
+        let state = HopState { came_by: u8::from(came_in.is_some()), came_in: came_in.unwrap_or(0), ..INJECTED };
+        let hop = t.minimal_hop(0, to, leg, state, &[1, 4, 4], &mut rng);
+        hop.vc..hop.vc + hop.vcs
+    };
+    // Minimal: one hop away, two hops away, the second of two hops.
+    assert_eq!((channels(1, 0, 1, None), channels(17, 0, 1, None), channels(1, 0, 1, Some(1))), (0..4, 0..3, 2..4));
+    // Valiant: two channels are left to the second leg, whether it needs them or not.
+    assert_eq!((channels(1, 0, 2, None), channels(17, 0, 2, None), channels(17, 1, 2, Some(0))), (0..2, 0..1, 1..3));
+    let several = Cascade { channels: Channels::Rising, groups: 2, ..Cascade::default() };
+    assert_eq!(several.build().unwrap_err().to_string(), "channels = \"rising\": needs groups = 1");
 }
 
 #[test]
