@@ -8,7 +8,7 @@ from phit.studies.tpr.setting import WINDOW
 STOP = "anywhere"
 """Valiant's intermediate router is any router of the group, source and destination included."""
 
-THRESHOLD = 0.5
+THRESHOLD = 1.0
 """`thr` of table III, in packets per cycle: the paper gives no value. Chosen by the scan of table III, see the page."""
 
 CANDIDATES: Document = {"stop": STOP, "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2}

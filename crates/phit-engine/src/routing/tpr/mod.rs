@@ -93,7 +93,7 @@ impl Default for Tpr {
             local_high: 4.0,
             global_low: 0.33,
             global_high: 0.6,
-            thr: 0.5,
+            thr: 1.0,
             regions: TABLE_III,
         }
     }
