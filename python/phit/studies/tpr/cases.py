@@ -70,7 +70,7 @@ def _loads(setting: Setting, name: str, traffic: str) -> Loads:
     if name == "MIN" and traffic != UR:
         return setting.minimal_mixed
     if name == "VLB":
-        return setting.valiant_uniform if traffic != ADV else setting.loads[ADV]
+        return {UR: setting.valiant_uniform, ADV: setting.loads[ADV]}.get(traffic, setting.valiant_mixed)
     return setting.loads[traffic]
 
 

@@ -45,6 +45,8 @@ class Setting:
     """By pattern: the loads of the adaptive mechanisms."""
     valiant_uniform: Loads
     """Loads of VLB under UR, half of which it carries."""
+    valiant_mixed: Loads
+    """Loads of VLB in mixes, to which it is blind."""
     minimal_adversarial: Loads
     """Loads of MIN under ADV, where it saturates at one packet per cycle and router."""
     minimal_mixed: Loads
@@ -98,8 +100,9 @@ _SMOKE: dict[str, Any] = {
     "warmup": 200,
     "cycles": 400,
     "seeds": 1,
-    "loads": _loads((0.05, 0.8, 1.0), (0.05, 0.4, 0.5), (0.1, 0.6), (0.1, 0.6), (0.1, 0.9)),
+    "loads": _loads((0.05, 0.8, 1.0), (0.05, 0.4, 0.5), (0.05, 0.6), (0.05, 0.6), (0.05, 0.9)),
     "valiant_uniform": (0.05, 0.6),
+    "valiant_mixed": (0.1, 0.6),
     "minimal_adversarial": (0.05, 0.25),
     "minimal_mixed": (0.1, 0.5),
     "counted": (0.1, 0.44, 0.9),
@@ -131,6 +134,7 @@ _SMALL: dict[str, Any] = {
         (0.05, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8),
     ),
     "valiant_uniform": (0.05, 0.2, 0.4, 0.5),
+    "valiant_mixed": (0.1, 0.3, 0.5),
     "minimal_adversarial": (0.05, 0.1, 0.15),
     "minimal_mixed": (0.05, 0.1, 0.3),
     "scan": {UR: (0.4, 0.8, 1.0), ADV: (0.05, 0.1), nlc(50): (0.1, 0.2)},
@@ -156,11 +160,12 @@ _PAPER: dict[str, Any] = {
     "loads": _loads(
         (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.85, 0.9),
         (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.44, 0.48),
-        (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
-        (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55),
-        (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+        (0.05, 0.1, 0.2, 0.4, 0.5, 0.6),
+        (0.05, 0.1, 0.2, 0.4, 0.5),
+        (0.05, 0.1, 0.15, 0.2, 0.4, 0.6, 0.75, 0.85),
     ),
     "valiant_uniform": (0.05, 0.1, 0.2, 0.3, 0.4, 0.48),
+    "valiant_mixed": (0.1, 0.3, 0.48),
     "minimal_adversarial": (0.02, 0.05, 0.06),
     "minimal_mixed": (0.05, 0.1, 0.2),
     "groups": 9,

@@ -74,6 +74,11 @@ Settings that are not obvious, with what an independent model needs to know to r
   it, two cycles before it arrives, and keeps its choice: `precompute = 2`, `redecide = false`. With `precompute = 0`
   the mean latency is up to 5 % lower than BookSim's, with 2 it is the same within 1 %. Flits come to a router as a
   whole (`cut_through = "input"`).
+* **BookSim** as released cannot describe parallel links: its 16x6 group with single links is an `anynet`, here a
+  `hyperx`. The rows called "extended" come from a local extension of BookSim with one Cascade group, in which a
+  packet's channel is the number of hops it has taken; UGAL compares the used credits of ports (`queue = "port"`), two
+  minimal and two Valiant candidates (`stop = "anywhere"`), UGAL-G the sums along the routes without hops (`cost =
+  "queue"`, **inferred from the numbers**).
 * **BookSim**'s flits that wait for ejection take room in a buffer of 16 flits behind the port: `output_buffer = 13`,
   and `credit_delay = 1` for its credits, which travel between whole cycles. Without a limit 8 % more is accepted beyond
   saturation. The numbers 13 and 1 are **chosen to fit** among those that were tried, so that the rows of the fat tree
