@@ -4,7 +4,7 @@ import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.figures import Look, beside, finished, over, panel
-from phit.studies.tpr.setting import Setting
+from phit.studies.tpr.setting import ADV, UR, Setting
 
 NAMES = ("MIN", "VLB", "UGAL-L", "UGAL-G", "TPR", "TPR by group")
 ORDER = ("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group")
@@ -44,7 +44,7 @@ def load_figure(stem: str, title: str, table: pl.DataFrame, setting: Setting) ->
     rows = _shares(table)
     chart = over(
         panel(rows, "mechanism", "load", "latency_mean", LOOK, LOAD, LATENCY, clip=True),
-        panel(rows, "mechanism", "load", "accepted_load", LOOK, LOAD, ACCEPTED, diagonal=True, height=180),
+        panel(rows, "mechanism", "load", "accepted_load", LOOK, LOAD, ACCEPTED, diagonal=True),
         panel(rows, "mechanism", "load", "nonminimal", LOOK, LOAD, NONMINIMAL, height=180),
     )
     return {stem: finished(chart, title, (f"{_note(setting)}; {_seeds(table)}", MARKS))}
@@ -53,12 +53,12 @@ def load_figure(stem: str, title: str, table: pl.DataFrame, setting: Setting) ->
 def _columns(table: pl.DataFrame, look: Look, curve: str = "mechanism") -> Chart:
     """One column of panels for each pattern."""
     found = []
-    for traffic in table["pattern"].unique(maintain_order=True):
+    for traffic in sorted(table["pattern"].unique(), key=lambda name: (name != UR, name != ADV, name)):
         rows = _shares(table.filter(pl.col("pattern") == traffic))
         found.append(
             over(
                 panel(rows, curve, "load", "latency_mean", look, LOAD, LATENCY, clip=True, title=traffic, width=320),
-                panel(rows, curve, "load", "accepted_load", look, LOAD, ACCEPTED, diagonal=True, width=320, height=180),
+                panel(rows, curve, "load", "accepted_load", look, LOAD, ACCEPTED, diagonal=True, width=320),
             )
         )
     return beside(*found)
