@@ -155,7 +155,8 @@ fn global_sight_is_local_sight_when_nobody_waits_elsewhere() {
                 }
                 let packet = packet(number, to, stop);
                 let look = |sight| {
-                    let of = candidates(sight, 2, 2);
+                    // A second Valiant candidate draws a stop of its own.
+                    let of = candidates(sight, 2, 1);
                     let minimal = of.minimal(view, &packet, Cost::QueueHops);
                     let valiant = of.valiant(view, &packet, Cost::QueueHops);
                     let costs = [minimal, valiant].map(|route| (route.first, route.hops, route.queue, route.draw));
