@@ -148,8 +148,7 @@ def between_groups(setting: Setting, seeds: int | None) -> list[Case]:
     """Beyond the paper: a full Cascade, with TPR's counters for destination routers and for destination groups."""
     links = router(vcs=GROUP_VCS)
     links["links"]["global"] = {"latency": GLOBAL_LATENCY, "vcs": 2, "buffer": GLOBAL_BUFFER}
-    # A threshold in phits on ports of links of unlike length would count what is under way: shares of buffers do not.
-    changes = {"stop": "elsewhere", "queue": "port"}
+    changes = {"stop": "elsewhere"}
     rules = {
         "MIN": routing("MIN"),
         "VLB": routing("VLB", stop="elsewhere"),
