@@ -111,7 +111,7 @@ fn channel_loads_bound_what_a_group_carries() {
         "channels": "rising",
     });
     let over = accepted(&group(columns, json!("minimal"), 0.9));
-    assert!(over <= 0.5 * 1.01 && over >= 0.5 * 0.85, "{over}");
+    assert!((0.5 * 0.85..=0.5 * 1.01).contains(&over), "{over}");
 }
 
 #[test]
