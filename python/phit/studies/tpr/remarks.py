@@ -11,7 +11,7 @@ REMARKS = {
         "BookSim has it so, too (see the page on agreement): 0.874 against 0.856 at 0.88."
     ),
     "T4": (
-        "TPR never leaves minimal routes up to 0.85. There it differs from MIN for the better, because it takes the less "
+        "TPR never leaves minimal routes up to 0.85. There it differs from MIN for the better: it takes the less "
         "loaded of two minimal routes. At 0.9, where 2 % are nonminimal, no network carries all that is offered."
     ),
     "T6": (
@@ -21,12 +21,12 @@ REMARKS = {
         "queue of the other."
     ),
     "T7": (
-        "The share holds. The most that UGAL-G accepts is 11 % above the most that UGAL-L does, as in the paper; but at "
-        "the highest load of the sweep, where the rule looks, UGAL-L has collapsed (T6)."
+        "The share holds. The most that UGAL-G accepts is 11 % above the most that UGAL-L does, as in the paper; but "
+        "at the highest load of the sweep, where the rule looks, UGAL-L has collapsed (T6)."
     ),
     "T8": (
-        "At 0.44 TPR accepts the most of all; at 0.48, beyond every mechanism's saturation, it is 4 % below VLB. At 0.05 "
-        "the paper's threshold speaks against its text: 18 endpoints at 0.05 have a local impact of 0.9, above "
+        "At 0.44 TPR accepts the most of all; at 0.48, beyond every mechanism's saturation, it is 4 % below VLB. At "
+        "0.05 the paper's threshold speaks against its text: 18 endpoints at 0.05 have a local impact of 0.9, above "
         "low_l = 0.8, so that UGAL(-4) decides. With `local_low = 1` 87 % are minimal and the latency is 24 cycles."
     ),
     "T9": (
@@ -34,9 +34,9 @@ REMARKS = {
         "0.44 is 18 x 0.44 x 50 / 96 = 4.1, from which one counter strays in so short a run."
     ),
     "T10": (
-        "Under ADV at 0.1 the counts agree; at 0.44 UGAL-L has collapsed (T6), and the paper's 33.7 is that of pure VLB. "
-        "Under UR the paper's 2.24 at 0.1 is less than minimal routing alone gives, 18 x 0.1 x 0.78 x 50 / 30 = 2.34, "
-        "while its text says that UGAL-L sends 38 % nonminimally at low load."
+        "Under ADV at 0.1 the counts agree; at 0.44 UGAL-L has collapsed (T6), and the paper's 33.7 is that of pure "
+        "VLB. Under UR the paper's 2.24 at 0.1 is less than minimal routing alone gives, 18 x 0.1 x 0.78 x 50 / 30 = "
+        "2.34, while its text says that UGAL-L sends 38 % nonminimally at low load."
     ),
 }
 """By claim, with numbers of the run that the documentation shows."""
