@@ -136,6 +136,31 @@ def windows(setting: Setting, seeds: int | None) -> list[Case]:
     ]
 
 
+def choices(setting: Setting, seeds: int | None) -> list[Case]:
+    """What the paper leaves open, one choice at a time against the study's own, where it shows."""
+    low, high = setting.loads[UR][0], setting.loads[UR][-2]
+    loads = setting.loads[ADV]
+    peak, over = loads[-3], loads[-2]
+
+    def of(name: str, traffic: str, load: float, choice: str, seed: int, **changes: object) -> Case:
+        document = scenario(setting, routing(name, **changes), traffic, load, seed)
+        if choice == "one channel":
+            document["topology"]["channels"] = "one"
+        if choice.startswith("buffers"):
+            document["router"]["links"]["default"]["buffer"] = int(choice.split()[-1])
+        labels: Labels = {"mechanism": name, "choice": choice, "pattern": traffic, "load": load, "seed": seed}
+        return Case(labels, document)
+
+    found = []
+    for seed in _seeds(seeds, setting.seeds):
+        found += [of("UGAL-L", UR, load, "one minimal candidate", seed, minimal_candidates=1) for load in (low, high)]
+        found += [of("UGAL-L", ADV, load, "one channel", seed) for load in sorted({low, peak})]
+        found.append(of("UGAL-G", ADV, peak, "one channel", seed))
+        found += [of("UGAL-L", ADV, over, f"buffers of {flits}", seed) for flits in (64, 128)]
+        found.append(of("TPR", ADV, low, "local_low = 1", seed, local_low=1.0))
+    return found
+
+
 GROUP_VCS = 8
 """Virtual channels of local links in the full Cascade: two for each visit of the two outer groups, four in between."""
 

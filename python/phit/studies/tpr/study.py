@@ -78,6 +78,15 @@ FIGURES = (
         drawing.windows_figure,
     ),
     Figure(
+        "choices",
+        "What the paper leaves open",
+        "Other choices where they decide a claim: one minimal candidate, one virtual channel for each hop, larger "
+        "buffers, another low_l. Numbers in the table `choices`.",
+        cases.choices,
+        tables.steady,
+        _no_chart,
+    ),
+    Figure(
         "groups",
         "Beyond the paper: between groups",
         "A full Cascade under UR, ADV between groups, and their mix. TPR counts packets for each destination router or "
