@@ -187,6 +187,8 @@ def describe(case: str) -> str:
     """A case in words."""
     kind, *rest, load = case.split("-")
     words = {"uniform": "UN, minimal", "adversarial": "ADV+1, Valiant"}
+    if kind == "cascade":
+        return f"Cascade group of 1,728, UN, {rest[0]}, {load}"
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
     if kind == "clos":

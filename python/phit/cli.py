@@ -336,9 +336,13 @@ def validate(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="The paper: contention.", show_default=False)],
+    study: Annotated[str, typer.Argument(help="The paper: contention or tpr.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="TABLE", help="As I; repeatable, or all of the paper's tables."),
     ] = None,
     scale: Annotated[str, typer.Option("--scale", help="smoke, small or paper.")] = "small",
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default the scale's own.")] = None,
@@ -366,7 +370,7 @@ def reproduce(
     with interruptible():
         report = reproducing.reproduce(
             found,
-            figure or (),
+            [*(figure or ()), *found.named_tables(table or ())],
             size,
             seeds=seeds,
             warmup=warmup,

@@ -124,6 +124,30 @@ fn clos(allocation: &str) -> Case {
     Case { name: format!("clos-27648-{allocation}-0.5"), scenario, warmup: 400, cycles: 100, flits: false }
 }
 
+/// One Cascade group of 1,728 endpoints with BookSim's routers, under uniform traffic.
+fn cascade(name: &str, routing: Value) -> Case {
+    let scenario = json!({
+        "topology": { "kind": "cascade", "channels": "rising" },
+        "router": {
+            "latency": 2,
+            "speedup": 2,
+            "clock": "crossbar",
+            "vc_allocation": "stage",
+            "switching": "wormhole",
+            "flit_size": 1,
+            "credit_delay": 2,
+            "injection_queue": "round_robin",
+            "links": {
+                "endpoint": { "latency": 1, "ejection_latency": 0, "vcs": 4, "buffer": 32 },
+                "default": { "latency": 10, "vcs": 4, "buffer": 32 },
+            },
+        },
+        "routing": routing,
+        "traffic": { "pattern": "uniform", "load": 0.4, "packet_size": 1 },
+    });
+    Case { name: format!("cascade-{name}-uniform-0.4"), scenario, warmup: 500, cycles: 500, flits: true }
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for h in [8, 4] {
@@ -139,6 +163,10 @@ fn cases() -> Vec<Case> {
     cases.push(adaptive(&json!({ "kind": "contention_hybrid", "threshold": 7 })));
     cases.push(adaptive(&json!({ "kind": "ectn", "threshold": 6, "combined_threshold": 10 })));
     cases.extend(["oblivious", "sequential"].map(clos));
+    let candidates = |kind: &str| json!({ "kind": kind, "stop": "anywhere", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2 });
+    cases.push(cascade("minimal", json!("minimal")));
+    cases.push(cascade("valiant", json!({ "kind": "valiant", "stop": "anywhere" })));
+    cases.extend(["ugal_l", "ugal_g", "tpr"].map(|kind| cascade(kind, candidates(kind))));
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }

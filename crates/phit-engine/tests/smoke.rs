@@ -47,6 +47,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("topology", "hyperx", topology(json!({ "kind": "hyperx", "dims": [4, 3], "parallel": [1, 2] }))),
         (
             "topology",
+            "cascade",
+            topology(json!({ "kind": "cascade", "rows": 2, "columns": 3, "groups": 4, "global_ports": 2 })),
+        ),
+        (
+            "topology",
             "clos",
             topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
         ),
@@ -63,6 +68,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("routing", "ugal_l", on_dragonfly(json!({ "kind": "ugal_l" }))),
         ("routing", "ugal_g", on_dragonfly(json!({ "kind": "ugal_g", "via": "group" }))),
+        ("routing", "tpr", on_dragonfly(json!({ "kind": "tpr", "via": "group", "destinations": "group" }))),
         ("routing", "par", on_dragonfly(json!({ "kind": "par" }))),
         ("routing", "piggyback", on_dragonfly(json!({ "kind": "piggyback" }))),
         ("routing", "olm", on_dragonfly(json!({ "kind": "olm" }))),

@@ -2,6 +2,7 @@
 //! the virtual channels that it asks for.
 
 use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::topology::cascade::{Cascade, Channels};
 use phit_engine::topology::clos::Clos;
 use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
 use phit_engine::topology::faults::Faults;
@@ -79,9 +80,27 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// One Cascade group, or several with any number of links between them.
+    fn any_cascade()(rows in 2u32..4, columns in 2u32..5, row_links in 1u32..3, column_links in 1u32..4,
+        endpoints in 1u32..3, global_ports in 1u32..4)
+        (groups in 1..=rows * columns * global_ports + 1, one in any::<bool>(), rows in Just(rows), columns in Just(columns),
+        row_links in Just(row_links), column_links in Just(column_links), endpoints in Just(endpoints),
+        global_ports in Just(global_ports), rise in any::<bool>()) -> TopologyKind
+    {
+        let groups = if one { 1 } else { groups.min(7) };
+        let endpoints_per_router = Some(endpoints);
+        let channels = if one && rise { Channels::Rising } else { Channels::One };
+        TopologyKind::Cascade(Cascade {
+            rows, columns, row_links, column_links, endpoints_per_router, groups, global_ports, channels,
+        })
+    }
+}
+
 fn any_topology() -> impl Strategy<Value = TopologyKind> {
     prop_oneof![
         4 => any_dragonfly(),
+        4 => any_cascade(),
         2 => any_grid(false),
         2 => any_grid(true),
         2 => any_hyperx(),
@@ -203,9 +222,13 @@ proptest! {
             for (to, bfs) in t.hosts().zip(breadth_first(&*t, from)) {
                 let distance = t.distance(from, to);
                 longest = longest.max(distance);
-                // A Dragonfly's minimal route is hierarchical: a path through a third group may be shorter.
+                // Minimal routes between groups are hierarchical: a path through a third group may be shorter.
                 match kind {
                     TopologyKind::Dragonfly(_) => prop_assert!(distance >= bfs && distance <= 3),
+                    TopologyKind::Cascade(Cascade { groups: 2.., .. }) => {
+                        prop_assert!(distance >= bfs && distance <= 5);
+                        prop_assert!(t.group_of(from) != t.group_of(to) || distance == bfs);
+                    }
                     _ => prop_assert_eq!(distance, bfs, "from {} to {}", from, to),
                 }
             }
@@ -365,6 +388,23 @@ fn grids_and_hyperx_are_free_of_deadlock() {
         let proof = check(&*t, legs, &needed(&*t, legs));
         assert!(proof.is_ok(), "{kind:?}, {legs:?}: {proof:?}");
     }
+}
+
+#[test]
+fn cascades_are_free_of_deadlock() {
+    for (rows, columns, groups, global_ports) in [(2, 3, 1, 0), (3, 2, 2, 1), (2, 2, 3, 2), (2, 3, 5, 1), (2, 2, 9, 2)]
+    {
+        let cascade = Cascade { rows, columns, groups, global_ports, ..Cascade::default() };
+        let t = TopologyKind::Cascade(cascade).build().unwrap();
+        for legs in Legs::ALL {
+            let proof = check(&*t, legs, &needed(&*t, legs));
+            assert!(proof.is_ok(), "{rows} x {columns}, {groups} groups, {legs:?}: {proof:?}");
+        }
+    }
+    // With the channels of the two dimensions merged, packets that take them in opposite orders wait for one another.
+    let merged = |_, hop: Hop, _| Hop { vc: 0, vcs: 1, ..hop };
+    let group = TopologyKind::Cascade(Cascade { rows: 2, columns: 2, ..Cascade::default() });
+    assert!(matches!(revised(group, Legs::Minimal, merged), Err(Flaw::Cycle(_))));
 }
 
 /// A topology whose hops take other VCs than it says.

@@ -10,6 +10,7 @@ from phit.studies.study import Cost, Study
 STUDIES = {
     "contention": "phit.studies.contention",
     "clos": "phit.studies.clos",
+    "tpr": "phit.studies.tpr",
 }
 """Module of each study, whose `STUDY` describes it."""
 

@@ -36,6 +36,8 @@ class Figure:
     """Charts by file stem, from the table and the setting."""
     parts: tuple[str, ...] = ()
     """Further names: of its panels, if the paper counts these as figures, or one that it shares with other figures."""
+    is_table: bool = False
+    """The paper has it as a table: asked for by `--table`."""
 
 
 class Cost(Protocol):
@@ -74,6 +76,15 @@ class Study:
     """Names of mechanisms that the study uses and this engine lacks."""
     remarks: Mapping[str, str] = field(default_factory=dict)
     """By claim: why it differs at the paper's scale, in Markdown."""
+
+    def named_tables(self, names: Sequence[str]) -> list[str]:
+        """Names of the paper's tables; all of them for `all`."""
+        known = [figure.name for figure in self.figures.values() if figure.is_table]
+        for name in names:
+            if name not in (*known, ALL):
+                expected = f"expected one of {', '.join([*known, ALL])}" if known else "this study has no tables"
+                raise InputError(f"--table {name}: {expected}")
+        return known if ALL in names else list(names)
 
     def choose(self, names: Sequence[str]) -> list[Figure]:
         """The figures of those names; all of them for none or `all`."""

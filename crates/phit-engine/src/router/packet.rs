@@ -75,7 +75,14 @@ impl Packet {
     /// packet keeps, such as one of several parallel links.
     #[inline]
     pub fn rng(&self, router: u32) -> Rng {
-        Rng::keyed(u64::from(self.source) << 32 | u64::from(self.birth), router)
+        self.stream(router, 0)
+    }
+
+    /// One of 256 such streams: the routes that a mechanism compares break their ties independently.
+    #[inline]
+    pub fn stream(&self, router: u32, number: u8) -> Rng {
+        let packet = u64::from(self.source) << 32 | u64::from(self.birth);
+        Rng::keyed(packet ^ u64::from(number) << 56, router)
     }
 
     /// What the topology's hop rule may read.

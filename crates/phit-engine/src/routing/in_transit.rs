@@ -17,6 +17,7 @@
 //! rise, and under virtual cut-through a channel takes whole packets.
 
 use super::{Payload, RouterView, Routing, RoutingContext, Site, View, Wants};
+use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Topology};
@@ -324,7 +325,7 @@ impl<T: Trigger> Routing for InTransit<T> {
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.trigger.hear(at, port, payload);
     }
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
         self.trigger.observe(router, see);
     }
 }

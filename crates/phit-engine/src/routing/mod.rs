@@ -19,6 +19,7 @@ pub mod olm;
 pub mod par;
 pub mod piggyback;
 mod source_adaptive;
+pub mod tpr;
 pub mod ugal;
 pub mod valiant;
 mod view;
@@ -89,9 +90,9 @@ pub trait Routing: Send {
     /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
-    /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: a name, a port if it is about one, a
-    /// value.
-    fn observe(&self, _router: u32, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
+    /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: a name, a port if it is about one (or
+    /// another index), a value, as a decision in tick `now` would find it.
+    fn observe(&self, _router: u32, _now: Tick, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
 }
 
 /// The optional parts of [`Routing`].
@@ -172,6 +173,7 @@ crate::registry! {
         "contention_hybrid" => ContentionHybrid(contention::hybrid::Hybrid),
         "contention_grid" => ContentionGrid(contention::grid::Grid),
         "ectn" => Ectn(contention::ectn::Ectn),
+        "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
     }

@@ -1,9 +1,9 @@
 //! PAR: progressive adaptive routing (Jiang, Kim and Dally, ISCA 2009).
 
 use super::in_transit::{self, GLOBAL, LOCAL};
-use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
-use super::valiant::{SecondHalf, Via};
+use super::valiant::{SecondHalf, Stop, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
@@ -63,7 +63,7 @@ struct Rule {
 
 impl Routing for Rule {
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
-        draw(at, packet, self.via);
+        draw(at, packet, self.via, Stop::Elsewhere);
         packet.legs = 1;
     }
 
@@ -75,7 +75,7 @@ impl Routing for Rule {
         if progressing {
             let direct = minimal(view, packet, Sight::Local(self.queue));
             let detour = valiant(view, packet, self.via, Sight::Local(self.queue));
-            choose(packet, !prefers_minimal(&direct, &detour, self.threshold));
+            choose(packet, !prefers_minimal(&direct, &detour, Cost::QueueHops, self.threshold));
             if packet.legs == 2 {
                 packet.leg_start = packet.hops;
             }

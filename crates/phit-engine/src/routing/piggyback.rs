@@ -2,10 +2,11 @@
 
 use super::group_links::GroupLinks;
 use super::in_transit::{self, GLOBAL};
-use super::source_adaptive::{Queue, Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
-use super::valiant::{SecondHalf, Via, next_routes};
+use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
@@ -212,7 +213,7 @@ impl Routing for Rule {
     }
 
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
-        draw(at, packet, self.params.via);
+        draw(at, packet, self.params.via, Stop::Elsewhere);
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
@@ -226,7 +227,8 @@ impl Routing for Rule {
                 detour.hops = hops_to_group(&**network, view.router, stop) + network.distance(stop, to);
             }
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
-            let minimally = prefers_minimal(&direct, &detour, threshold) && !self.is_flagged(view, packet);
+            let minimally =
+                prefers_minimal(&direct, &detour, Cost::QueueHops, threshold) && !self.is_flagged(view, packet);
             choose(packet, !minimally);
             // The other first hop counts as well.
             let other = if minimally { detour.first.port } else { direct.first.port };
@@ -243,7 +245,7 @@ impl Routing for Rule {
         self.flags.hear(site, port, payload);
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
         for (link, flag) in self.flags.saturated[self.flags.links.of(router)].iter().enumerate() {
             see("flag", Some(link as u16), (*flag).into());
         }

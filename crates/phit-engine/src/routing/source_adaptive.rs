@@ -2,17 +2,19 @@
 //! channels, and what is known of their queues.
 
 use super::in_transit::DIRECT;
-use super::valiant::{self, SecondHalf, Via};
+use super::valiant::{self, SecondHalf, Stop, Via};
 use super::{Injection, RouterView};
 use crate::engine::NONE;
+use crate::error::ScenarioError;
 use crate::router::packet::{GROUP, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, Packet};
+use crate::router::partition::advance_leg;
 use crate::topology::{Hop, HopState, Hops, Leg, Peer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Draws the intermediate router (or group) of the packet's Valiant route, to be kept in [`Packet::scratch`].
-pub(super) fn draw(at: &mut Injection<'_>, packet: &mut Packet, via: Via) {
-    packet.scratch = valiant::draw(at, via);
+pub(super) fn draw(at: &mut Injection<'_>, packet: &mut Packet, via: Via, stop: Stop) {
+    packet.scratch = valiant::draw(at.topology, at.router, via, stop, at.rng);
 }
 
 /// Sends `packet` over its Valiant route, or its minimal one.
@@ -23,9 +25,21 @@ pub(super) fn choose(packet: &mut Packet, valiant: bool) {
     packet.misrouted = if valiant { packet.misrouted | mark } else { packet.misrouted & !mark };
 }
 
+/// Sends `packet` over `route`, one of several candidates. Which of them it was stays in [`Packet::flags`], because at every router
+/// the route's ties are broken as when it was looked at.
+pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
+    packet.flags = route.draw;
+    if route.stop != NONE {
+        packet.scratch = route.stop;
+    }
+    choose(packet, route.stop != NONE);
+    // A stop here is behind the packet already.
+    advance_leg(view.topology, view.router, packet);
+}
+
 /// The next hop over the route that has been chosen.
 pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf) -> Hop {
-    let (at, to, mut rng) = (view.router, packet.destination_router, packet.rng(view.router));
+    let (at, to, mut rng) = (view.router, packet.destination_router, packet.stream(view.router, packet.flags));
     match packet.legs {
         1 => view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, &mut rng),
         _ => valiant::hop(view, packet, via, second_half, &mut rng),
@@ -42,13 +56,16 @@ pub enum Queue {
     /// As a share of its buffer, in phits of the largest buffer of any link class: the phits that are always under way on long
     /// links, which have larger buffers, do not count as a queue.
     Share,
+    /// In phits of all virtual channels of the output (the used credits of BookSim's UGAL).
+    Port,
 }
 
 impl Queue {
-    /// Phits of virtual channel `vc` of output `port`.
+    /// Phits of virtual channel `vc` of output `port`, or of all its channels.
     fn length(self, view: &RouterView<'_>, port: u16, vc: u8) -> u32 {
         match self {
             Self::Phits => view.occupancy(port, vc),
+            Self::Port => view.port_occupancy(port),
             Self::Share => {
                 let largest = view.capacity[1..].iter().copied().max().unwrap_or(0);
                 (view.fill(port, vc) * f64::from(largest)) as u32
@@ -66,6 +83,10 @@ pub(super) struct Route {
     pub hops: u32,
     /// Phits in the queues that are looked at.
     pub queue: u32,
+    /// The router (or group) that a Valiant route leads through; [`NONE`] for a minimal one.
+    pub stop: u32,
+    /// Which of the packet's streams breaks its ties ([`Packet::stream`]).
+    pub draw: u8,
 }
 
 /// How far a mechanism sees, and in which measure.
@@ -77,33 +98,131 @@ pub(super) enum Sight {
     Global(Queue),
 }
 
+/// What a route is judged by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// The queues that are looked at, times the hops of the route.
+    #[default]
+    QueueHops,
+    /// The queues that are looked at, whatever the length of the route.
+    Queue,
+}
+
+impl Cost {
+    /// The cost of a route.
+    pub(super) fn of(self, route: &Route) -> i64 {
+        match self {
+            Self::QueueHops => i64::from(route.queue) * i64::from(route.hops),
+            Self::Queue => i64::from(route.queue),
+        }
+    }
+
+    /// The cheapest of some routes, the first of equals.
+    fn cheapest(self, mut routes: impl Iterator<Item = Route>, first: Route) -> Route {
+        let cheaper = |best: Route, other: Route| if self.of(&other) < self.of(&best) { other } else { best };
+        routes.by_ref().fold(first, cheaper)
+    }
+}
+
+/// The routes that a mechanism compares: how many, through where, and how far it sees.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidates {
+    /// What Valiant routes lead through.
+    pub via: Via,
+    /// Where their stops may be.
+    pub stop: Stop,
+    /// Minimal routes, 1 or more.
+    pub minimal: u8,
+    /// Valiant routes, 1 or more.
+    pub valiant: u8,
+    /// What is known of their queues.
+    pub sight: Sight,
+}
+
+/// Most candidates of a kind.
+const MOST_CANDIDATES: u8 = 64;
+
+/// Numbers of the packet's streams that break the ties of Valiant candidates, and of those that draw their stops.
+const VALIANT: u8 = MOST_CANDIDATES;
+const STOPS: u8 = 2 * MOST_CANDIDATES;
+
+impl Candidates {
+    /// Refuses numbers of candidates without sense.
+    pub fn check(minimal: u8, valiant: u8) -> Result<(), ScenarioError> {
+        for (key, count) in [("minimal_candidates", minimal), ("valiant_candidates", valiant)] {
+            if !(1..=MOST_CANDIDATES).contains(&count) {
+                let expected = format!("expected 1 to {MOST_CANDIDATES} routes");
+                return Err(ScenarioError::new(key, count, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// The cheapest minimal route of `packet` from here, which is not its destination's router.
+    pub fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+        let route = |draw| follow(view, packet, DIRECT, &[packet.destination_router], self.sight, draw);
+        cost.cheapest((1..self.minimal).map(route), route(0))
+    }
+
+    /// Its cheapest Valiant route: one leads through the stop that was drawn when it was injected, the others through stops
+    /// drawn now.
+    pub fn valiant(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+        let leg = Leg { index: 0, of: 2, to_group: self.via == Via::Group };
+        let route = |draw: u8| {
+            let stop = match draw {
+                0 => packet.scratch,
+                _ => {
+                    let mut rng = packet.stream(view.router, STOPS + draw);
+                    valiant::draw(view.topology, view.router, self.via, self.stop, &mut rng)
+                }
+            };
+            let stops = [stop, packet.destination_router];
+            Route { stop, ..follow(view, packet, leg, &stops, self.sight, VALIANT + draw) }
+        };
+        cost.cheapest((1..self.valiant).map(route), route(0))
+    }
+}
+
 /// The minimal route of `packet` from here, which is not its destination's router.
 pub(super) fn minimal(view: &RouterView<'_>, packet: &Packet, sight: Sight) -> Route {
-    follow(view, packet, DIRECT, &[packet.destination_router], sight)
+    follow(view, packet, DIRECT, &[packet.destination_router], sight, 0)
 }
 
 /// The route by the stop that was drawn for `packet`, outside this group.
 pub(super) fn valiant(view: &RouterView<'_>, packet: &Packet, via: Via, sight: Sight) -> Route {
     let leg = Leg { index: 0, of: 2, to_group: via == Via::Group };
-    follow(view, packet, leg, &[packet.scratch, packet.destination_router], sight)
+    let route = follow(view, packet, leg, &[packet.scratch, packet.destination_router], sight, 0);
+    Route { stop: packet.scratch, ..route }
 }
 
-/// The hop of a route from router `at` towards a router or group.
-fn towards(view: &RouterView<'_>, packet: &Packet, at: u32, stop: u32, leg: Leg, state: HopState) -> Hop {
-    let mut rng = packet.rng(at);
+/// True if router `at` is the router `stop`, or in the group that it names.
+fn is_at(view: &RouterView<'_>, at: u32, stop: u32) -> bool {
     match stop & GROUP {
-        0 => view.topology.minimal_hop(at, stop, leg, state, view.vcs, &mut rng),
-        _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs, &mut rng),
+        0 => stop == at,
+        _ => stop & !GROUP == view.topology.group_of(at),
     }
 }
 
-/// Follows a route from stop to stop; `leg` is its first leg.
-fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], sight: Sight) -> Route {
+/// Follows a route from stop to stop; `leg` is its first leg, `draw` which of the packet's streams breaks its ties.
+fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], sight: Sight, draw: u8) -> Route {
     let mut state = HopState { leg_hops: Hops::default(), ..packet.hop_state() };
-    let first = towards(view, packet, view.router, stops[0], leg, state);
+    let towards = |at: u32, stop: u32, leg: Leg, state: HopState| {
+        let mut rng = packet.stream(at, draw);
+        match stop & GROUP {
+            0 => view.topology.minimal_hop(at, stop, leg, state, view.vcs, &mut rng),
+            _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs, &mut rng),
+        }
+    };
+    // A stop here is behind the packet already.
+    let ahead = stops.iter().position(|&stop| !is_at(view, view.router, stop)).unwrap_or(0);
+    let stops = &stops[ahead..];
+    leg.index += ahead as u8;
+    let first = towards(view.router, stops[0], leg, state);
     let (Sight::Local(measure) | Sight::Global(measure)) = sight;
     let far_sighted = matches!(sight, Sight::Global(_));
-    let mut route = Route { first, hops: 0, queue: measure.length(view, first.port, first.vc) };
+    let queue = measure.length(view, first.port, first.vc);
+    let mut route = Route { first, hops: 0, queue, stop: NONE, draw };
     if !far_sighted && stops.iter().all(|stop| stop & GROUP == 0) {
         let mut at = view.router;
         for &stop in stops {
@@ -114,12 +233,8 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     }
     let mut at = view.router;
     for &stop in stops {
-        let there = |at| match stop & GROUP {
-            0 => stop == at,
-            _ => stop & !GROUP == view.topology.group_of(at),
-        };
-        while !there(at) {
-            let hop = towards(view, packet, at, stop, leg, state);
+        while !is_at(view, at, stop) {
+            let hop = towards(at, stop, leg, state);
             let port = view.topology.port(at, hop.port);
             let Peer::Router { router: next, .. } = port.peer else { return route };
             if route.hops > 0 && far_sighted {
@@ -134,3 +249,6 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     }
     route
 }
+
+#[cfg(test)]
+mod tests;

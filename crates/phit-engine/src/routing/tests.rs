@@ -1,6 +1,7 @@
 //! Adaptive mechanisms in randomised networks, watched from outside at every step.
 
 use super::in_transit::{DIRECT, GLOBAL, proof};
+use super::source_adaptive::Cost;
 use super::*;
 use crate::engine::NONE;
 use crate::measure::collector::Sums;
@@ -165,8 +166,8 @@ impl Routing for Watched {
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.inner.hear(at, port, payload);
     }
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
-        self.inner.observe(router, see);
+    fn observe(&self, router: u32, now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+        self.inner.observe(router, now, see);
     }
 }
 
@@ -213,7 +214,7 @@ fn watched(value: &Value, partitions: usize) -> (Simulation, Told) {
 /// What the mechanism says of `router`: (name, port or link) to value.
 fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), u32> {
     let mut seen = HashMap::new();
-    partition.routing.observe(router, &mut |name, at, value| {
+    partition.routing.observe(router, partition.now, &mut |name, at, value| {
         seen.insert((name, at.unwrap_or(0)), value);
     });
     seen
@@ -443,11 +444,17 @@ fn probes_see_the_same_whatever_the_partitions() {
 
 #[test]
 fn ugal_weighs_queues_by_hops() {
-    let route = |queue, hops| source_adaptive::Route { first: Hop { port: 0, vc: 0, vcs: 1 }, hops, queue };
-    let minimal = |q, h, qv, hv, t| ugal::prefers_minimal(&route(q, h), &route(qv, hv), t);
+    let first = Hop { port: 0, vc: 0, vcs: 1 };
+    let route = |queue, hops| source_adaptive::Route { first, hops, queue, stop: NONE, draw: 0 };
+    let by = |cost| move |q, h, qv, hv, t| ugal::prefers_minimal(&route(q, h), &route(qv, hv), cost, t);
+    let minimal = by(Cost::QueueHops);
     assert!(minimal(0, 3, 0, 6, 0), "ties go to the minimal route");
     assert!(minimal(16, 3, 8, 6, 0));
     assert!(!minimal(17, 3, 8, 6, 0));
     assert!(minimal(17, 3, 8, 6, 3));
     assert!(!minimal(16, 3, 8, 6, -1), "a negative threshold favours the Valiant route");
+    assert!(!minimal(0, 1, 0, 4, -1), "even if nobody waits");
+    assert!(minimal(5, 2, 5, 4, -10) && !minimal(5, 2, 5, 4, -11));
+    let oblivious = by(Cost::Queue);
+    assert!(oblivious(8, 3, 8, 1, 0) && !oblivious(9, 1, 8, 6, 0) && oblivious(9, 1, 8, 6, 1));
 }

@@ -1,7 +1,7 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
-use super::source_adaptive::{self, Queue, Sight, choose, draw, hop};
-use super::valiant::{SecondHalf, Valiant, Via};
+use super::source_adaptive::{self, Candidates, Cost, Queue, Sight, draw, hop, take};
+use super::valiant::{SecondHalf, Stop, Valiant, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::router::packet::Packet;
@@ -13,21 +13,40 @@ use serde::{Deserialize, Serialize};
 /// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop exceeds that of
 /// the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly Kim et al., ISCA 2008).
 ///
-/// A packet decides once, when it first stands at the head of its injection queue.
+/// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind, as in the Cray
+/// Cascade, the cheapest counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UgalL {
     /// What the Valiant route leads through.
     pub via: Via,
+    /// Where its intermediate router (or group) may be.
+    pub stop: Stop,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,
     /// How queues are measured.
     pub queue: Queue,
+    /// What the two routes are judged by.
+    pub cost: Cost,
+    /// Random minimal routes of which the cheaper is compared.
+    #[schemars(range(min = 1, max = 64))]
+    pub minimal_candidates: u8,
+    /// Random Valiant routes of which the cheaper is compared.
+    #[schemars(range(min = 1, max = 64))]
+    pub valiant_candidates: u8,
 }
 
 impl Default for UgalL {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 3, queue: Queue::Phits }
+        Self {
+            via: Via::default(),
+            stop: Stop::default(),
+            threshold: 3,
+            queue: Queue::Phits,
+            cost: Cost::QueueHops,
+            minimal_candidates: 1,
+            valiant_candidates: 1,
+        }
     }
 }
 
@@ -38,29 +57,48 @@ impl Default for UgalL {
 pub struct UgalG {
     /// What the Valiant route leads through.
     pub via: Via,
+    /// Where its intermediate router (or group) may be.
+    pub stop: Stop,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,
     /// How queues are measured.
     pub queue: Queue,
+    /// What the two routes are judged by.
+    pub cost: Cost,
+    /// Random minimal routes of which the cheaper is compared.
+    #[schemars(range(min = 1, max = 64))]
+    pub minimal_candidates: u8,
+    /// Random Valiant routes of which the cheaper is compared.
+    #[schemars(range(min = 1, max = 64))]
+    pub valiant_candidates: u8,
 }
 
 impl Default for UgalG {
     fn default() -> Self {
-        Self { via: Via::default(), threshold: 0, queue: Queue::Phits }
+        Self {
+            via: Via::default(),
+            stop: Stop::default(),
+            threshold: 0,
+            queue: Queue::Phits,
+            cost: Cost::QueueHops,
+            minimal_candidates: 1,
+            valiant_candidates: 1,
+        }
     }
 }
 
 /// The Valiant mechanism whose routes and channels are used.
-fn routes(via: Via) -> Valiant {
+pub(super) fn routes(via: Via) -> Valiant {
     Valiant { via, ..Valiant::default() }
 }
 
-fn proof(via: Via) -> Proof {
+pub(super) fn proof(via: Via) -> Proof {
     Proof::legs_or_minimal(if via == Via::Group { Legs::ToGroup } else { Legs::ToRouter })
 }
 
 impl RoutingParams for UgalL {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
         routes(self.via).check(topology)
     }
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
@@ -70,12 +108,20 @@ impl RoutingParams for UgalL {
         proof(self.via)
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(self.via, self.threshold, Sight::Local(self.queue), context))
+        let candidates = Candidates {
+            via: self.via,
+            stop: self.stop,
+            minimal: self.minimal_candidates,
+            valiant: self.valiant_candidates,
+            sight: Sight::Local(self.queue),
+        };
+        Box::new(Rule::new(candidates, self.cost, self.threshold, context))
     }
 }
 
 impl RoutingParams for UgalG {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
         routes(self.via).check(topology)
     }
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
@@ -88,44 +134,52 @@ impl RoutingParams for UgalG {
         true
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(self.via, self.threshold, Sight::Global(self.queue), context))
+        let candidates = Candidates {
+            via: self.via,
+            stop: self.stop,
+            minimal: self.minimal_candidates,
+            valiant: self.valiant_candidates,
+            sight: Sight::Global(self.queue),
+        };
+        Box::new(Rule::new(candidates, self.cost, self.threshold, context))
     }
 }
 
 struct Rule {
-    via: Via,
+    candidates: Candidates,
+    cost: Cost,
     /// Phits.
     threshold: i64,
-    sight: Sight,
 }
 
 impl Rule {
-    fn new(via: Via, packets: i32, sight: Sight, context: &RoutingContext) -> Self {
-        Self { via, threshold: i64::from(packets) * i64::from(context.packet_size), sight }
+    fn new(candidates: Candidates, cost: Cost, packets: i32, context: &RoutingContext) -> Self {
+        Self { candidates, cost, threshold: i64::from(packets) * i64::from(context.packet_size) }
     }
 }
 
-/// UGAL's inequality: the minimal route if its queue times its hops is no more than the other's plus the threshold.
+/// UGAL's inequality: the minimal route if it costs no more than the other plus the threshold.
 pub(super) fn prefers_minimal(
     minimal: &source_adaptive::Route,
     valiant: &source_adaptive::Route,
+    cost: Cost,
     threshold: i64,
 ) -> bool {
-    let cost = |route: &source_adaptive::Route| i64::from(route.queue) * i64::from(route.hops);
-    cost(minimal) <= cost(valiant) + threshold
+    cost.of(minimal) <= cost.of(valiant) + threshold
 }
 
 impl Routing for Rule {
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
-        draw(at, packet, self.via);
+        draw(at, packet, self.candidates.via, self.candidates.stop);
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         if packet.came_by == 0 {
-            let minimal = source_adaptive::minimal(view, packet, self.sight);
-            let valiant = source_adaptive::valiant(view, packet, self.via, self.sight);
-            choose(packet, !prefers_minimal(&minimal, &valiant, self.threshold));
+            let minimal = self.candidates.minimal(view, packet, self.cost);
+            let valiant = self.candidates.valiant(view, packet, self.cost);
+            let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
+            take(view, packet, if minimally { &minimal } else { &valiant });
         }
-        Some(hop(view, packet, self.via, SecondHalf::Above))
+        Some(hop(view, packet, self.candidates.via, SecondHalf::Above))
     }
 }

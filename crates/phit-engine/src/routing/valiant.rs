@@ -20,6 +20,17 @@ pub enum Via {
     Group,
 }
 
+/// Where the intermediate router (or group) may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// Outside the source's group.
+    #[default]
+    Elsewhere,
+    /// Anywhere, the source's and the destination's routers included (Valiant's own rule).
+    Anywhere,
+}
+
 /// Which packets go minimally all the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -46,13 +57,15 @@ pub enum SecondHalf {
     Next,
 }
 
-/// Every packet goes minimally to a random router (or group) outside its source group and from there minimally to its
-/// destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from there
+/// minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Valiant {
     /// A random router or a random group.
     pub via: Via,
+    /// Where it may be.
+    pub stop: Stop,
     /// Which packets are routed minimally instead.
     pub minimal_within: Within,
     /// Virtual channels of the second half.
@@ -118,7 +131,7 @@ impl Routing for Rule {
             return;
         }
         packet.misrouted |= MISROUTED_GLOBALLY;
-        packet.intermediate = draw(at, self.0.via);
+        packet.intermediate = draw(topology, at.router, self.0.via, self.0.stop, at.rng);
     }
 
     #[inline]
@@ -132,23 +145,16 @@ pub(super) fn next_routes() -> Routes {
     Routes { legs: Legs::ToRouter, channels: Channels::Next }
 }
 
-/// A random router with endpoints outside the group of the endpoint's router, or another such group (marked by [`GROUP`]).
-pub(super) fn draw(at: &mut Injection<'_>, via: Via) -> u32 {
-    let topology = at.topology;
-    let here = topology.group_of(at.router);
-    match via {
-        Via::Router => {
-            let own = topology.group_routers(here);
-            let hosts = topology.hosts();
-            let drawn = hosts.start + at.rng.below((hosts.len() - own.len()) as u32);
-            if drawn < own.start { drawn } else { drawn + own.len() as u32 }
-        }
-        Via::Group => {
-            let groups = host_groups(topology);
-            let drawn = groups.start + at.rng.below(groups.len() as u32 - 1);
-            GROUP | if drawn < here { drawn } else { drawn + 1 }
-        }
-    }
+/// A random router with endpoints for a packet from `router`, or a group of such routers (marked by [`GROUP`]).
+pub(super) fn draw(topology: &dyn Topology, router: u32, via: Via, stop: Stop, rng: &mut Rng) -> u32 {
+    let here = topology.group_of(router);
+    let (mark, among, own) = match via {
+        Via::Router => (0, topology.hosts(), topology.group_routers(here)),
+        Via::Group => (GROUP, host_groups(topology), here..here + 1),
+    };
+    let left_out = if stop == Stop::Elsewhere { own.len() as u32 } else { 0 };
+    let drawn = among.start + rng.below(among.len() as u32 - left_out);
+    mark | if left_out == 0 || drawn < own.start { drawn } else { drawn + left_out }
 }
 
 /// The next hop of a packet with two legs.

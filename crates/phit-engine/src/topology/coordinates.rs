@@ -56,6 +56,18 @@ impl Coordinates {
         })
     }
 
+    /// Position of `router` in the first of two dimensions.
+    #[inline]
+    pub fn column(&self, router: u32) -> u32 {
+        self.divisors[0].div_rem(router).1
+    }
+
+    /// Position of `router` in the second of two dimensions.
+    #[inline]
+    pub fn row(&self, router: u32) -> u32 {
+        self.divisors[0].quotient(router)
+    }
+
     /// Position of `router` in dimension `d`.
     pub fn position(&self, router: u32, d: usize) -> u32 {
         router / self.stride(d) % self.sides[d]

@@ -2,7 +2,8 @@
 
 use super::coordinates::{Coordinates, classes, one};
 use super::faults::Faults;
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::lines::{Lines, Neighbour};
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -48,22 +49,14 @@ impl TopologyParams for HyperX {
         if let Some(d) = parallel.iter().position(|&links| links == 0) {
             return Err(ScenarioError::new(format!("parallel[{d}]"), 0, "expected a whole number, 1 or more"));
         }
-        let mut first = vec![u64::from(self.endpoints_per_router)];
-        for (&side, &links) in self.dims.iter().zip(&parallel) {
-            let ports = u64::from(side - 1).saturating_mul(u64::from(links));
-            first.push(first[first.len() - 1].saturating_add(ports));
-        }
-        let ports = first[self.dims.len()];
-        match &self.parallel {
-            Some(parallel) => limits::ports("parallel", format!("{parallel:?}"), ports)?,
-            None => limits::ports("dims", format!("{:?}", self.dims), ports)?,
+        let blame = match &self.parallel {
+            Some(parallel) => ("parallel", format!("{parallel:?}")),
+            None => ("dims", format!("{:?}", self.dims)),
         };
         let graph = Arc::new(HyperXGraph {
             classes: classes(&self.dims),
             endpoints: self.endpoints_per_router,
-            first: first.iter().map(|&port| port as u16).collect(),
-            parallel,
-            at,
+            lines: Lines::new(at, parallel, self.endpoints_per_router, blame)?,
         });
         Faults::apply_to(&self.faults, graph)
     }
@@ -71,26 +64,12 @@ impl TopologyParams for HyperX {
 
 /// The built network of [`HyperX`].
 ///
-/// Ports of a router: its endpoints; then, dimension by dimension and in each parallel link by parallel link, the k - 1
-/// other routers of the line in increasing order (index i leads to position i if i is below the router's own position,
-/// else i + 1).
+/// Ports of a router: its endpoints, then those of its lines ([`Lines`]).
 #[derive(Debug)]
 pub struct HyperXGraph {
     classes: Vec<String>,
     endpoints: u32,
-    /// First port of each dimension; last entry: number of ports.
-    first: Vec<u16>,
-    parallel: Vec<u32>,
-    at: Coordinates,
-}
-
-impl HyperXGraph {
-    /// Port from position `x` to position `y` of a line of dimension `d`, over parallel link `link`.
-    #[inline]
-    fn port_to(&self, d: usize, x: u32, y: u32, link: u32) -> u16 {
-        let others = self.at.sides[d] - 1;
-        self.first[d] + (link * others + y - u32::from(y > x)) as u16
-    }
+    lines: Lines,
 }
 
 impl Topology for HyperXGraph {
@@ -98,46 +77,38 @@ impl Topology for HyperXGraph {
         &self.classes
     }
     fn routers(&self) -> u32 {
-        self.at.routers
+        self.lines.at.routers
     }
     fn endpoints(&self) -> u32 {
-        self.at.routers * self.endpoints
+        self.lines.at.routers * self.endpoints
     }
     fn ports(&self, _router: u32) -> u16 {
-        self.first[self.at.sides.len()]
+        self.lines.end()
     }
     fn port(&self, router: u32, port: u16) -> Port {
-        let d = self.first.partition_point(|&first| first <= port);
-        if d == 0 {
-            return Port { class: 0, peer: Peer::Endpoint(router * self.endpoints + u32::from(port)) };
+        match self.lines.neighbour(router, port) {
+            Some(Neighbour { dimension, router, port }) => {
+                Port { class: dimension as u8 + 1, peer: Peer::Router { router, port } }
+            }
+            None => Port { class: 0, peer: Peer::Endpoint(router * self.endpoints + u32::from(port)) },
         }
-        let d = d - 1;
-        let others = self.at.sides[d] - 1;
-        let index = u32::from(port - self.first[d]);
-        let (link, index) = (index / others, index % others);
-        let x = self.at.position(router, d);
-        let y = index + u32::from(index >= x);
-        let peer = Peer::Router { router: self.at.moved(router, d, y), port: self.port_to(d, y, x, link) };
-        Port { class: d as u8 + 1, peer }
     }
     fn attachment(&self, endpoint: u32) -> (u32, u16) {
         (endpoint / self.endpoints, (endpoint % self.endpoints) as u16)
     }
 
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
-        let (d, x, y) = self.at.first_difference(at, to);
+        let (d, x, y) = self.lines.at.first_difference(at, to);
         let (vc, vcs) = leg.share(vcs[d + 1]);
-        out.extend((0..self.parallel[d]).map(|link| Hop { port: self.port_to(d, x, y, link), vc, vcs }));
+        out.extend(self.lines.ports_to(d, x, y).map(|port| Hop { port, vc, vcs }));
     }
 
     /// Dimension order, lowest first, over any of the parallel links.
     #[inline]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
-        let (d, x, y) = self.at.first_difference(at, to);
+        let (d, x, y) = self.lines.at.first_difference(at, to);
         let (vc, vcs) = leg.share(vcs[d + 1]);
-        let links = self.parallel[d];
-        let link = if links > 1 { rng.below(links) } else { 0 };
-        Hop { port: self.port_to(d, x, y, link), vc, vcs }
+        Hop { port: self.lines.any_port_to(d, x, y, rng), vc, vcs }
     }
 
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
@@ -147,13 +118,13 @@ impl Topology for HyperXGraph {
     }
 
     fn distance(&self, a: u32, b: u32) -> u32 {
-        self.at.pairs(a, b).map(|(x, y)| u32::from(x != y)).sum()
+        self.lines.at.pairs(a, b).map(|(x, y)| u32::from(x != y)).sum()
     }
     fn diameter(&self) -> u32 {
-        self.at.sides.len() as u32
+        self.lines.at.sides.len() as u32
     }
     fn grid(&self) -> Option<&[u32]> {
-        Some(&self.at.sides)
+        Some(&self.lines.at.sides)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::error::ScenarioError;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub mod cascade;
 pub mod clos;
 mod coordinates;
 mod divisor;
@@ -15,6 +16,7 @@ pub mod faults;
 pub mod grid;
 pub mod hyperx;
 mod limits;
+mod lines;
 pub mod single;
 mod tree;
 
@@ -246,6 +248,7 @@ crate::registry! {
         "mesh" => Mesh(grid::Mesh),
         "torus" => Torus(grid::Torus),
         "hyperx" => HyperX(hyperx::HyperX),
+        "cascade" => Cascade(cascade::Cascade),
         "clos" => Clos(clos::Clos),
         "single" => Single(single::Single),
     }

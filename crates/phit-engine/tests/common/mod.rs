@@ -89,6 +89,10 @@ pub fn random(choices: &[u32]) -> Value {
         json!({ "kind": "dragonfly", "p": 2, "a": 3, "h": 2, "groups": 4 }),
         json!({ "kind": "clos", "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]] } }),
         json!({ "kind": "clos", "down": [2, 2, 2], "up": [2, 1] }),
+        json!({ "kind": "cascade", "rows": 2, "columns": 3, "endpoints_per_router": 2, "channels": "rising" }),
+        json!({
+            "kind": "cascade", "rows": 2, "columns": 2, "endpoints_per_router": 1, "groups": 3, "global_ports": 2,
+        }),
     ]);
     let kind = topology["kind"].as_str().unwrap().to_owned();
     let dragonfly = kind == "dragonfly";
@@ -124,6 +128,13 @@ pub fn random(choices: &[u32]) -> Value {
             routing["around_faults"] = draw.of(&["uniform", "next"]).into();
             draw.of(&[routing.clone(), routing.clone(), routing, json!("minimal"), json!("valiant")])
         }
+        "cascade" => draw.of(&[
+            json!("minimal"),
+            json!({ "kind": "valiant", "stop": "anywhere" }),
+            json!({ "kind": "ugal_l", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 3 }),
+            json!({ "kind": "tpr", "window": 10, "local_low": 0.1, "local_high": 0.3, "destinations": "group" }),
+            json!({ "kind": "tpr", "stop": "anywhere", "window_kind": "tumbling", "window": 7, "global_low": 0.1 }),
+        ]),
         _ => draw.of(&[json!("dimension_order"), json!("minimal"), json!({ "kind": "valiant" })]),
     };
     let graph = TopologyKind::from_value("", &topology).unwrap().build().unwrap();

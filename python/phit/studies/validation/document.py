@@ -78,6 +78,11 @@ Settings that are not obvious, with what an independent model needs to know to r
   takes out of the buffer (`credit_channel = "one_per_cycle"`), and its endpoints have a buffer like a router's, with
   credits (`ejection_buffer`). Packets of 10 flits show both, and what `anca` compares: without the first, the fat tree
   accepts up to 3 % more of them beyond saturation; without the second up to 10 % more.
+* **BookSim** as released cannot describe parallel links: its 16x6 group with single links is an `anynet`, here a
+  `hyperx`. The rows called "extended" come from a local extension of BookSim with one Cascade group, in which a
+  packet's channel is the number of hops it has taken; UGAL compares the used credits of ports (`queue = "port"`), two
+  minimal and two Valiant candidates (`stop = "anywhere"`), UGAL-G the sums along the routes without hops (`cost =
+  "queue"`, **inferred from the numbers**).
 * A buffer of B flits carries B/5 of a link without credit delay and B/7 with a delay of 2: the loop of a credit is 5
   and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, L/(L+2) with a routing
   stage."""

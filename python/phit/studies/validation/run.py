@@ -12,6 +12,7 @@ from phit.progress import reporter
 from phit.scenario import complete, to_json
 from phit.studies.validation import (
     booksim,
+    booksim_cascade,
     booksim_fattree,
     document,
     figures,
@@ -48,7 +49,12 @@ class Report:
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """What is compared in steady state; the cheap part of it if `quick`."""
-    found = (*fogsim.cases(folder), *booksim.cases(folder), *booksim_fattree.cases(folder))
+    found = (
+        *fogsim.cases(folder),
+        *booksim.cases(folder),
+        *booksim_fattree.cases(folder),
+        *booksim_cascade.cases(folder),
+    )
     return [case for case in found if case.quick or not quick]
 
 

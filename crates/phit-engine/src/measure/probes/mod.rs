@@ -34,7 +34,7 @@ impl Observation<'_> {
 
     /// Calls `see` with what the routing mechanism keeps for `router`: a name, a port (or another index), a value.
     pub fn mechanism(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
-        self.partition.routing.observe(router, see);
+        self.partition.routing.observe(router, self.partition.now + 1, see);
     }
 
     fn port(&self, router: u32, port: u16) -> u32 {

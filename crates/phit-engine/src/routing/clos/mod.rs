@@ -529,7 +529,7 @@ impl Routing for Rule {
         }
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
         for (port, count) in self.contention.iter().flat_map(|counters| counters.all(router)).enumerate() {
             see("contention", Some(port as u16), (*count).into());
         }

@@ -2,6 +2,7 @@
 
 use super::base::{Base, Contention};
 use super::{Comparison, Threshold};
+use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::in_transit::{DIRECT, Trigger};
@@ -239,7 +240,7 @@ impl Routing for Rule {
         self.contention.tail_left(at, port, queue);
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
         self.contention.observe(router, see);
     }
 }

@@ -1,0 +1,229 @@
+"""The study of TPR: its runs at the scale that takes seconds, and the rules of its claims on made-up tables."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import phit
+import polars as pl
+import pytest
+from phit.errors import InputError
+from phit.studies import registry
+from phit.studies.claims import Finding, Verdict, judge
+from phit.studies.plan import Plan
+from phit.studies.scale import Scale
+from phit.studies.tpr import bounds, cases
+from phit.studies.tpr.claims import CLAIMS
+from phit.studies.tpr.evidence import Evidence
+from phit.studies.tpr.mechanisms import MECHANISMS
+from phit.studies.tpr.rules import SENT, THROUGH
+from phit.studies.tpr.setting import ADV, UR, nlc, rlc, setting
+
+from .conftest import Cli
+
+TPR = registry.find("tpr")
+BY_ID = {claim.id: claim for claim in CLAIMS}
+PAPER = setting(Scale.PAPER)
+
+Row = dict[str, Any]
+
+
+def curve(name: str, loads: Iterable[float], latency: float, limit: float, share: Iterable[float]) -> list[Row]:
+    """A curve that accepts what is offered up to a limit."""
+    return [
+        {
+            "mechanism": name,
+            "load": load,
+            "accepted_load": min(load, limit),
+            "latency_mean": latency,
+            "misrouted_globally": nonminimal,
+            "saturated": min(load, limit) < 0.95 * load,
+        }
+        for load, nonminimal in zip(loads, share, strict=True)
+    ]
+
+
+LOADS = (0.05, 0.1, 0.4, 0.95)
+
+
+def uniform() -> list[Row]:
+    """Figure 2 as the paper has it."""
+    return [
+        *curve("MIN", LOADS, 30.0, 0.88, [0.0] * 4),
+        *curve("VLB", LOADS, 50.0, 0.44, [1.0] * 4),
+        *curve("UGAL-L", LOADS, 35.0, 0.81, [0.38, 0.3, 0.2, 0.1]),
+        *curve("UGAL-G", LOADS, 32.0, 0.865, [0.1] * 4),
+        *curve("TPR", LOADS, 30.2, 0.88, [0.0, 0.005, 0.01, 0.01]),
+    ]
+
+
+ATTACKED = (0.05, 0.3, 0.6)
+
+
+def adversarial() -> list[Row]:
+    """Figure 3 as the paper has it."""
+    return [
+        *curve("MIN", (0.05, 0.1), 20.0, 1 / 18, [0.0, 0.0]),
+        *curve("VLB", ATTACKED, 55.0, 0.40, [1.0] * 3),
+        *curve("UGAL-L", ATTACKED, 54.0, 0.39, [0.72, 0.9, 0.99]),
+        *curve("UGAL-G", ATTACKED, 50.0, 0.43, [0.7, 0.8, 0.88]),
+        *curve("TPR", ATTACKED, 48.0, 0.42, [0.0, 0.99, 1.0]),
+    ]
+
+
+def mixed() -> list[Row]:
+    """Figures 4 to 9 as the paper has them."""
+    loads = (0.05, 0.1, 0.15, 0.9)
+    return [
+        *curve("UGAL-L", loads, 40.0, 0.70, [0.3, 0.32, 0.35, 0.4]),
+        *curve("UGAL-G", loads, 38.0, 0.74, [0.2] * 4),
+        *curve("TPR", loads, 36.0, 0.73, [0.0, 0.005, 0.01, 0.3]),
+    ]
+
+
+def counters() -> list[Row]:
+    """Tables I and II as the paper has them."""
+    return [
+        {"pattern": pattern, "load": load, "sent_to_next": float(SENT[pattern, load]), "through": value}
+        for (pattern, load), value in THROUGH.items()
+    ]
+
+
+def tables(**changed: list[Row]) -> dict[str, list[Row]]:
+    """The whole study as the paper has it."""
+    paper = {"2": uniform(), "3": adversarial(), "I": counters(), "II": counters()}
+    return {**paper, **{str(figure): mixed() for figure in range(4, 10)}, **changed}
+
+
+def finding(claim: str, found: dict[str, list[Row]]) -> Finding:
+    frames = {name: pl.DataFrame(rows) for name, rows in found.items()}
+    return judge(BY_ID[claim], Evidence(frames, PAPER))
+
+
+@pytest.mark.parametrize("claim", BY_ID)
+def test_claims_hold_on_the_paper_itself(claim: str) -> None:
+    found = finding(claim, tables())
+    assert found.verdict is Verdict.HOLDS, found
+
+
+@pytest.mark.parametrize("claim", BY_ID)
+def test_claims_without_runs_are_not_run(claim: str) -> None:
+    assert finding(claim, {}).verdict is Verdict.NOT_RUN
+
+
+def changed(rows: list[Row], mechanism: str, loads: Iterable[float] | None = None, **values: Any) -> list[Row]:
+    """The rows with values set for one mechanism, at all loads or some."""
+    chosen = None if loads is None else set(loads)
+    return [
+        {**row, **values} if row["mechanism"] == mechanism and (chosen is None or row["load"] in chosen) else row
+        for row in rows
+    ]
+
+
+def counted(key: tuple[str, float], **values: Any) -> list[Row]:
+    return [{**row, **values} if (row["pattern"], row["load"]) == key else row for row in counters()]
+
+
+DIFFERING: list[tuple[str, dict[str, list[Row]]]] = [
+    ("T1", {"2": changed(uniform(), "VLB", latency_mean=29.0)}),
+    ("T1", {"2": changed(uniform(), "VLB", [0.95], accepted_load=0.6)}),
+    ("T2", {"2": changed(uniform(), "UGAL-L", [0.05], misrouted_globally=0.26)}),
+    ("T2", {"2": changed(uniform(), "UGAL-L", [0.95], accepted_load=0.87)}),
+    ("T3", {"2": changed(uniform(), "UGAL-G", latency_mean=30.1)}),
+    ("T3", {"2": changed(uniform(), "UGAL-G", [0.95], accepted_load=0.885)}),
+    ("T4", {"2": changed(uniform(), "TPR", [0.4], misrouted_globally=0.011)}),
+    ("T4", {"2": changed(uniform(), "TPR", [0.1], latency_mean=31.0)}),
+    ("T5", {"3": changed(adversarial(), "VLB", [0.6], accepted_load=0.37)}),
+    ("T5", {"3": changed(adversarial(), "MIN", [0.1], accepted_load=0.07)}),
+    ("T6", {"3": changed(adversarial(), "UGAL-L", [0.6], misrouted_globally=0.96)}),
+    ("T6", {"3": changed(adversarial(), "UGAL-L", [0.05], misrouted_globally=0.6)}),
+    ("T7", {"3": changed(adversarial(), "UGAL-G", [0.6], accepted_load=0.40)}),
+    ("T7", {"3": changed(adversarial(), "UGAL-G", [0.6], misrouted_globally=0.99)}),
+    ("T8", {"3": changed(adversarial(), "TPR", [0.6], accepted_load=0.395)}),
+    ("T8", {"3": changed(adversarial(), "TPR", [0.3], latency_mean=51.0)}),
+    ("T8", {"3": changed(adversarial(), "TPR", [0.05], misrouted_globally=0.5)}),
+    ("T9", {"I": counted((ADV, 0.44), sent_to_next=350.0)}),
+    ("T9", {"I": counted((UR, 0.1), sent_to_next=2.1)}),
+    ("T10", {"II": counted((UR, 0.1), through=4.4)}),
+    ("T11", {"5": changed(mixed(), "TPR", [0.1], latency_mean=41.0)}),
+    ("T11", {"6": changed(mixed(), "TPR", [0.9], accepted_load=0.69)}),
+    ("T12", {"6": changed(mixed(), "UGAL-L", [0.1], misrouted_globally=0.2)}),
+    ("T12", {"6": changed(mixed(), "TPR", [0.05], misrouted_globally=0.03)}),
+    ("T12", {"6": changed(mixed(), "TPR", latency_mean=39.0)}),
+    ("T13", {"9": changed(mixed(), "UGAL-G", [0.9], accepted_load=0.80)}),
+    ("T13", {"7": changed(mixed(), "UGAL-L", [0.9], accepted_load=0.74)}),
+]
+
+
+@pytest.mark.parametrize(("claim", "changes"), DIFFERING)
+def test_claims_differ_where_one_value_does(claim: str, changes: dict[str, list[Row]]) -> None:
+    found = finding(claim, tables(**changes))
+    assert found.verdict is Verdict.DIFFERS, found
+
+
+def test_a_curve_that_does_not_saturate_has_no_throughput() -> None:
+    short = [row for row in uniform() if row["load"] < 0.9]
+    assert finding("T2", tables(**{"2": short})).verdict is Verdict.NOT_RUN
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
+    plan = Plan.of({name: figure.cases(TPR.setting(scale), 1) for name, figure in TPR.figures.items()})
+    for name in plan.cases:
+        labels = plan.labels(name)
+        assert labels.height
+        # Nothing else distinguishes the runs of a figure.
+        assert labels.drop("point").is_unique().all()
+
+
+def test_tables_are_asked_for_by_number() -> None:
+    assert TPR.named_tables(["II"]) == ["II"]
+    assert TPR.named_tables(["all"]) == ["I", "II", "III"]
+    with pytest.raises(InputError, match="--table IV: expected one of I, II, III, all"):
+        TPR.named_tables(["IV"])
+    with pytest.raises(InputError, match="no tables"):
+        registry.find("contention").named_tables(["I"])
+
+
+def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    command = ("reproduce", "tpr", "--figure", "3", "--table", "I", "--scale", "smoke", "--output", folder, "--jobs", 1)
+    status, out, err = cli(*command)
+    assert status == 0, err
+    assert "smoke scale: Cascade group of 2 x 4 routers, 40 endpoints" in err
+    assert (folder / "figures" / "3.png").stat().st_size > 1000
+    table = pl.read_parquet(folder / "tables" / "3.parquet")
+    assert set(table["mechanism"]) == set(MECHANISMS)
+    minimal = table.filter(pl.col("mechanism") == "MIN", pl.col("load") == 0.25)
+    # One row link for five endpoints; the last routers of the two rows have two ways.
+    assert 0.99 / 5 <= minimal["accepted_load"].item() <= 1.25 / 5
+    assert table.filter(pl.col("mechanism") == "VLB")["misrouted_globally"].to_list() == [1.0] * 3
+    counts = pl.read_csv(folder / "tables" / "I.csv").filter(pl.col("pattern") == ADV, pl.col("load") == 0.1)
+    # Five endpoints at a load of 0.1 for 50 cycles, all to the next router.
+    assert counts["sent_to_next"].item() == pytest.approx(25, rel=0.15)
+    claims = {row["id"]: row["verdict"] for row in json.loads((folder / "claims.json").read_text())}
+    assert list(claims) == list(BY_ID)
+    assert claims["T1"] == claims["T11"] == "not run"
+    assert "T13" in out
+    assert "Table I: packets sent to one router" in (folder / "report.md").read_text()
+
+
+def test_patterns_have_the_shares_that_they_are_named_after() -> None:
+    node, router = cases.pattern(nlc(20)), cases.pattern(rlc(80))
+    assert (node["by"], [part["weight"] for part in node["parts"]]) == ("packet", [20, 80])
+    assert (router["by"], [part["weight"] for part in router["parts"]]) == ("router", [80, 20])
+
+
+def test_bounds_of_the_group_of_the_paper() -> None:
+    assert bounds.minimal_uniform(PAPER) == pytest.approx(16 / 18)
+    assert bounds.valiant(PAPER) == pytest.approx(8 / 18)
+    assert bounds.minimal_adversarial(PAPER) == pytest.approx(1 / 18)
+    assert [bounds.zero_load(hops) for hops in (0, 1, 2)] == [5, 17, 29]
+
+
+def test_an_empty_group_has_the_latency_of_its_hops() -> None:
+    scenario = cases.scenario(PAPER, MECHANISMS["VLB"], UR, 0.002, 1)
+    scenario["measure"] = {"warmup": 200, "cycles": 4000}
+    result = phit.run(scenario)
+    assert result.latency_mean == pytest.approx(bounds.zero_load(result["hops_mean"]), rel=0.002)
