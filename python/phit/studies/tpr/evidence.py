@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from phit.studies.claims import NotRunError
-from phit.studies.contention.evidence import Curves as Steady
+from phit.studies.curves import Curves as Steady
 from phit.studies.tpr.setting import Setting
 
 LOW = 0.2

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from statistics import fmean
 
 from phit.studies.claims import Judgement, NotRunError
-from phit.studies.contention.evidence import percent, span
+from phit.studies.curves import percent, span
 from phit.studies.tpr import bounds
 from phit.studies.tpr.evidence import Curves, Evidence
 from phit.studies.tpr.setting import ADV, UR
