@@ -55,21 +55,38 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
     }
 }
 
+/// The utilisation of a link in the window.
+fn utilisation(value: &Value, router: u64, port: u64) -> f64 {
+    let links = run(value).tables()["links"].clone();
+    let place = (0..).find(|&place| links["router"][place] == router && links["port"][place] == port).unwrap();
+    links["utilisation"][place].as_f64().unwrap()
+}
+
 #[test]
 fn nobody_takes_a_broken_link_that_routing_knows_of() {
     // In a window that opens when what was on the link has arrived: router 0 sends over its other links alone.
     let value = breaking(json!({ "measure": { "warmup": 320, "cycles": 1000, "links": true } }));
-    let links = run(&value).tables()["links"].clone();
-    let utilisation = |router: u64, port: u64| {
-        let place = (0..).find(|&place| links["router"][place] == router && links["port"][place] == port).unwrap();
-        links["utilisation"][place].as_f64().unwrap()
-    };
-    assert_eq!((utilisation(0, 4), utilisation(4, 0)), (0.0, 0.0));
+    assert_eq!((utilisation(&value, 0, 4), utilisation(&value, 4, 0)), (0.0, 0.0));
     // Three links carry what leaves router 0, 12 of 15 parts of its load, and what comes to it.
     for other in 5..8 {
-        assert!((utilisation(0, other) - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{}", utilisation(0, other));
-        assert!((utilisation(other, 0) - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{}", utilisation(other, 0));
+        let (out, back) = (utilisation(&value, 0, other), utilisation(&value, other, 0));
+        assert!((out - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{out}");
+        assert!((back - 4.0 * 0.6 * 0.8 / 3.0).abs() < 0.05, "{back}");
     }
+}
+
+#[test]
+fn heads_that_wait_for_a_broken_link_are_decided_about_again() {
+    // Minimal routing keeps its decisions. The link has taken a buffer's worth, and the others wait for it until routing knows:
+    // the window opens in that very cycle.
+    let later = json!([{ "cycle": 300, "delay": 50, "links": [[0, 4]] }]);
+    let value = breaking(json!({
+        "routing": "minimal", "traffic": { "load": 0.9 }, "topology": { "faults": { "later": later } },
+        "measure": { "warmup": 350, "cycles": 200, "links": true },
+    }));
+    assert_eq!(utilisation(&value, 0, 4), 0.0);
+    let before = with(value, json!({ "measure": { "warmup": 300, "cycles": 50 } }));
+    assert_eq!(utilisation(&before, 0, 4) * 50.0, 8.0, "the buffer's eight phits");
 }
 
 #[test]
