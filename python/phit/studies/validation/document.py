@@ -76,8 +76,7 @@ Settings that are not obvious, with what an independent model needs to know to r
   as good as any (`busy = "ignored"`). Flits come to a router as a whole (`cut_through = "input"`).
 * **BookSim**'s input ports send back one credit in each cycle of the links, however many flits the crossbar's speedup
   takes out of the buffer (`credit_channel = "one_per_cycle"`), and its endpoints have a buffer like a router's, with
-  credits (`ejection_buffer`). Packets of 10 flits show both, and what `anca` compares: without the first, the fat tree
-  accepts up to 3 % more of them beyond saturation; without the second up to 10 % more.
+  credits (`ejection_buffer`). Without either, Phit accepts more beyond saturation, above all of packets of 10 flits.
 * **BookSim** as released cannot describe parallel links: its 16x6 group with single links is an `anynet`, here a
   `hyperx`. The rows called "extended" come from a local extension of BookSim with one Cascade group, in which a
   packet's channel is the number of hops it has taken; UGAL compares the used credits of ports (`queue = "port"`), two
