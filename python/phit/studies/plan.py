@@ -58,7 +58,7 @@ def _point(case: Case) -> Point:
     return Point(values, complete(case.scenario))
 
 
-NO_RUNS = pl.DataFrame(schema={"point": pl.String})
+NO_RUNS = pl.DataFrame(schema={"point": pl.String, "cpu_seconds": pl.Float64})
 
 
 @dataclass(frozen=True)
