@@ -8,11 +8,11 @@ REMARKS = {
     ),
     "K10": (
         "sequential_r(2) is as in the paper, greedy_r(2) is not: its information is too good here. The paper has it "
-        "above oblivious routing at this load (60 % above sequential, where figure 2 has oblivious about 43 % above), but "
-        "10 % below it at 0.9 (figure 12). Here the credits of a flit are taken when it enters the output's queue, so "
-        "that routing sees what waits there. Credits taken when it leaves the router would bring greedy_r(2) close to "
-        "oblivious routing, but then greedy would not saturate early, because it would no longer send all inputs to the "
-        "same outputs for a whole round trip (K12, K13)."
+        "above oblivious routing at this load (60 % above sequential, where figure 2 has oblivious about 43 % above), "
+        "but 10 % below it at 0.9 (figure 12). Here the credits of a flit are taken when it enters the output's queue, "
+        "so that routing sees what waits there. Credits taken when it leaves the router would bring greedy_r(2) close "
+        "to oblivious routing, but greedy would then not saturate early, as it does in the paper (K12, K13): the two "
+        "ask for different routers."
     ),
     "K14": "Throughput is that of radix-64 routers with infinite buffers and whole packets.",
     "K18": (
