@@ -148,9 +148,9 @@ def _curves(
 
 
 def ratios(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 2: adaptive and oblivious latency over the number of stages."""
+    """Figure 2: adaptive and oblivious latency over the number of stages, the fewest and cheapest first."""
     found = []
-    for radix in setting.radices:
+    for radix in reversed(setting.radices):
         labels: Labels = {"radix": radix, "stages": stages(setting.large, radix)}
         measure: Document = {"warmup": setting.large_warmup, "cycles": setting.large_cycles}
         measure |= {
@@ -219,7 +219,7 @@ def allocations(setting: Setting, seeds: int | None) -> list[Case]:
 def radices(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 10a: greedy allocation in networks of routers of other radices."""
     found = []
-    for radix in setting.radices:
+    for radix in reversed(setting.radices):
         keys = {"network": topology(setting.large, radix)}
         measure = throughput(setting.large_warmup, setting.large_cycles)
         found += _curves(setting, seeds, ["greedy"], setting.large_loads, {"radix": radix}, measure=measure, **keys)
