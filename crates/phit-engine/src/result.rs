@@ -16,13 +16,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Phits put on the link of each port, router by router.
-    ports: Vec<u64>,
+    pub(crate) ports: Vec<u64>,
     /// Phits injected by each endpoint.
-    injected: Vec<u64>,
+    pub(crate) injected: Vec<u64>,
     /// Phits generated in the window, sent or not.
-    offered: u64,
+    pub(crate) offered: u64,
     /// Phits of control messages put on links, by class, and the number of control messages.
-    control: ([u64; 8], u64),
+    pub(crate) control: ([u64; 8], u64),
 }
 
 impl Snapshot {

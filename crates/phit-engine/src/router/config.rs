@@ -3,9 +3,9 @@
 use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
+use crate::topology::Topology;
 use crate::scenario::router::{
-    Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, Redecision, RouterParams, Switching,
-    VcAllocation,
+    Clock, CreditRelease, CutThrough, InjectionQueue, Phits, Redecision, RouterParams, Switching, VcAllocation,
 };
 
 /// A link class in ticks.
@@ -230,8 +230,7 @@ impl Config {
             Clock::Crossbar => params.speedup,
         };
         let link = |class: &String| {
-            let link: LinkParams =
-                params.links.get(class).or_else(|| params.links.get("default")).cloned().unwrap_or_default();
+            let link = params.link(class);
             LinkClass {
                 latency: link.latency * ticks_per_cycle,
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
@@ -272,6 +271,11 @@ impl Config {
             capacity: links.iter().map(|l| l.buffer).collect(),
             links,
         }
+    }
+
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
+    pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
+        topology.bisection_load(&self.links.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
     }
 
     /// Ticks for `phits` through the crossbar.

@@ -1,5 +1,6 @@
 //! `[router]`: the one configurable router and its links.
 
+use crate::node::params::NodeParams;
 use crate::router::allocator::AllocatorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -221,6 +222,16 @@ pub struct RouterParams {
     pub redecision: Redecision,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: BTreeMap<String, LinkParams>,
+    /// If there, the packet-level node takes the place of the input-queued router, and of this table it reads the links alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeParams>,
+}
+
+impl RouterParams {
+    /// The links of `class`.
+    pub fn link(&self, class: &str) -> LinkParams {
+        self.links.get(class).or_else(|| self.links.get("default")).cloned().unwrap_or_default()
+    }
 }
 
 impl Default for RouterParams {
@@ -242,6 +253,7 @@ impl Default for RouterParams {
             injection_queue: InjectionQueue::LeastOccupied,
             redecision: Redecision::OnChange,
             links: BTreeMap::new(),
+            node: None,
         }
     }
 }

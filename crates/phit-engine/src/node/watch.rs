@@ -1,0 +1,156 @@
+//! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
+
+use super::state::Network;
+use crate::engine::NONE;
+use crate::result::Snapshot;
+use crate::routing::bubble::lattice::Offsets;
+use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, dimension_order};
+
+/// A queue: a link and a virtual channel.
+type Place = (u32, u8);
+
+impl Network {
+    /// Counters of links and endpoints, in the order of the topology's ports.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let routers = 0..self.topology.routers();
+        let ports = routers.flat_map(|router| {
+            let endpoints = router * self.endpoints_per_router..(router + 1) * self.endpoints_per_router;
+            let links = router * self.directions..(router + 1) * self.directions;
+            let ejected = endpoints.map(|endpoint| self.endpoints[endpoint as usize].ejected);
+            ejected.chain(links.map(|link| self.links[link as usize].phits))
+        });
+        Snapshot {
+            ports: ports.collect(),
+            injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
+            offered: self.offered_phits,
+            control: ([0; 8], 0),
+        }
+    }
+
+    /// Packets that have been taken by some router, or have arrived: what grows as long as anything moves.
+    pub(crate) fn progress(&self) -> u64 {
+        let injected: u64 = self.endpoints.iter().map(|endpoint| endpoint.injected).sum();
+        injected + self.collector.packet_hops + self.collector.total.packets
+    }
+
+    /// The queues that wait for one another in a circle: the oldest packet of each is refused by the next, whose slots are all
+    /// taken by packets that are refused in their turn.
+    pub fn find_cycle(&self) -> Option<Vec<Place>> {
+        let mut stuck: Vec<bool> = (0..self.queues.len()).map(|queue| self.queues[queue].used > 0).collect();
+        // A queue is stuck if all its packets are: whoever waits for a queue that is not stuck may move.
+        loop {
+            let before = stuck.iter().filter(|stuck| **stuck).count();
+            for link in 0..self.links.len() as u32 {
+                for vc in 0..self.vcs {
+                    let index = self.queue(link, vc);
+                    stuck[index] = stuck[index] && self.packets_of(index).all(|packet| {
+                        let waits = self.waits_for(link, vc, packet);
+                        waits.is_some_and(|queues| queues.iter().all(|&(next, vc)| stuck[self.queue(next, vc)]))
+                    });
+                }
+            }
+            if stuck.iter().filter(|stuck| **stuck).count() == before {
+                break;
+            }
+        }
+        let first = stuck.iter().position(|stuck| *stuck)?;
+        let mut at = ((first / usize::from(self.vcs)) as u32, (first % usize::from(self.vcs)) as u8);
+        let mut path: Vec<Place> = Vec::new();
+        loop {
+            if let Some(start) = path.iter().position(|place| *place == at) {
+                return Some(path[start..].to_vec());
+            }
+            path.push(at);
+            let packet = self.packets_of(self.queue(at.0, at.1)).next()?;
+            at = *self.waits_for(at.0, at.1, packet)?.last()?;
+        }
+    }
+
+    fn packets_of(&self, index: usize) -> impl Iterator<Item = u32> + '_ {
+        let base = index * usize::from(self.capacity);
+        self.slots[base..base + usize::from(self.queues[index].used)].iter().copied()
+    }
+
+    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
+    fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
+        let back = self.links[link as usize].far;
+        let record = &self.records[packet as usize];
+        let (came, router) = ((link % self.directions) as usize, self.router_of(back));
+        let mut way: Offsets = record.way;
+        way[came / 2] -= if came % 2 == 0 { 1 } else { -1 };
+        let mut heads_for = record.via;
+        if way == [0; 6] && heads_for != NONE {
+            heads_for = NONE;
+            let target = record.destination / self.endpoints_per_router;
+            way = self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), 0);
+        }
+        let escape = dimension_order(&way)?;
+        let first = router * self.directions;
+        let ahead = way.iter().enumerate().filter(|(_, hops)| **hops != 0);
+        let adaptive = ahead.map(|(d, hops)| (first + 2 * d as u32 + u32::from(*hops < 0), ADAPTIVE));
+        let mut places: Vec<Place> = adaptive.collect();
+        if places.iter().any(|&(link, vc)| self.free_slots(link, vc) > 0) {
+            return None;
+        }
+        let channel = match heads_for {
+            NONE => TO_DESTINATION,
+            _ => self.escape.to_intermediate.unwrap_or(TO_DESTINATION),
+        };
+        let room = if (escape, channel) == (came, vc) { 1 } else { 1 + self.escape.bubble };
+        let next = first + escape as u32;
+        places.push((next, channel));
+        (self.free_slots(next, channel) < room).then_some(places)
+    }
+
+    /// Says where packets wait for one another.
+    pub(crate) fn describe_stop(&self) -> String {
+        let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
+        let place = |&(link, vc): &Place| {
+            let packet = self.packets_of(self.queue(link, vc)).next().map(|packet| self.records[packet as usize]);
+            let packet = packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
+            format!(
+                "VC {vc} of output {} of router {}{packet}",
+                self.endpoints_per_router + link % self.directions,
+                self.router_of(link)
+            )
+        };
+        format!("these queues wait for one another in a circle: {}", cycle.iter().map(place).collect::<Vec<_>>().join("; "))
+    }
+
+    /// Checks that every packet is held exactly once by the queues and sinks that are to hold it, and that no escape queue was
+    /// filled from elsewhere. For tests.
+    pub fn audit(&self) -> Result<(), String> {
+        for (index, queue) in self.queues.iter().enumerate() {
+            if queue.used > self.capacity || queue.waiting >> queue.used != 0 {
+                return Err(format!("queue {index} holds {queue:?} of {}", self.capacity));
+            }
+        }
+        let vacant: std::collections::HashSet<u32> = self.vacant.iter().copied().collect();
+        let mut held = vec![0u32; self.records.len()];
+        for index in 0..self.queues.len() {
+            for packet in self.packets_of(index) {
+                // A slot whose packet has gone on, and whose answer is on its way, may name a packet that has arrived.
+                held[packet as usize] += 1;
+            }
+        }
+        let waiting = (0..self.queues.len()).flat_map(|index| {
+            let queue = self.queues[index];
+            self.packets_of(index).enumerate().filter(move |(slot, _)| queue.waiting >> slot & 1 == 1)
+        });
+        for (_, packet) in waiting {
+            if vacant.contains(&packet) {
+                return Err(format!("packet {packet} waits although it has arrived"));
+            }
+        }
+        let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
+        let delivered = self.collector.total.phits;
+        let inside: u64 = (0..self.records.len() as u32)
+            .filter(|packet| !vacant.contains(packet))
+            .map(|packet| u64::from(self.records[packet as usize].size))
+            .sum();
+        match accepted == delivered + inside {
+            true => Ok(()),
+            false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
+        }
+    }
+}
