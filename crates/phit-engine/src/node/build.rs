@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::params::InjectionRoom;
-use super::state::{Endpoint, Link, MOST_SLOTS, Network, Period, Queue};
+use super::state::{Answers, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Period, Queue};
 use crate::engine::NONE;
 use crate::engine::rng::{Rng, Stream};
 use crate::error::ScenarioError;
@@ -12,9 +12,6 @@ use crate::scenario::Scenario;
 use crate::scenario::router::{RouterParams, Switching};
 use crate::topology::{Peer, Topology};
 use std::collections::VecDeque;
-
-/// Virtual channels that the bubble family uses.
-const MOST_VCS: u16 = 3;
 
 /// Refuses a scenario that the packet-level node could not simulate as described.
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
@@ -76,19 +73,18 @@ impl Network {
         let escape = bubble.escape();
         let directions = 2 * lattice.dimensions() as u32;
         let endpoints_per_router = topology.endpoints() / topology.routers();
-        let vcs = config.links[1..].iter().map(|link| link.vcs).min().unwrap_or(1).min(MOST_VCS) as u8;
+        let vcs = config.links[1..].iter().map(|link| link.vcs).min().unwrap_or(1).min(MOST_VCS as u16) as u8;
         let size = u32::from(blueprint.traffic.packet_sizes().1);
         let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
         let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);
         let links = links(&**topology, endpoints_per_router, directions);
-        let queues = links.len() * usize::from(vcs);
         let endpoint = |endpoint: u32| Endpoint {
             source: blueprint.traffic.source(endpoint, blueprint.seed),
             rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
             next: None,
             injected: 0,
             arrived: VecDeque::new(),
-            ejecting: false,
+            ejection_free: 0,
             ejected: 0,
         };
         let mut network = Self {
@@ -111,8 +107,8 @@ impl Network {
             answer: node.answer,
             now: 0,
             calendar: Calendar::default(),
-            queues: vec![Queue::default(); queues],
-            slots: vec![NONE; queues * usize::from(capacity)],
+            slots: vec![NONE; links.len() * MOST_VCS * usize::from(capacity)],
+            answers: Answers::default(),
             links,
             endpoints: (0..topology.endpoints()).map(endpoint).collect(),
             records: Vec::new(),
@@ -137,7 +133,8 @@ fn links(topology: &dyn Topology, endpoints: u32, directions: u32) -> Vec<Link> 
                 Peer::Router { router, port } => router * directions + u32::from(port) - endpoints,
                 Peer::Endpoint(_) | Peer::None => NONE,
             };
-            Link { far, busy: false, class: port.class, answers: VecDeque::new(), phits: 0 }
+            let queues = [Queue::default(); MOST_VCS];
+            Link { queues, far, free: 0, first: NONE, last: NONE, class: port.class, phits: 0 }
         })
         .collect()
 }

@@ -28,7 +28,7 @@ impl Network {
         }
         let place = self.place(router, &way, via, Some((came, word.vc())), record.destination);
         // The answer stands in front of the packet if both go back by the same link.
-        self.links[back as usize].answers.push_back(word.answered(place.is_some()));
+        self.answers.push(&mut self.links[back as usize], word.answered(place.is_some()));
         if let Some(place) = place {
             let class = self.links[back as usize].class;
             let record = &mut self.records[word.packet() as usize];
@@ -85,9 +85,9 @@ impl Network {
             self.endpoints[endpoint as usize].arrived.push_back(packet);
             return self.try_ejection(endpoint);
         };
-        let index = self.queue(link, vc);
-        let queue = &mut self.queues[index];
-        self.slots[index * usize::from(self.capacity) + usize::from(queue.used)] = packet;
+        let slot = self.slot(link, vc);
+        let queue = &mut self.links[link as usize].queues[usize::from(vc)];
+        self.slots[slot + usize::from(queue.used)] = packet;
         queue.waiting |= 1 << queue.used;
         queue.used += 1;
         self.try_link(link);

@@ -120,7 +120,7 @@ impl Record {
     }
 }
 
-/// The packets of one output queue, oldest first, stand in [`Network::slots`]. One on its way to the next router keeps its slot.
+/// The packets of one output queue, oldest first, stand in `Network::slots`. One on its way to the next router keeps its slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Queue {
     /// Slots taken.
@@ -132,18 +132,70 @@ pub(super) struct Queue {
 /// Most slots of a queue.
 pub(super) const MOST_SLOTS: u32 = 32;
 
-/// A directed link between routers, at the output of its sender.
-#[derive(Debug, Clone)]
+/// Virtual channels that the bubble family uses.
+pub(super) const MOST_VCS: usize = 3;
+
+/// A directed link between routers, at the output of its sender: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
 pub(super) struct Link {
+    /// Its queues by virtual channel.
+    pub queues: [Queue; MOST_VCS],
     /// The opposite link: at the router at the far end. `NONE` at a mesh's edge.
     pub far: u32,
-    pub busy: bool,
+    /// First tick at which it is free.
+    pub free: Tick,
+    /// First and last of the answers to be sent, in [`Answers`].
+    pub first: u32,
+    pub last: u32,
     /// Link class.
     pub class: u8,
-    /// Answers to be sent.
-    pub answers: VecDeque<Word>,
     /// Phits put on it since the start of the run.
     pub phits: u64,
+}
+
+const _: () = assert!(size_of::<Link>() == 64);
+
+/// Answers that wait for their links, in lists.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    nodes: Vec<(Word, u32)>,
+    free: Vec<u32>,
+}
+
+impl Answers {
+    /// Puts an answer behind those of `link`.
+    #[inline]
+    pub fn push(&mut self, link: &mut Link, word: Word) {
+        let node = match self.free.pop() {
+            Some(node) => {
+                self.nodes[node as usize] = (word, NONE);
+                node
+            }
+            None => {
+                self.nodes.push((word, NONE));
+                self.nodes.len() as u32 - 1
+            }
+        };
+        if link.first == NONE {
+            link.first = node;
+        } else {
+            self.nodes[link.last as usize].1 = node;
+        }
+        link.last = node;
+    }
+
+    /// Takes the first answer of `link`.
+    #[inline]
+    pub fn pop(&mut self, link: &mut Link) -> Option<Word> {
+        if link.first == NONE {
+            return None;
+        }
+        let (word, next) = self.nodes[link.first as usize];
+        self.free.push(link.first);
+        link.first = next;
+        Some(word)
+    }
 }
 
 /// An endpoint as sender and as receiver.
@@ -157,7 +209,8 @@ pub(super) struct Endpoint {
     pub injected: u64,
     /// Packets in front of it that have arrived, without the one on the wire.
     pub arrived: VecDeque<u32>,
-    pub ejecting: bool,
+    /// First tick at which the link to it is free.
+    pub ejection_free: Tick,
     /// Phits put on the link to it.
     pub ejected: u64,
 }
@@ -202,10 +255,9 @@ pub struct Network {
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
     pub(super) links: Vec<Link>,
-    /// By link and virtual channel.
-    pub(super) queues: Vec<Queue>,
-    /// `capacity` slots of each queue.
+    /// `capacity` slots of each queue, by link and virtual channel.
     pub(super) slots: Vec<u32>,
+    pub(super) answers: Answers,
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) records: Vec<Record>,
     pub(super) vacant: Vec<u32>,
@@ -224,11 +276,11 @@ impl Network {
             self.now = event.tick();
             match kind {
                 kind::ARRIVAL => self.arrive(event.target, Word(event.data)),
-                kind::FREE | kind::FREE_OF_ANSWER => self.link_free(event.target),
+                kind::FREE | kind::FREE_OF_ANSWER => self.try_link(event.target),
                 kind::ANSWER => self.answered(event.target, Word(event.data)),
                 kind::OFFER => self.offered(event.target),
                 kind::REPLY => self.replied(event.target, event.data == 1),
-                kind::EJECTION => self.ejection_free(event.target),
+                kind::EJECTION => self.try_ejection(event.target),
                 kind::DELIVERY => self.deliver(event.target),
                 _ => self.send(event.target),
             }
@@ -255,7 +307,6 @@ impl Network {
     pub fn bytes(&self) -> usize {
         self.calendar.bytes()
             + self.links.capacity() * size_of::<Link>()
-            + self.queues.capacity() * size_of::<Queue>()
             + self.slots.capacity() * 4
             + self.endpoints.capacity() * size_of::<Endpoint>()
             + self.records.capacity() * size_of::<Record>()
@@ -269,16 +320,16 @@ impl Network {
         link / self.directions
     }
 
-    /// Index of a queue.
+    /// First slot of a queue.
     #[inline]
-    pub(super) fn queue(&self, link: u32, vc: u8) -> usize {
-        link as usize * usize::from(self.vcs) + usize::from(vc)
+    pub(super) fn slot(&self, link: u32, vc: u8) -> usize {
+        (link as usize * MOST_VCS + usize::from(vc)) * usize::from(self.capacity)
     }
 
     /// Free slots of a queue.
     #[inline]
     pub(super) fn free_slots(&self, link: u32, vc: u8) -> u16 {
-        self.capacity - self.queues[self.queue(link, vc)].used
+        self.capacity - self.links[link as usize].queues[usize::from(vc)].used
     }
 
     /// Ticks of `phits` over a link of `class`.

@@ -1,10 +1,12 @@
 //! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
 
-use super::state::Network;
+use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
 use crate::result::Snapshot;
 use crate::routing::bubble::lattice::Offsets;
 use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, dimension_order};
+
+use std::collections::{HashMap, HashSet};
 
 /// A queue: a link and a virtual channel.
 type Place = (u32, u8);
@@ -36,16 +38,17 @@ impl Network {
     /// The queues that wait for one another in a circle: the oldest packet of each is refused by the next, whose slots are all
     /// taken by packets that are refused in their turn.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
-        let mut stuck: Vec<bool> = (0..self.queues.len()).map(|queue| self.queues[queue].used > 0).collect();
+        let mut stuck: Vec<bool> = self.links.iter().flat_map(|link| link.queues.map(|queue| queue.used > 0)).collect();
+        let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
         // A queue is stuck if all its packets are: whoever waits for a queue that is not stuck may move.
         loop {
             let before = stuck.iter().filter(|stuck| **stuck).count();
             for link in 0..self.links.len() as u32 {
                 for vc in 0..self.vcs {
-                    let index = self.queue(link, vc);
-                    stuck[index] = stuck[index] && self.packets_of(index).all(|packet| {
+                    let index = number((link, vc));
+                    stuck[index] = stuck[index] && self.packets_of(link, vc).all(|packet| {
                         let waits = self.waits_for(link, vc, packet);
-                        waits.is_some_and(|queues| queues.iter().all(|&(next, vc)| stuck[self.queue(next, vc)]))
+                        waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]))
                     });
                 }
             }
@@ -54,21 +57,21 @@ impl Network {
             }
         }
         let first = stuck.iter().position(|stuck| *stuck)?;
-        let mut at = ((first / usize::from(self.vcs)) as u32, (first % usize::from(self.vcs)) as u8);
+        let mut at = ((first / MOST_VCS) as u32, (first % MOST_VCS) as u8);
         let mut path: Vec<Place> = Vec::new();
         loop {
             if let Some(start) = path.iter().position(|place| *place == at) {
                 return Some(path[start..].to_vec());
             }
             path.push(at);
-            let packet = self.packets_of(self.queue(at.0, at.1)).next()?;
+            let packet = self.packets_of(at.0, at.1).next()?;
             at = *self.waits_for(at.0, at.1, packet)?.last()?;
         }
     }
 
-    fn packets_of(&self, index: usize) -> impl Iterator<Item = u32> + '_ {
-        let base = index * usize::from(self.capacity);
-        self.slots[base..base + usize::from(self.queues[index].used)].iter().copied()
+    fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
+        let base = self.slot(link, vc);
+        self.slots[base..base + usize::from(self.links[link as usize].queues[usize::from(vc)].used)].iter().copied()
     }
 
     /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
@@ -106,7 +109,7 @@ impl Network {
     pub(crate) fn describe_stop(&self) -> String {
         let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
         let place = |&(link, vc): &Place| {
-            let packet = self.packets_of(self.queue(link, vc)).next().map(|packet| self.records[packet as usize]);
+            let packet = self.packets_of(link, vc).next().map(|packet| self.records[packet as usize]);
             let packet = packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
             format!(
                 "VC {vc} of output {} of router {}{packet}",
@@ -117,40 +120,44 @@ impl Network {
         format!("these queues wait for one another in a circle: {}", cycle.iter().map(place).collect::<Vec<_>>().join("; "))
     }
 
-    /// Checks that every packet is held exactly once by the queues and sinks that are to hold it, and that no escape queue was
-    /// filled from elsewhere. For tests.
+    /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.
     pub fn audit(&self) -> Result<(), String> {
-        for (index, queue) in self.queues.iter().enumerate() {
-            if queue.used > self.capacity || queue.waiting >> queue.used != 0 {
-                return Err(format!("queue {index} holds {queue:?} of {}", self.capacity));
-            }
-        }
-        let vacant: std::collections::HashSet<u32> = self.vacant.iter().copied().collect();
-        let mut held = vec![0u32; self.records.len()];
-        for index in 0..self.queues.len() {
-            for packet in self.packets_of(index) {
-                // A slot whose packet has gone on, and whose answer is on its way, may name a packet that has arrived.
-                held[packet as usize] += 1;
-            }
-        }
-        let waiting = (0..self.queues.len()).flat_map(|index| {
-            let queue = self.queues[index];
-            self.packets_of(index).enumerate().filter(move |(slot, _)| queue.waiting >> slot & 1 == 1)
-        });
-        for (_, packet) in waiting {
-            if vacant.contains(&packet) {
-                return Err(format!("packet {packet} waits although it has arrived"));
+        let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
+        for (number, link) in self.links.iter().enumerate() {
+            for (vc, queue) in link.queues.iter().enumerate() {
+                if queue.used > self.capacity || queue.waiting.checked_shr(queue.used.into()).unwrap_or(0) != 0 {
+                    return Err(format!("queue {vc} of link {number} holds {queue:?} of {}", self.capacity));
+                }
+                let packets = self.packets_of(number as u32, vc as u8).enumerate();
+                let mut waiting = packets.filter(|(slot, _)| queue.waiting >> slot & 1 == 1);
+                if let Some((_, packet)) = waiting.find(|(_, packet)| vacant.contains(packet)) {
+                    return Err(format!("packet {packet} waits on link {number} although it has arrived"));
+                }
             }
         }
         let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
         let delivered = self.collector.total.phits;
-        let inside: u64 = (0..self.records.len() as u32)
-            .filter(|packet| !vacant.contains(packet))
-            .map(|packet| u64::from(self.records[packet as usize].size))
-            .sum();
+        let inside = (0..self.records.len() as u32).filter(|packet| !vacant.contains(packet));
+        let inside: u64 = inside.map(|packet| u64::from(self.records[packet as usize].size)).sum();
         match accepted == delivered + inside {
             true => Ok(()),
             false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
         }
+    }
+
+    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues
+    /// together. For tests of the bubble rule.
+    pub fn least_free_of_rings(&self) -> u32 {
+        let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
+        for link in 0..self.links.len() as u32 {
+            let (router, direction) = (self.router_of(link), link % self.directions);
+            let mut position = self.lattice.position(router);
+            position[direction as usize / 2] = 0;
+            for vc in TO_DESTINATION..self.vcs {
+                let ring = (self.lattice.router(&position), direction, vc);
+                *free.entry(ring).or_default() += u32::from(self.free_slots(link, vc));
+            }
+        }
+        free.values().copied().min().unwrap_or(0)
     }
 }

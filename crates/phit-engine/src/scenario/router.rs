@@ -156,18 +156,23 @@ pub enum Redecision {
 pub struct LinkParams {
     /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long. For the class
     /// `endpoint`: from generation plus one cycle to the router's input, and from its output to the endpoint.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
+    #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
     /// Phits per cycle.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
     /// `"infinite"`: a packet a cycle whatever its size, whose phits then
     /// follow one another at `bandwidth`.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
     pub injection_bandwidth: Option<Phits>,
     /// Virtual channels (for the class `endpoint`: injection queues).
     pub vcs: u16,
     /// Size of the input buffer of each virtual channel, in phits.
+    #[schemars(extend("x-unit" = "phits"))]
     pub buffer: Phits,
 }
 
@@ -189,9 +194,11 @@ impl Default for LinkParams {
 #[serde(deny_unknown_fields, default)]
 pub struct RouterParams {
     /// Router cycles from the grant of the crossbar to the output (buffer).
+    #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
     /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub allocation_delay: u32,
     /// Crossbar frequency over link frequency, a whole number.
     pub speedup: u32,
@@ -200,6 +207,7 @@ pub struct RouterParams {
     /// How packets move.
     pub switching: Switching,
     /// Phits per flit under wormhole switching.
+    #[schemars(extend("x-unit" = "phits"))]
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
@@ -207,10 +215,12 @@ pub struct RouterParams {
     pub allocator: AllocatorKind,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
     /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
     /// Cycles between the arrival of a credit and its use.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub credit_delay: u32,
     /// What a packet that crosses before its tail has arrived keeps busy.
     pub cut_through: CutThrough,

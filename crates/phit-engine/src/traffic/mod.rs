@@ -30,6 +30,7 @@ pub struct TrafficParams {
     /// Offered load in phits/(endpoint·cycle), the mean over time and endpoints; zero or more, and at most what an
     /// endpoint's injection port carries.
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "load"))]
     pub load: f64,
     /// What `load` is a multiple of, here and in `changes`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -91,6 +92,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[schemars(inline)]
 pub struct Change {
     /// First cycle of the change: packets generated in this cycle and later follow it.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub cycle: u32,
     /// The new pattern; if left out, the pattern stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,6 +101,7 @@ pub struct Change {
     /// The new load in phits/(endpoint·cycle); if left out, the load stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "load"))]
     pub load: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! The intermediate destinations of OutFlank routing (Versaci, section 3.1).
 
-use super::lattice::{Lattice, MOST_DIMENSIONS, Offsets, Position, directions, length};
+use super::lattice::{Lattice, MOST_DIMENSIONS, Offsets, Position, directions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,13 +128,11 @@ impl Idns {
         }
     }
 
-    /// The ways from `s` to `q` and from `q` to `t` in hops and the first of them, if `q` is admissible: if both use a link
-    /// that the minimal way does not.
+    /// The ways from `s` to `q` and from `q` to `t`, if `q` is admissible: if both use a link that the minimal way does not.
     #[inline]
-    pub fn admissible(&self, s: &Position, q: &Position, t: &Position, minimal: u16, coins: u32) -> Option<(u32, Offsets)> {
-        let (first, second) = (self.lattice.way(s, q, coins), self.lattice.way(q, t, coins));
-        let leaves = |way: &Offsets| directions(way) & !minimal != 0;
-        (leaves(&first) && leaves(&second)).then(|| (length(&first) + length(&second), first))
+    pub fn admissible(&self, s: &Position, q: &Position, t: &Position, minimal: u16, coins: u32) -> Option<[Offsets; 2]> {
+        let ways = [self.lattice.way(s, q, coins), self.lattice.way(q, t, coins)];
+        ways.iter().all(|way| directions(way) & !minimal != 0).then_some(ways)
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Outflank {
     pub midpoint: Midpoint,
     /// The OutFlank IDNs of two nodes that differ in one dimension only.
     pub collinear: Collinear,
+    /// By what the free slots of the queues towards an IDN are divided for their mean.
+    pub mean: IdnMean,
     /// What the congestion term is if some adaptive queue of the source is empty.
     pub empty_queue: EmptyQueue,
     /// What a way is worth whose queues have no free slot.
@@ -66,6 +68,18 @@ pub enum Considered {
     Wraparound,
 }
 
+/// By what the free slots of the queues towards an IDN are divided for their mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum IdnMean {
+    /// Their number.
+    #[default]
+    FirstLeg,
+    /// The number of minimal directions from the IDN to the destination (the author's simulator).
+    SecondLeg,
+}
+
 /// The escape queues of packets on their way to an IDN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +102,7 @@ impl Default for Outflank {
             least_distance: 1,
             midpoint: Midpoint::default(),
             collinear: Collinear::default(),
+            mean: IdnMean::default(),
             empty_queue: EmptyQueue::default(),
             full_way: FullWay::default(),
             half_way: HalfWay::default(),
@@ -174,9 +189,10 @@ impl Deroute for OutFlanking {
         let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
         let mut chosen = None;
         let mut weigh = |q: &Position, derouted: Derouted| {
-            let Some((hops, way)) = self.idns.admissible(&s, q, &t, links, coins) else { return };
+            let Some([way, rest]) = self.idns.admissible(&s, q, &t, links, coins) else { return };
             let (free, count) = slots.free_along(&way);
-            let dilation = f64::from(hops) / f64::from(distance);
+            let count = if self.params.mean == IdnMean::SecondLeg { directions(&rest).count_ones() } else { count };
+            let dilation = f64::from(length(&way) + length(&rest)) / f64::from(distance);
             let profit = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), dilation);
             if profit > best {
                 best = profit;
