@@ -336,9 +336,12 @@ def validate(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="The paper: contention.", show_default=False)],
+    study: Annotated[str, typer.Argument(help="The paper: contention, outflank.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="TABLE", help="As 2, of a paper that has tables; repeatable.")
     ] = None,
     scale: Annotated[str, typer.Option("--scale", help="smoke, small or paper.")] = "small",
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default the scale's own.")] = None,
@@ -366,7 +369,7 @@ def reproduce(
     with interruptible():
         report = reproducing.reproduce(
             found,
-            figure or (),
+            [*(figure or ()), *(f"table{name}" for name in table or ())],
             size,
             seeds=seeds,
             warmup=warmup,

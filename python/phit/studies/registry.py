@@ -9,6 +9,7 @@ from phit.studies.study import Cost, Study
 
 STUDIES = {
     "contention": "phit.studies.contention",
+    "outflank": "phit.studies.outflank",
 }
 """Module of each study, whose `STUDY` describes it."""
 

@@ -1,0 +1,137 @@
+"""The runs of every table and figure."""
+
+from collections.abc import Iterable, Iterator
+
+from phit.scenario import Document
+from phit.studies.outflank import model
+from phit.studies.outflank.model import AUTHOR, PAPER
+from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, sustained
+from phit.studies.outflank.setting import FIRST, STEP, Setting
+from phit.studies.plan import Case, Labels
+
+
+def network(setting: Setting) -> Document:
+    """What all runs share: nothing but the links of table 1."""
+    return {"topology": {"kind": "torus", "dims": [setting.largest] * 3}, "router": {"links": model.links()}}
+
+
+def _seeds(given: int | None, own: int) -> Iterable[int]:
+    return range(1, (own if given is None else given) + 1)
+
+
+def grid(first: float, last: float) -> list[float]:
+    """Loads in steps of 0.05."""
+    return [round(FIRST + STEP * i, 2) for i in range(round((last - FIRST) / STEP) + 1) if FIRST + STEP * i >= first - 1e-9]
+
+
+def last_load(setting: Setting, pattern: str, routing: str, k: int) -> float:
+    """Up to where a curve is run: some steps beyond the paper's gamma*."""
+    known = sustained(pattern, routing, k) if k in SIDES else 0.6
+    return known + setting.margin * STEP
+
+
+def _author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, seed: int) -> Case:
+    labels: Labels = {"reading": AUTHOR, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
+    scenario = model.author(
+        pattern,
+        model.dims(pattern, k),
+        model.ROUTINGS[AUTHOR][routing],
+        gamma,
+        packets=setting.packets,
+        messages=setting.messages,
+        seed=seed,
+    )
+    return Case(labels, scenario)
+
+
+def _cells(setting: Setting, sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+    for k in sides:
+        for pattern in PATTERNS:
+            for routing in ROUTINGS:
+                yield k, pattern, routing
+
+
+def _curves(setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS) -> list[Case]:
+    """Curves of the author's reading. Those points come first that decide: low load, and around the paper's gamma*."""
+    chosen = set(patterns)
+    found: list[tuple[int, int, Case]] = []
+    for k, pattern, routing in _cells(setting, sides):
+        if pattern not in chosen:
+            continue
+        last = last_load(setting, pattern, routing, k)
+        loads = grid(FIRST, last)
+        decisive = {FIRST, *loads[-setting.margin - 1 : -setting.margin + 1]}
+        for gamma in loads:
+            for seed in _seeds(seeds, setting.seeds):
+                found.append((k, gamma not in decisive, _author(setting, pattern, routing, k, gamma, seed)))
+    return [case for _, _, case in sorted(found, key=lambda entry: entry[:2])]
+
+
+def throughput(setting: Setting, seeds: int | None) -> list[Case]:
+    """Table 2: all patterns, routings and sizes."""
+    return _curves(setting, seeds, setting.sides)
+
+
+def lifetimes(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 4: the largest network."""
+    return _curves(setting, seeds, [setting.largest])
+
+
+def derouted(setting: Setting, seeds: int | None) -> list[Case]:
+    """Table 3: low load on the largest network, where packets are derouted."""
+    return [
+        _author(setting, pattern, routing, setting.largest, FIRST, seed)
+        for pattern in PATTERNS
+        for routing in ("OFR", "POR")
+        for seed in _seeds(seeds, setting.seeds)
+    ]
+
+
+def butterfly(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 5: the derouted shares of the Butterfly over the load."""
+    cases = _curves(setting, seeds, [setting.largest], ["Butterfly/FFT"])
+    return [case for case in cases if case.labels["routing"] != "ABR"]
+
+
+def steady(setting: Setting, seeds: int | None) -> list[Case]:
+    """The `paper` reading: what the text says, with credits, in steady states around the paper's gamma*."""
+    k = setting.sides[0]
+    found = []
+    for _, pattern, routing in _cells(setting, [k]):
+        last = last_load(setting, pattern, routing, k)
+        for gamma in grid(last - (setting.margin + 2) * STEP, last + 2 * STEP):
+            for seed in _seeds(seeds, setting.seeds):
+                labels: Labels = {"reading": PAPER, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
+                torus = {"kind": "torus", "dims": model.dims(pattern, k)}
+                scenario = model.credits(
+                    torus,
+                    model.PATTERNS[pattern],
+                    model.ROUTINGS[PAPER][routing],
+                    gamma,
+                    warmup=setting.warmup,
+                    cycles=setting.cycles,
+                    seed=seed,
+                    packets=setting.packets,
+                )
+                found.append(Case(labels, scenario))
+    return found
+
+
+def divergence(setting: Setting, seeds: int | None) -> list[Case]:
+    """Long runs of the author's node: whether a load is sustained, not only survived for 32 messages."""
+    k = setting.sides[0]
+    found = []
+    for routing in ROUTINGS:
+        last = last_load(setting, "Butterfly/FFT", routing, k)
+        for gamma in grid(last - setting.margin * STEP, last):
+            for seed in _seeds(seeds, setting.seeds):
+                case = _author(setting, "Butterfly/FFT", routing, k, gamma, seed)
+                period = model.message_cycles([k] * 3, gamma, setting.packets, AUTHOR)
+                measure = {
+                    "warmup": round(setting.messages * period),
+                    "cycles": round(2 * setting.messages * period),
+                    "histogram": False,
+                }
+                traffic = {**case.scenario["traffic"], "message": {"packets": setting.packets}}
+                found.append(Case(case.labels, {**case.scenario, "measure": measure, "traffic": traffic}))
+    return found
