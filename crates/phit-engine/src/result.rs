@@ -6,7 +6,7 @@ use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, Fairness, SeriesBy};
 use crate::router::Partition;
 use crate::router::config::Config;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, UnitsParams};
 use crate::topology::{Peer, Topology};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -123,6 +123,8 @@ impl Outcome {
         let summary = json!({
             "offered_load": offered,
             "accepted_load": accepted,
+            "bisection_load": self.config.bisection_load(&*self.topology),
+            "cycle_seconds": self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             "accepted_ci": mean_of_batches(&load, confidence).map(|i| i.half_width),
             "latency_mean": mean,
             "latency_ci": mean_per_packet(&latency, confidence).map(|i| i.half_width),

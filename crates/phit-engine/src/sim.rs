@@ -5,8 +5,8 @@ use crate::engine::parallel::{Inboxes, advance};
 use crate::error::ScenarioError;
 use crate::measure::collector::{Collector, Window};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
-use crate::node::Network;
 use crate::measure::{Count, SeriesBy, Until, Warmup, warmup};
+use crate::node::Network;
 use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
@@ -128,7 +128,8 @@ const ORDER: &str = "the virtual channels can be put in an order that rises alon
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
 
-const BUBBLE: &str = "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";
+const BUBBLE: &str =
+    "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";
 
 /// Contiguous ranges of whole groups, as equal as can be.
 fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {

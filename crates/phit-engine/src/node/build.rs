@@ -28,7 +28,8 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     if let Some(rate) = node.injection_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
         return Err(ScenarioError::new("router.node.injection_rate", rate, "expected a number more than 0"));
     }
-    let size = u32::from(scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?.range().1);
+    let size =
+        u32::from(scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?.range().1);
     for class in topology.classes() {
         let key = if scenario.router.links.contains_key(class) { class } else { "default" };
         let buffer = scenario.router.link(class).buffer.or_huge();
@@ -49,7 +50,11 @@ fn unread(router: &RouterParams) -> Result<(), ScenarioError> {
         node: router.node.clone(),
         links: router.links.clone(),
         // A node stores and forwards by itself: saying so is no contradiction.
-        switching: if router.switching == Switching::StoreAndForward { router.switching } else { Switching::VirtualCutThrough },
+        switching: if router.switching == Switching::StoreAndForward {
+            router.switching
+        } else {
+            Switching::VirtualCutThrough
+        },
         ..Default::default()
     };
     let (given, read) = (serde_json::to_value(router), serde_json::to_value(&read));
@@ -92,7 +97,10 @@ impl Network {
                 InjectionRoom::Bubble => (1, 1 + escape.bubble),
                 InjectionRoom::MoreThanHalf => (capacity / 2 + 1, capacity / 2 + 1),
             },
-            injection_period: node.injection_rate.zip(config.bisection_load(&**topology)).map(|(rate, load)| period(size, rate * load)),
+            injection_period: node
+                .injection_rate
+                .zip(config.bisection_load(&**topology))
+                .map(|(rate, load)| period(size, rate * load)),
             config: config.clone(),
             topology: topology.clone(),
             traffic: blueprint.traffic.clone(),

@@ -102,7 +102,9 @@ mod tests {
     #[test]
     fn events_come_in_the_order_of_ticks_and_of_filing() {
         let mut calendar = Calendar::<3>::default();
-        for (kind, at, target) in [(0, 5, 0), (1, 3, 1), (0, 7, 2), (1, 7, 3), (1, 4, 4), (2, 3, 5), (0, 5, 6), (2, 9, 7)] {
+        for (kind, at, target) in
+            [(0, 5, 0), (1, 3, 1), (0, 7, 2), (1, 7, 3), (1, 4, 4), (2, 3, 5), (0, 5, 6), (2, 9, 7)]
+        {
             calendar.file(kind, at, target, 0);
         }
         let mut seen = Vec::new();

@@ -8,8 +8,8 @@
 //! Per free link: answers first, then escape queues, then the adaptive queue; within a queue the oldest packet that
 //! is not on its way. All that happens in one tick happens in the order in which it was caused.
 
-mod calendar;
 mod build;
+mod calendar;
 mod endpoint;
 pub mod params;
 mod receive;

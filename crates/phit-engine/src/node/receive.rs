@@ -102,9 +102,9 @@ impl Network {
         let via = plan.via.unwrap_or(NONE);
         let place = self.place(router, &plan.way, via, None, generated.destination);
         if let Some(place) = place {
-            let rest = plan.via.map_or(0, |via| {
-                self.lattice.distance(&self.lattice.position(via), &self.lattice.position(target))
-            });
+            let rest = plan
+                .via
+                .map_or(0, |via| self.lattice.distance(&self.lattice.position(via), &self.lattice.position(target)));
             let packet = self.create(Record {
                 birth: generated.cycle,
                 injected: self.now,

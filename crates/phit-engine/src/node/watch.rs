@@ -46,10 +46,11 @@ impl Network {
             for link in 0..self.links.len() as u32 {
                 for vc in 0..self.vcs {
                     let index = number((link, vc));
-                    stuck[index] = stuck[index] && self.packets_of(link, vc).all(|packet| {
-                        let waits = self.waits_for(link, vc, packet);
-                        waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]))
-                    });
+                    stuck[index] = stuck[index]
+                        && self.packets_of(link, vc).all(|packet| {
+                            let waits = self.waits_for(link, vc, packet);
+                            waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]))
+                        });
                 }
             }
             if stuck.iter().filter(|stuck| **stuck).count() == before {
@@ -110,14 +111,18 @@ impl Network {
         let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
         let place = |&(link, vc): &Place| {
             let packet = self.packets_of(link, vc).next().map(|packet| self.records[packet as usize]);
-            let packet = packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
+            let packet =
+                packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
             format!(
                 "VC {vc} of output {} of router {}{packet}",
                 self.endpoints_per_router + link % self.directions,
                 self.router_of(link)
             )
         };
-        format!("these queues wait for one another in a circle: {}", cycle.iter().map(place).collect::<Vec<_>>().join("; "))
+        format!(
+            "these queues wait for one another in a circle: {}",
+            cycle.iter().map(place).collect::<Vec<_>>().join("; ")
+        )
     }
 
     /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.

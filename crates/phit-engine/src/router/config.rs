@@ -3,10 +3,10 @@
 use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
-use crate::topology::Topology;
 use crate::scenario::router::{
     Clock, CreditRelease, CutThrough, InjectionQueue, Phits, Redecision, RouterParams, Switching, VcAllocation,
 };
+use crate::topology::Topology;
 
 /// A link class in ticks.
 #[derive(Debug, Clone)]

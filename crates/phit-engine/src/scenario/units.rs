@@ -117,25 +117,37 @@ struct Quantity {
     kind: Kind,
 }
 
-const THOUSANDS: [(&str, u128); 5] = [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000)];
+const THOUSANDS: [(&str, u128); 5] =
+    [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000)];
 
 /// Kind and size of a unit: `over / under` seconds, bits, or bits per second.
 fn unit(name: &str) -> Option<(Kind, u128, u128)> {
-    let times = [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ns", 1_000_000_000), ("ps", 1_000_000_000_000)];
+    let times = [
+        ("s", 1),
+        ("ms", 1_000),
+        ("us", 1_000_000),
+        ("µs", 1_000_000),
+        ("ns", 1_000_000_000),
+        ("ps", 1_000_000_000_000),
+    ];
     if let Some((_, under)) = times.iter().find(|(unit, _)| *unit == name) {
         return Some((Kind::Time, 1, *under));
     }
-    let (size, kind) = match name.strip_suffix("/s").or_else(|| name.strip_suffix("ps").filter(|rest| rest.ends_with('b'))) {
-        Some(size) => (size, Kind::Rate),
-        None => (name, Kind::Size),
-    };
+    let (size, kind) =
+        match name.strip_suffix("/s").or_else(|| name.strip_suffix("ps").filter(|rest| rest.ends_with('b'))) {
+            Some(size) => (size, Kind::Rate),
+            None => (name, Kind::Size),
+        };
     for (prefix, factor) in THOUSANDS {
         let binary = 1024u128.pow(THOUSANDS.iter().position(|(p, _)| *p == prefix)? as u32);
         let bits = if size == format!("{prefix}B") {
             8 * factor
         } else if [format!("{prefix}b"), format!("{prefix}bit")].iter().any(|unit| unit == size) {
             factor
-        } else if !prefix.is_empty() && size.to_uppercase() == format!("{}IB", prefix.to_uppercase()) && size.ends_with("iB") {
+        } else if !prefix.is_empty()
+            && size.to_uppercase() == format!("{}IB", prefix.to_uppercase())
+            && size.ends_with("iB")
+        {
             8 * binary
         } else {
             continue;
@@ -250,11 +262,13 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
         table.remove("units");
     }
     gather(&resolved, &[&schema], &schema, "", &mut found)?;
-    let too_fine = || ScenarioError::missing("units", "the quantities have no common cycle and phit that fit; say them here");
+    let too_fine =
+        || ScenarioError::missing("units", "the quantities have no common cycle and phit that fit; say them here");
     let cycle = cycle.or_else(|| longest_cycle(&found)).ok_or_else(too_fine)?;
     let phit = phit.or_else(|| largest_phit(&found, cycle)).ok_or_else(too_fine)?;
     for Found { path, quantity, counts } in &found {
-        let number = number(*quantity, *counts, cycle, phit).ok_or_else(|| uneven(path, *quantity, *counts, cycle, phit))?;
+        let number =
+            number(*quantity, *counts, cycle, phit).ok_or_else(|| uneven(path, *quantity, *counts, cycle, phit))?;
         if let Some(place) = resolved.pointer_mut(path) {
             *place = number;
         }
@@ -262,7 +276,10 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if let Some(table) = resolved.as_object_mut() {
         let per_nanosecond = Fraction { over: 1_000_000_000, under: 1 };
         let nanoseconds = cycle.times(per_nanosecond).ok_or_else(too_fine)?;
-        table.insert("units".into(), serde_json::json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") }));
+        table.insert(
+            "units".into(),
+            serde_json::json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") }),
+        );
     }
     Ok(resolved)
 }
@@ -289,14 +306,19 @@ fn gather(
         Value::Object(table) => {
             for (key, child) in table {
                 let of = |schema: &&Value| -> Option<Value> {
-                    schema.pointer("/properties").and_then(|p| p.get(key)).or_else(|| schema.get("additionalProperties")).cloned()
+                    schema
+                        .pointer("/properties")
+                        .and_then(|p| p.get(key))
+                        .or_else(|| schema.get("additionalProperties"))
+                        .cloned()
                 };
                 let below: Vec<Value> = schemas.iter().filter_map(of).collect();
                 gather(child, &below.iter().collect::<Vec<_>>(), root, &format!("{pointer}/{key}"), found)?;
             }
         }
         Value::Array(items) => {
-            let below: Vec<&Value> = schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
+            let below: Vec<&Value> =
+                schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
             for (index, item) in items.iter().enumerate() {
                 gather(item, &below, root, &format!("{pointer}/{index}"), found)?;
             }
@@ -411,7 +433,10 @@ mod tests {
         assert_eq!(read("0.8ns").unwrap().value, read("800 ps").unwrap().value);
         assert_eq!((bits("512 B"), bits("4 KiB"), bits("4 kB"), bits("3 bit")), (4096.0, 32768.0, 32000.0, 3.0));
         for rate in ["20 Gb/s", "20 Gbit/s", "20 Gbps", "2.5 GB/s"] {
-            assert_eq!(read(rate).unwrap(), Quantity { value: Fraction { over: 20_000_000_000, under: 1 }, kind: Kind::Rate });
+            assert_eq!(
+                read(rate).unwrap(),
+                Quantity { value: Fraction { over: 20_000_000_000, under: 1 }, kind: Kind::Rate }
+            );
         }
         assert!(read("20 Gx").unwrap_err().contains("\"Gx\" is no unit"));
         assert!(read("1.2.3 ns").unwrap_err().contains("expected a number and a unit"));
@@ -461,6 +486,9 @@ mod tests {
         let uneven = resolve(&document).unwrap_err().to_string();
         assert!(uneven.contains("cycles of 3 ns; expected a whole number"), "{uneven}");
         document["units"] = json!({ "cycle": "3 B" });
-        assert_eq!(resolve(&document).unwrap_err().to_string(), "units.cycle = \"3 B\": expected a time such as \"200 ns\"");
+        assert_eq!(
+            resolve(&document).unwrap_err().to_string(),
+            "units.cycle = \"3 B\": expected a time such as \"200 ns\""
+        );
     }
 }

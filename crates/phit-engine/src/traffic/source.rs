@@ -1,9 +1,9 @@
 //! The packets of each endpoint, drawn lazily.
 
-use super::{LoadUnit, TrafficParams};
 use super::packet_size::Sizes;
 use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
+use super::{LoadUnit, TrafficParams};
 use crate::engine::rng::{Rng, Stream};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;

@@ -191,7 +191,9 @@ impl Watchdog {
             return Ok(());
         }
         let who = match find_cycle(simulation) {
-            None if simulation.network().is_some() => simulation.network().map_or_else(String::new, Network::describe_stop),
+            None if simulation.network().is_some() => {
+                simulation.network().map_or_else(String::new, Network::describe_stop)
+            }
             None => "no circle of waiting packets was found".to_owned(),
             Some(cycle) => cycle.iter().map(Waiting::to_string).collect::<Vec<_>>().join("; "),
         };

@@ -21,7 +21,9 @@ def _seeds(given: int | None, own: int) -> Iterable[int]:
 
 def grid(first: float, last: float) -> list[float]:
     """Loads in steps of 0.05."""
-    return [round(FIRST + STEP * i, 2) for i in range(round((last - FIRST) / STEP) + 1) if FIRST + STEP * i >= first - 1e-9]
+    return [
+        round(FIRST + STEP * i, 2) for i in range(round((last - FIRST) / STEP) + 1) if FIRST + STEP * i >= first - 1e-9
+    ]
 
 
 def last_load(setting: Setting, pattern: str, routing: str, k: int) -> float:
@@ -44,26 +46,28 @@ def _author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, 
     return Case(labels, scenario)
 
 
-def _cells(setting: Setting, sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+def _cells(sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
     for k in sides:
         for pattern in PATTERNS:
             for routing in ROUTINGS:
                 yield k, pattern, routing
 
 
-def _curves(setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS) -> list[Case]:
+def _curves(
+    setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS
+) -> list[Case]:
     """Curves of the author's reading. Those points come first that decide: low load, and around the paper's gamma*."""
     chosen = set(patterns)
     found: list[tuple[int, int, Case]] = []
-    for k, pattern, routing in _cells(setting, sides):
+    for k, pattern, routing in _cells(sides):
         if pattern not in chosen:
             continue
         last = last_load(setting, pattern, routing, k)
         loads = grid(FIRST, last)
         decisive = {FIRST, *loads[-setting.margin - 1 : -setting.margin + 1]}
         for gamma in loads:
-            for seed in _seeds(seeds, setting.seeds):
-                found.append((k, gamma not in decisive, _author(setting, pattern, routing, k, gamma, seed)))
+            those = [_author(setting, pattern, routing, k, gamma, seed) for seed in _seeds(seeds, setting.seeds)]
+            found += [(k, gamma not in decisive, case) for case in those]
     return [case for _, _, case in sorted(found, key=lambda entry: entry[:2])]
 
 
@@ -97,13 +101,20 @@ def steady(setting: Setting, seeds: int | None) -> list[Case]:
     """The `paper` reading: what the text says, with credits, in steady states around the paper's gamma*."""
     k = setting.sides[0]
     found = []
-    for _, pattern, routing in _cells(setting, [k]):
+    for _, pattern, routing in _cells([k]):
         last = last_load(setting, pattern, routing, k)
         for gamma in grid(last - (setting.margin + 2) * STEP, last + 2 * STEP):
             for seed in _seeds(seeds, setting.seeds):
-                labels: Labels = {"reading": PAPER, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
+                labels: Labels = {
+                    "reading": PAPER,
+                    "pattern": pattern,
+                    "k": k,
+                    "routing": routing,
+                    "load": gamma,
+                    "seed": seed,
+                }
                 torus = {"kind": "torus", "dims": model.dims(pattern, k)}
-                scenario = model.credits(
+                scenario = model.steady(
                     torus,
                     model.PATTERNS[pattern],
                     model.ROUTINGS[PAPER][routing],

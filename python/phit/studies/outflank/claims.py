@@ -25,7 +25,9 @@ CLAIMS = (
         "k=8: 1 won, 2 lost, 2 drawn; k=16: 3 won, 1 lost, 1 drawn",
         rules.wins,
     ),
-    Claim("O4", "table 2", "OFR's best gain over POR is +36 %, for the Butterfly at k = 16", "20 to 50 %", rules.best_gain),
+    Claim(
+        "O4", "table 2", "OFR's best gain over POR is +36 %, for the Butterfly at k = 16", "20 to 50 %", rules.best_gain
+    ),
     Claim(
         "O5",
         "table 3",

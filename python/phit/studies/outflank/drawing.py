@@ -12,7 +12,7 @@ LOOK = Look(
     {name: SHAPES[i] for i, name in enumerate(("OFR", "POR", "ABR"))},
 )
 
-LOAD = "Offered load γ (units of γ₀)"
+LOAD = "Offered load (multiple of the bisection's)"
 LIFETIME = "Mean packet lifetime (µs)"
 
 SHARES = ("OFR (total)", "OFR (OIDN)", "OFR (WIDN)", "POR")
@@ -36,20 +36,43 @@ def lifetimes(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
         limit = 2.5 * float(rows["lifetime_us"].min())  # type: ignore[arg-type]
         shown = rows.with_columns(saturated=pl.col("lifetime_us") > limit)
         panels.append(
-            panel(shown, "routing", "load", "lifetime_us", LOOK, LOAD, LIFETIME, clip=True, title=pattern, width=300, height=200)
+            panel(
+                shown,
+                "routing",
+                "load",
+                "lifetime_us",
+                LOOK,
+                LOAD,
+                LIFETIME,
+                clip=True,
+                title=pattern,
+                width=300,
+                height=200,
+            )
         )
     rows_of_panels = [beside(*panels[i : i + 2]) for i in range(0, len(panels), 2)]
     k = of.largest
-    notes = (f"{k} x {k} x {k} routers, {of.messages} messages of {of.packets} packets for each node", "▲ goes on above")
+    notes = (
+        f"{k} x {k} x {k} routers, {of.messages} messages of {of.packets} packets for each node",
+        "▲ goes on above",
+    )
     return {"4": finished(over(*rows_of_panels), "Figure 4: mean packet lifetime", notes)}
 
 
 def derouted(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
     """Figure 5: shares of derouted packets over load, Butterfly."""
-    columns = {"OFR (total)": ("OFR", "derouted"), "OFR (OIDN)": ("OFR", "oidn"), "OFR (WIDN)": ("OFR", "widn"), "POR": ("POR", "derouted")}
+    columns = {
+        "OFR (total)": ("OFR", "derouted"),
+        "OFR (OIDN)": ("OFR", "oidn"),
+        "OFR (WIDN)": ("OFR", "widn"),
+        "POR": ("POR", "derouted"),
+    }
     curves = [
         table.filter(pl.col("routing") == routing).select(
-            pl.lit(name).alias("curve"), "load", (100 * pl.col(column)).alias("percent"), pl.lit(None, pl.Float64).alias("percent_half")
+            pl.lit(name).alias("curve"),
+            "load",
+            (100 * pl.col(column)).alias("percent"),
+            pl.lit(None, pl.Float64).alias("percent_half"),
         )
         for name, (routing, column) in columns.items()
     ]

@@ -14,7 +14,7 @@ from phit.studies.outflank.setting import FIRST, STEP, Setting
 from phit.studies.plan import Done
 
 CUT = 1.40
-"""A load of the author's short runs counts as sustained up to this multiple of the smallest low-load lifetime of the routings."""
+"""A load of the author's short runs counts as sustained up to this multiple of the smallest low-load lifetime."""
 
 SHARE = 0.98
 """A load of a long run counts as sustained if this share of it is delivered."""
@@ -77,26 +77,30 @@ class Curves:
         """One value."""
         return float(self.rows(**where)[column][0])
 
-    def _contiguous(self, keep: Sequence[bool], loads: Sequence[float]) -> Sustained:
-        last = None
+    def _last(self, keep: Sequence[bool], loads: Sequence[float]) -> Sustained:
+        """The load before the first that is not sustained: the two must be neighbours on the grid."""
+        last = 0.0
         for load, good in zip(loads, keep, strict=True):
-            if last is not None and load - last > STEP + 1e-6:
-                raise NotRunError(f"{self._name}: no run at load {last + STEP:g}")
             if not good:
-                return Sustained(last if last is not None else 0.0, bounded=True)
+                if last and load - last > STEP + 1e-6:
+                    raise NotRunError(f"{self._name}: no run between loads {last:g} and {load:g}")
+                return Sustained(last, bounded=True)
             last = load
-        return Sustained(last if last is not None else 0.0, bounded=False)
+        return Sustained(last, bounded=False)
 
     def by_lifetime(self, pattern: str, k: int, routing: str) -> Sustained:
         """gamma* of the author's short runs, by `CUT`."""
         low = min(self.value("lifetime_us", pattern=pattern, k=k, routing=name, load=FIRST) for name in ROUTINGS)
         rows = self.rows(pattern=pattern, k=k, routing=routing)
-        return self._contiguous([time <= CUT * low for time in rows["lifetime_us"]], rows["load"].to_list())
+        found = self._last([time <= CUT * low for time in rows["lifetime_us"]], rows["load"].to_list())
+        if not found.bounded:
+            raise NotRunError(f"{self._name}: {pattern}, k={k}, {routing} is still sustained at {found.load:g}")
+        return found
 
     def by_delivery(self, pattern: str, k: int, routing: str) -> Sustained:
         """gamma* of long runs, by `SHARE`."""
         rows = self.rows(pattern=pattern, k=k, routing=routing)
-        return self._contiguous([share >= SHARE for share in rows["delivered"]], rows["load"].to_list())
+        return self._last([share >= SHARE for share in rows["delivered"]], rows["load"].to_list())
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The two readings of the paper as scenarios.
 
-`author`: the node of the simulator that made its numbers, with the choices that the text does not mention. `paper`: what the
-text says, and credits in place of answers, in the input-queued router.
+`author`: the node of the simulator that made its numbers, with the choices that the text does not mention. `paper`:
+what the text says, and credits in place of answers, in the input-queued router.
 """
 
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def author(
     }
 
 
-def credits(
+def steady(
     topology: Document,
     pattern: Document,
     routing: Document,

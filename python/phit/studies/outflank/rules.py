@@ -50,10 +50,14 @@ def gains(evidence: Evidence) -> Judgement:
     """O2: OFR over ABR at k = 16, each pattern within 15 points."""
     found, paper = {}, {}
     for pattern in PATTERNS:
-        found[pattern] = 100 * (_sustained(evidence, pattern, "OFR", LARGE) / _sustained(evidence, pattern, "ABR", LARGE) - 1)
+        found[pattern] = 100 * (
+            _sustained(evidence, pattern, "OFR", LARGE) / _sustained(evidence, pattern, "ABR", LARGE) - 1
+        )
         paper[pattern] = 100 * (sustained(pattern, "OFR", LARGE) / sustained(pattern, "ABR", LARGE) - 1)
     holds = all(abs(found[p] - paper[p]) <= 15 for p in PATTERNS)
-    return Judgement(holds, ", ".join(f"{p} {found[p]:+.0f} % ({paper[p]:+.0f} %)" for p in PATTERNS), "the paper's in brackets")
+    return Judgement(
+        holds, ", ".join(f"{p} {found[p]:+.0f} % ({paper[p]:+.0f} %)" for p in PATTERNS), "the paper's in brackets"
+    )
 
 
 def _wins(evidence: Evidence, k: int) -> tuple[int, int, int]:
@@ -103,7 +107,9 @@ def derouted(evidence: Evidence) -> Judgement:
     good = sum(abs(difference) <= 0.015 for difference in differences.values())
     others = ", ".join(f"{cell} {d:+.3f}" for cell, d in differences.items() if abs(d) > 0.015)
     note = "; ".join(t for t in (_missing(len(differences), 20, "shares"), others and f"others: {others}") if t)
-    return Judgement(good >= 19 / 20 * len(differences), f"{good} of {len(differences)} within 0.01 of what is printed", note)
+    return Judgement(
+        good >= 19 / 20 * len(differences), f"{good} of {len(differences)} within 0.01 of what is printed", note
+    )
 
 
 def orderings(evidence: Evidence) -> Judgement:
@@ -113,9 +119,10 @@ def orderings(evidence: Evidence) -> Judgement:
     for pattern in PATTERNS:
         best = max(ROUTINGS, key=lambda name: sustained(pattern, name, LARGE))
         worst = min(ROUTINGS, key=lambda name: sustained(pattern, name, LARGE))
-        common = min(curves.rows(pattern=pattern, k=LARGE, routing=name)["load"].max() for name in ROUTINGS)  # type: ignore[type-var]
+        common = min(max(curves.rows(pattern=pattern, k=LARGE, routing=name)["load"].to_list()) for name in ROUTINGS)
         times = {
-            name: curves.value("lifetime_us", pattern=pattern, k=LARGE, routing=name, load=common) for name in (best, worst)
+            name: curves.value("lifetime_us", pattern=pattern, k=LARGE, routing=name, load=common)
+            for name in (best, worst)
         }
         good += times[best] < times[worst]
         all_.append(f"{pattern} at {common:.2f}: {best} {times[best]:.0f}, {worst} {times[worst]:.0f} us")
@@ -145,4 +152,6 @@ def delivered(evidence: Evidence) -> Judgement:
     return Judgement(good == rows.height, f"{good} of {rows.height} runs delivered all of {packets:,} packets", note)
 
 
-CUT_WORDS = f"last load with a mean lifetime of at most {CUT:g} times the smallest low-load lifetime of the three routings"
+CUT_WORDS = (
+    f"last load with a mean lifetime of at most {CUT:g} times the smallest low-load lifetime of the three routings"
+)

@@ -16,6 +16,7 @@ from phit.studies.validation import (
     document,
     figures,
     fogsim,
+    outflank,
     reference,
     transient,
     transient_figures,
@@ -48,7 +49,7 @@ class Report:
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """What is compared in steady state; the cheap part of it if `quick`."""
-    found = (*fogsim.cases(folder), *booksim.cases(folder), *booksim_fattree.cases(folder))
+    found = (*fogsim.cases(folder), *booksim.cases(folder), *booksim_fattree.cases(folder), *outflank.cases(folder))
     return [case for case in found if case.quick or not quick]
 
 

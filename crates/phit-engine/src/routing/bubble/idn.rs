@@ -49,7 +49,8 @@ impl Idns {
         match self.midpoint {
             Midpoint::ShortArc => {
                 let twice = 2 * s[d] + i32::from(way[d]);
-                let at = |twice: i32| if self.lattice.wraps() { twice.div_euclid(2).rem_euclid(side) } else { twice / 2 };
+                let at =
+                    |twice: i32| if self.lattice.wraps() { twice.div_euclid(2).rem_euclid(side) } else { twice / 2 };
                 (at(twice), at(twice + side))
             }
             Midpoint::Folded => {
@@ -130,7 +131,14 @@ impl Idns {
 
     /// The ways from `s` to `q` and from `q` to `t`, if `q` is admissible: if both use a link that the minimal way does not.
     #[inline]
-    pub fn admissible(&self, s: &Position, q: &Position, t: &Position, minimal: u16, coins: u32) -> Option<[Offsets; 2]> {
+    pub fn admissible(
+        &self,
+        s: &Position,
+        q: &Position,
+        t: &Position,
+        minimal: u16,
+        coins: u32,
+    ) -> Option<[Offsets; 2]> {
         let ways = [self.lattice.way(s, q, coins), self.lattice.way(q, t, coins)];
         ways.iter().all(|way| directions(way) & !minimal != 0).then_some(ways)
     }

@@ -8,7 +8,7 @@ use super::profit::Slots;
 use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, TO_DESTINATION, dimension_order, most_free};
 use crate::engine::NONE;
 use crate::router::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
-use crate::routing::{Routing, RoutingContext, RouterView, View, Wants};
+use crate::routing::{RouterView, Routing, RoutingContext, View, Wants};
 use crate::topology::{Hop, Peer};
 use std::sync::Arc;
 
@@ -107,7 +107,9 @@ impl Routing for Rule {
         }
         let (best, slots) = most_free(&way, |direction| self.free_slots(view, direction, ADAPTIVE))?;
         let first_port = self.first_port;
-        for direction in way.iter().enumerate().filter(|(_, hops)| **hops != 0).map(|(d, h)| 2 * d as u16 + u16::from(*h < 0)) {
+        for direction in
+            way.iter().enumerate().filter(|(_, hops)| **hops != 0).map(|(d, h)| 2 * d as u16 + u16::from(*h < 0))
+        {
             view.watch(first_port + direction..first_port + direction + 1);
         }
         if slots > 0 {

@@ -75,7 +75,9 @@ impl Escape {
     /// Virtual channels per link class, with the reason in words.
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         let (each, why) = match self.to_intermediate {
-            Some(TO_INTERMEDIATE) => (3, "an adaptive one and two for escape: to the intermediate and to the final destination"),
+            Some(TO_INTERMEDIATE) => {
+                (3, "an adaptive one and two for escape: to the intermediate and to the final destination")
+            }
             _ => (2, "an adaptive one and one for escape"),
         };
         let mut needed = vec![each; topology.classes().len()];

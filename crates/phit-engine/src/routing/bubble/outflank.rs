@@ -131,7 +131,11 @@ impl Bubble for Outflank {
             return Err(ScenarioError::new("delta", self.delta, "expected 1 hop or more"));
         }
         if let Some(share) = self.delta_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return Err(ScenarioError::new("delta_share", share, "expected a share of the distance, more than 0, at most 1"));
+            return Err(ScenarioError::new(
+                "delta_share",
+                share,
+                "expected a share of the distance, more than 0, at most 1",
+            ));
         }
         Ok(Arc::new(OutFlanking::new(self, lattice)))
     }
@@ -187,6 +191,10 @@ impl Deroute for OutFlanking {
         let (least_used, links) = (slots.least_used(), directions(&minimal));
         let (free, count) = slots.free_along(&minimal);
         let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
+        // The author's mean can exceed the slots of a queue, and its congestion term one.
+        if self.profit.is_most(best) && (least_used == 0 || self.params.mean == IdnMean::FirstLeg) {
+            return plan;
+        }
         let mut chosen = None;
         let mut weigh = |q: &Position, derouted: Derouted| {
             let Some([way, rest]) = self.idns.admissible(&s, q, &t, links, coins) else { return };

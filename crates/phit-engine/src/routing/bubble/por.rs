@@ -108,6 +108,9 @@ impl Deroute for PickOrthant {
         let least_used = slots.least_used();
         let (free, count) = slots.free_along(&minimal);
         let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
+        if self.profit.is_most(best) {
+            return plan;
+        }
         let n = self.lattice.dimensions();
         let differing = (0..n).filter(|&d| minimal[d] != 0).fold(0u32, |set, d| set | 1 << d);
         for orthant in (0..1u32 << n).filter(|orthant| orthant & !differing == 0) {

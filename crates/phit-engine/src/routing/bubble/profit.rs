@@ -87,6 +87,14 @@ impl Profit {
     }
 }
 
+impl Profit {
+    /// True if no way is worth more than `profit`: no congestion term is more than one, and no way is shorter than the minimal.
+    #[inline]
+    pub fn is_most(&self, profit: f64) -> bool {
+        profit >= 1.0 + self.eta
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +131,7 @@ mod tests {
         assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 2.0);
         assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 3.0);
         assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Worthless).of(&slots, 0, 0.0, 1.0), 0.0);
+        let rule = rule(EmptyQueue::EveryWay, FullWay::Worthless);
+        assert!(rule.is_most(rule.of(&slots, 0, 3.0, 1.0)) && !rule.is_most(2.9));
     }
 }

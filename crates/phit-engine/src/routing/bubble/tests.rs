@@ -1,10 +1,10 @@
 //! The sets of IDNs against the paper's examples, for every relative position; choices on hand-set queues.
 
 use super::idn::{Collinear, Idns, Midpoint};
-use super::lattice::{Lattice, Offsets, Position, directions, length};
-use super::outflank::{IdnMean, Outflank};
+use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
+use super::outflank::{Considered, IdnMean, Outflank};
 use super::por::Por;
-use super::profit::{EmptyQueue, FullWay, Slots};
+use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted};
 use crate::engine::rng::{Rng, Stream};
 use crate::topology::TopologyKind;
@@ -167,15 +167,15 @@ fn widns_are_equation_1() {
             found.insert(*q);
         });
         let both = |d: usize| [0, 1].map(|beta| ((s[d] + t[d] + beta * lattice.side(d)) / 2) % lattice.side(d));
-        let expected: BTreeSet<Position> =
-            both(0).iter().flat_map(|x| both(1).map(|y| at(&[*x, y]))).collect();
+        let expected: BTreeSet<Position> = both(0).iter().flat_map(|x| both(1).map(|y| at(&[*x, y]))).collect();
         assert_eq!(found, expected, "{s:?} {t:?}");
     }
 }
 
 #[test]
 fn the_authors_midpoint_is_on_the_long_arc_for_wrapped_pairs_with_a_small_sum() {
-    let author = Idns { midpoint: Midpoint::Folded, collinear: Collinear::NegativeSide, lattice: Lattice::new(&[8, 8], true) };
+    let author =
+        Idns { midpoint: Midpoint::Folded, collinear: Collinear::NegativeSide, lattice: Lattice::new(&[8, 8], true) };
     // x = 0 and 5 wrap around 7: half of 5 is 2, on the long arc. x = 3 and 7 do not.
     let (s, t) = (at(&[0, 0]), at(&[5, 0]));
     assert_eq!(outflanking(&author, &s, &t), [at(&[2, 6])]);
@@ -210,34 +210,26 @@ fn outflank_chooses_by_hand_set_queues() {
 
 #[test]
 fn an_outflank_idn_wins_a_tie_with_a_wraparound_idn() {
-    // (2, 2) on a torus of 8 x 8, Delta 2: the OIDNs lie at distance 8, as far as the opposite orthants' middles.
-    let rule = Outflank { eta: 0.0, idns: super::outflank::Considered::Both, ..Outflank::default() };
-    let both = deroute(&rule, &[8, 8, 8]);
-    let chosen = plan(&both, 0, 2 + 8 * 2, [0, 8, 0, 8, 0, 0]);
-    assert_eq!(chosen.derouted, Derouted::Wraparound, "only it starts by x- and y- alone");
-    // Everything but x+ and y+ is empty: OIDNs start half by a full queue, so a WIDN with two empty ones is better.
-    let outflank_only = deroute(
-        &Outflank { idns: super::outflank::Considered::Outflank, ..rule.clone() },
-        &[8, 8, 8],
-    );
-    assert_eq!(plan(&outflank_only, 0, 2 + 8 * 2, [4, 8, 4, 8, 8, 8]).derouted, Derouted::OutFlank);
-    // The way by z+ and that by an opposite orthant start by empty queues alone: z comes first.
-    let tie = plan(&deroute(&rule, &[16, 16, 16]), 0, 4, [8, 8, 8, 8, 8, 8]);
-    assert_eq!(tie.derouted, Derouted::No);
+    // From (0,0,0) to (4,0,0) the OIDN (6,2,0) and the WIDN (2,8,0) are both reached by x+ and y+, with 4 and 1 used: u* = 1,
+    // 1 / 2.5, against 1 / 4 for the minimal way.
+    let free = [4, 0, 7, 0, 0, 0];
+    let rule = |idns| Outflank { eta: 0.0, idns, half_way: HalfWay::Plus, ..Outflank::default() };
+    let chosen = plan(&deroute(&rule(Considered::Both), &[16, 16, 16]), 0, 4, free);
+    assert_eq!((chosen.derouted, chosen.via), (Derouted::OutFlank, Some(6 + 16 * 2)));
+    let wrapped = plan(&deroute(&rule(Considered::Wraparound), &[16, 16, 16]), 0, 4, free);
+    assert_eq!((wrapped.derouted, wrapped.via), (Derouted::Wraparound, Some(2 + 16 * 8)));
 }
 
 #[test]
 fn the_authors_mean_counts_the_second_legs_directions() {
-    let own = Outflank { eta: 0.0, empty_queue: EmptyQueue::EveryWay, full_way: FullWay::Worthless, ..Outflank::default() };
+    let own = Outflank { eta: 0.0, idns: Considered::Outflank, ..Outflank::default() };
     let second = Outflank { mean: IdnMean::SecondLeg, ..own.clone() };
-    // From (0,0,0) to (4,1,0), u* = 2. By the OIDN at (6, 14, 0): x+ and y- lead there, x- and y+ from there, so that both means are
-    // the same; by (2, 0, 2), the middle in y being the source's own: x+ and z+ lead there, x+, y+ and z- from there.
+    // From (0,0,0) to (4,1,0), u* = 2, minimal 2 / 4. To the OIDN (2,0,2), the middle in y being the source's own, lead x+ and z+
+    // with 12 free, from there x+, y+ and z-: a mean of 6, 2 / 2, or of 4, 2 / 4, which is no more than the minimal way's.
+    let free = [6, 0, 2, 0, 6, 0];
     let torus = [16, 16, 16];
-    let free = [6, 0, 0, 0, 6, 0];
-    let first = plan(&deroute(&own, &torus), 0, 4 + 16, free);
-    let counted = plan(&deroute(&second, &torus), 0, 4 + 16, free);
-    assert_eq!(first.via, Some(2 + 256 * 2), "12 / 2 free: 2 / 2");
-    assert_eq!(counted.derouted, Derouted::No, "12 / 3 free: 2 / 4, and 2 / 5 by the minimal way's 3 free is less; {counted:?}");
+    assert_eq!(plan(&deroute(&own, &torus), 0, 4 + 16, free).via, Some(2 + 256 * 2));
+    assert_eq!(plan(&deroute(&second, &torus), 0, 4 + 16, free).derouted, Derouted::No);
 }
 
 #[test]

@@ -28,9 +28,11 @@ impl PatternParams for Fft {
         }
         let bits = endpoints.ilog2();
         match self.bit {
-            Some(bit) if bit >= bits => {
-                Err(ScenarioError::new("bit", bit, format!("expected a bit of an endpoint's number, 0 to {}", bits - 1)))
-            }
+            Some(bit) if bit >= bits => Err(ScenarioError::new(
+                "bit",
+                bit,
+                format!("expected a bit of an endpoint's number, 0 to {}", bits - 1),
+            )),
             Some(bit) => Ok(Arc::new(Exchange { first: bit, bits: 1 })),
             None => Ok(Arc::new(Exchange { first: 0, bits })),
         }

@@ -45,7 +45,8 @@ mod tests {
         let endpoint = |x: u32, y: u32, z: u32| 2 * (x + 4 * y + 16 * z) + 1;
         let mut rng = Rng::new(1, Stream::Source, 0);
         assert_eq!(pattern.destination(endpoint(1, 2, 3), &mut rng), Some(endpoint(2, 3, 1)));
-        let uneven = TopologyKind::from_value("", &json!({ "kind": "torus", "dims": [4, 2] })).unwrap().build().unwrap();
+        let uneven =
+            TopologyKind::from_value("", &json!({ "kind": "torus", "dims": [4, 2] })).unwrap().build().unwrap();
         assert!(Rotation {}.build(&*uneven, 1).unwrap_err().expected.contains("[4, 2]"));
     }
 }
