@@ -112,8 +112,9 @@ def test_both_readings_are_free_of_deadlock(reading: str, routing: str) -> None:
 def test_one_packet_agrees_with_the_author_to_the_cycle() -> None:
     # 85.33 ns to the first tick of the injection, 144 to the router, 404.8 for each hop, 144 to the sink.
     for bit, hops in ((0, 1), (2, 4), (3, 1), (7, 2)):
-        scenario = model.author("Butterfly/FFT", [8, 8, 8], {"kind": "abr"}, 0.1, packets=1, messages=1, seed=1)
-        scenario["traffic"]["pattern"]["bit"] = bit
+        routing = model.ROUTINGS[model.AUTHOR]["ABR"]
+        scenario = model.author("Butterfly/FFT", [8, 8, 8], routing, 0.1, packets=1, messages=1, seed=1)
+        scenario["traffic"]["pattern"] = {"kind": "fft", "bit": bit}
         result = phit.run(scenario)
         expected = 60 * (256 / 3 + 144 + 404.8 * hops + 144)
         # At two hops half of the packets wait 4 ns for an answer.

@@ -37,7 +37,8 @@ def text(
     count = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
     own = study.setting(scale)
-    given = [f"--{key} {getattr(setting, key)}" for key in CYCLES if getattr(setting, key) != getattr(own, key)]
+    chosen = {key: getattr(setting, key, None) for key in CYCLES}
+    given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
     command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
     made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [

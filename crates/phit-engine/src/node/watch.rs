@@ -35,22 +35,20 @@ impl Network {
         injected + self.collector.packet_hops + self.collector.total.packets
     }
 
-    /// The queues that wait for one another in a circle: the oldest packet of each is refused by the next, whose slots are all
-    /// taken by packets that are refused in their turn.
+    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
+    /// is refused by the next.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
         let mut stuck: Vec<bool> = self.links.iter().flat_map(|link| link.queues.map(|queue| queue.used > 0)).collect();
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
-        // A queue is stuck if all its packets are: whoever waits for a queue that is not stuck may move.
+        // Whoever waits for a queue that is not stuck may move.
         loop {
             let before = stuck.iter().filter(|stuck| **stuck).count();
             for link in 0..self.links.len() as u32 {
                 for vc in 0..self.vcs {
+                    let oldest = self.packets_of(link, vc).next();
+                    let waits = oldest.and_then(|packet| self.waits_for(link, vc, packet));
                     let index = number((link, vc));
-                    stuck[index] = stuck[index]
-                        && self.packets_of(link, vc).all(|packet| {
-                            let waits = self.waits_for(link, vc, packet);
-                            waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]))
-                        });
+                    stuck[index] &= waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]));
                 }
             }
             if stuck.iter().filter(|stuck| **stuck).count() == before {

@@ -114,13 +114,14 @@ def steady(setting: Setting, seeds: int | None) -> list[Case]:
                     "seed": seed,
                 }
                 torus = {"kind": "torus", "dims": model.dims(pattern, k)}
+                period = model.message_cycles(model.dims(pattern, k), gamma, setting.packets, PAPER)
                 scenario = model.steady(
                     torus,
                     model.PATTERNS[pattern],
                     model.ROUTINGS[PAPER][routing],
                     gamma,
-                    warmup=setting.warmup,
-                    cycles=setting.cycles,
+                    warmup=round(setting.settling * period),
+                    cycles=round(setting.measured * period),
                     seed=seed,
                     packets=setting.packets,
                 )

@@ -25,6 +25,7 @@ PATTERNS: dict[str, Document] = {
     "3D Transposition": {"kind": "rotation"},
     "Uniform": {"kind": "uniform", "include_self": True},
     "Bit-Reverse": {"kind": "bit_reverse"},
+    "Bit complement": {"kind": "bit_complement"},
 }
 
 _CHOICES: Document = {
@@ -121,7 +122,8 @@ def steady(
     return {
         "seed": seed,
         "topology": topology,
-        "router": {"switching": switching, "links": links()},
+        # Packets wait at the far end of a link for room in the next queue, and nowhere else.
+        "router": {"switching": switching, "allocator": "ideal", "links": links()},
         "routing": routing,
         "traffic": {
             "pattern": pattern,

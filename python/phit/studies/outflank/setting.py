@@ -26,10 +26,10 @@ class Setting:
     margin: int
     """Steps of the grid beyond the paper's gamma* up to which a curve is run."""
     seeds: int
-    warmup: int
-    """Cycles before the measurement of steady states (credits, and beyond the paper)."""
-    cycles: int
-    """Measured cycles of these."""
+    settling: int
+    """Messages before the measurement of steady states: nine are a round of the Butterfly on 512 nodes."""
+    measured: int
+    """Messages of the measurement."""
     beyond: int
     """Side of the three-dimensional torus of the runs beyond the paper."""
 
@@ -40,13 +40,11 @@ class Setting:
 
 
 _SMOKE: dict[str, Any] = {
-    "scale": Scale.SMOKE, "sides": (4,), "messages": 6, "packets": 24, "margin": 1, "seeds": 1, "warmup": 20_000,
-    "cycles": 40_000, "beyond": 4,
+    "scale": Scale.SMOKE, "sides": (4,), "messages": 6, "packets": 24, "margin": 1, "seeds": 1, "settling": 6, "measured": 6, "beyond": 4,
 }  # fmt: skip
 
 _SMALL: dict[str, Any] = {
-    "scale": Scale.SMALL, "sides": (8,), "messages": 32, "packets": 96, "margin": 3, "seeds": 1, "warmup": 120_000,
-    "cycles": 240_000, "beyond": 8,
+    "scale": Scale.SMALL, "sides": (8,), "messages": 32, "packets": 96, "margin": 3, "seeds": 1, "settling": 9, "measured": 18, "beyond": 8,
 }  # fmt: skip
 
 _PAPER: dict[str, Any] = {**_SMALL, "scale": Scale.PAPER, "sides": (8, 16)}

@@ -80,8 +80,9 @@ def options(of: Setting) -> str:
         "smallest low-load lifetime of the three routings."
     )
     paper = (
-        f"The reading of the paper: the input-queued router with credits, steady states of {of.cycles:,} cycles of "
-        f"1.6 ns after {of.warmup:,} of warm-up; a load counts as sustained if {SHARE:.0%} of it is delivered."
+        "The reading of the paper: the input-queued router with credits and a crossbar that takes no time, steady states "
+        f"of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if {SHARE:.0%} of "
+        "it is delivered."
     )
     lines += ["", f"{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."]
     return "\n".join(lines)
