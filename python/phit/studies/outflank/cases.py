@@ -147,3 +147,84 @@ def divergence(setting: Setting, seeds: int | None) -> list[Case]:
                 traffic = {**case.scenario["traffic"], "message": {"packets": setting.packets}}
                 found.append(Case(case.labels, {**case.scenario, "measure": measure, "traffic": traffic}))
     return found
+
+
+def text(setting: Setting, seeds: int | None) -> list[Case]:
+    """The rules of the text in the author's node: what the choices that it does not mention do."""
+    found = []
+    for pattern in PATTERNS:
+        for routing in ("POR", "OFR"):
+            for seed in _seeds(seeds, setting.seeds):
+                case = _author(setting, pattern, routing, setting.sides[0], FIRST, seed)
+                scenario = {**case.scenario, "routing": model.ROUTINGS[PAPER][routing]}
+                found.append(Case({**case.labels, "rules": PAPER}, scenario))
+    return found
+
+
+VARIANTS: dict[str, Document] = {
+    **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},
+    **{f"Delta {delta}": {"delta": delta} for delta in (1, 3)},
+    "Delta d/4": {"delta_share": 0.25},
+}
+"""Other parameters of OFR; those of the paper are eta 2 and Delta 2."""
+
+SENSITIVITY_LOAD = 0.4
+
+
+def sensitivity(setting: Setting, seeds: int | None) -> list[Case]:
+    """OFR with other parameters, under the Butterfly."""
+    found = []
+    for name, change in VARIANTS.items():
+        for seed in _seeds(seeds, setting.seeds):
+            case = _author(setting, "Butterfly/FFT", "OFR", setting.sides[0], SENSITIVITY_LOAD, seed)
+            routing = {**case.scenario["routing"], **change}
+            found.append(Case({**case.labels, "variant": name}, {**case.scenario, "routing": routing}))
+    return found
+
+
+NETWORKS: dict[str, Document] = {
+    "mesh 8 x 8 x 8": {"kind": "mesh", "dims": [8, 8, 8]},
+    "torus 16 x 16": {"kind": "torus", "dims": [16, 16]},
+    "torus 4 x 4 x 4 x 4 x 2": {"kind": "torus", "dims": [4, 4, 4, 4, 2]},
+    "torus 4 x 4 x 4 x 2 x 3 x 2": {"kind": "torus", "dims": [4, 4, 4, 2, 3, 2]},
+}
+"""Those of five and six dimensions have the shapes of BlueGene/Q's and the K computer's."""
+
+BEYOND_LOADS = (0.2, 0.4, 0.6)
+
+
+def beyond(setting: Setting, seeds: int | None) -> list[Case]:
+    """Other networks under virtual cut-through."""
+    found = []
+    for name, topology in NETWORKS.items():
+        mesh = topology["kind"] == "mesh"
+        for routing in ROUTINGS:
+            if mesh and routing == "POR":
+                continue
+            rule = model.ROUTINGS[PAPER][routing]
+            if mesh and routing == "OFR":
+                rule = {**rule, "idns": "outflank"}
+            for gamma in BEYOND_LOADS:
+                # On a mesh the bisection carries half as much, so that messages are twice as far apart.
+                period = model.message_cycles(topology["dims"], gamma, setting.packets, PAPER) * (1 + mesh)
+                for seed in _seeds(seeds, setting.seeds):
+                    labels: Labels = {
+                        "reading": PAPER,
+                        "network": name,
+                        "routing": routing,
+                        "load": gamma,
+                        "seed": seed,
+                    }
+                    scenario = model.steady(
+                        topology,
+                        {"kind": "uniform"},
+                        rule,
+                        gamma,
+                        warmup=round(setting.settling * period),
+                        cycles=round(setting.measured * period),
+                        seed=seed,
+                        packets=setting.packets,
+                        switching="virtual_cut_through",
+                    )
+                    found.append(Case(labels, scenario))
+    return found

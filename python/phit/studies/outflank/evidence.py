@@ -19,18 +19,17 @@ CUT = 1.40
 SHARE = 0.98
 """A load of a long run counts as sustained if this share of it is delivered."""
 
-KEYS = ["reading", "pattern", "k", "routing", "load"]
-
 
 def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per pattern, size, routing and load: means over seeds, times in microseconds."""
     found = tables.runs(labels, done.points)
     if found.is_empty():
         return pl.DataFrame()
+    keys = [column for column in labels.columns if column not in ("seed", "point")]
     per_microsecond = pl.col("reading").replace_strict(PER_MICROSECOND, return_dtype=pl.Float64)
     shares = {"derouted": "misrouted", "oidn": "misrouted_locally", "widn": "misrouted_globally"}
     return (
-        found.group_by([key for key in KEYS if key in found.columns], maintain_order=True)
+        found.group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("seeds"),
             (pl.col("latency_mean") / per_microsecond).mean().alias("lifetime_us"),
@@ -43,7 +42,7 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("packet_hops").sum(),
             pl.col("cpu_seconds").sum(),
         )
-        .sort([key for key in KEYS if key in found.columns], maintain_order=True)
+        .sort(keys, maintain_order=True)
     )
 
 

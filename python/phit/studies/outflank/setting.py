@@ -30,8 +30,6 @@ class Setting:
     """Messages before the measurement of steady states: nine are a round of the Butterfly on 512 nodes."""
     measured: int
     """Messages of the measurement."""
-    beyond: int
-    """Side of the three-dimensional torus of the runs beyond the paper."""
 
     @property
     def largest(self) -> int:
@@ -40,12 +38,26 @@ class Setting:
 
 
 _SMOKE: dict[str, Any] = {
-    "scale": Scale.SMOKE, "sides": (4,), "messages": 6, "packets": 24, "margin": 1, "seeds": 1, "settling": 6, "measured": 6, "beyond": 4,
-}  # fmt: skip
+    "scale": Scale.SMOKE,
+    "sides": (4,),
+    "messages": 6,
+    "packets": 24,
+    "margin": 1,
+    "seeds": 1,
+    "settling": 6,
+    "measured": 6,
+}
 
 _SMALL: dict[str, Any] = {
-    "scale": Scale.SMALL, "sides": (8,), "messages": 32, "packets": 96, "margin": 3, "seeds": 1, "settling": 9, "measured": 18, "beyond": 8,
-}  # fmt: skip
+    "scale": Scale.SMALL,
+    "sides": (8,),
+    "messages": 32,
+    "packets": 96,
+    "margin": 3,
+    "seeds": 1,
+    "settling": 9,
+    "measured": 18,
+}
 
 _PAPER: dict[str, Any] = {**_SMALL, "scale": Scale.PAPER, "sides": (8, 16)}
 

@@ -59,6 +59,31 @@ FIGURES = (
         evidence.lifetimes,
         drawing.none,
     ),
+    Figure(
+        "text",
+        "The rules of the text in the author's node",
+        "Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's node.",
+        cases.text,
+        evidence.lifetimes,
+        drawing.none,
+    ),
+    Figure(
+        "sensitivity",
+        "Sensitivity to eta and Delta",
+        "The Butterfly in the author's node with other weights of the dilation, other Deltas, and a Delta that grows "
+        "with the distance.",
+        cases.sensitivity,
+        evidence.lifetimes,
+        drawing.none,
+    ),
+    Figure(
+        "beyond",
+        "Other networks",
+        "Meshes, and tori of two, five and six dimensions, under virtual cut-through with credits and uniform traffic.",
+        cases.beyond,
+        evidence.lifetimes,
+        drawing.none,
+    ),
 )
 
 
@@ -80,9 +105,9 @@ def options(of: Setting) -> str:
         "smallest low-load lifetime of the three routings."
     )
     paper = (
-        "The reading of the paper: the input-queued router with credits and a crossbar that takes no time, steady states "
-        f"of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if {SHARE:.0%} of "
-        "it is delivered."
+        "The reading of the paper: the input-queued router with credits and a crossbar that takes no time, steady "
+        f"states of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if "
+        f"{SHARE:.0%} of it is delivered."
     )
     lines += ["", f"{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."]
     return "\n".join(lines)
