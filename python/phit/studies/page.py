@@ -24,6 +24,8 @@ class Part:
     """Finished runs, without those of earlier figures."""
     cpu_seconds: float
     """CPU time of these runs."""
+    text: str = ""
+    """In Markdown, below the caption."""
 
 
 CYCLES = ("warmup", "cycles")
@@ -71,7 +73,7 @@ def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[st
 
 
 def _figure(part: Part, folder: str) -> str:
-    lines = [f"### {_heading(part.figure)}", part.figure.caption]
+    lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
     lines.append(f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time.")
     return "\n\n".join(lines)

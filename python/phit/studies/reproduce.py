@@ -142,7 +142,8 @@ def _write(
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum())))
+        text = figure.text(tables[name], setting)
+        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
     evidence = study.evidence(tables, setting)
     findings = [claims.judge(claim, evidence) for claim in study.claims]
     written.append(claims.write(findings, folder / CLAIMS))

@@ -36,6 +36,8 @@ class Figure:
     """Charts by file stem, from the table and the setting."""
     parts: tuple[str, ...] = ()
     """Further names, if the paper counts its panels as figures."""
+    text: Callable[[pl.DataFrame, Any], str] = lambda table, setting: ""  # noqa: ARG005
+    """What the page shows besides charts, in Markdown, from the table and the setting: a table of the paper, say."""
 
 
 class Cost(Protocol):

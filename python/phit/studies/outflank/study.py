@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from phit.studies.outflank import cases, drawing, evidence, model
+from phit.studies.outflank import cases, drawing, evidence, model, text
 from phit.studies.outflank.claims import CLAIMS
 from phit.studies.outflank.evidence import CUT, SHARE, Evidence
 from phit.studies.outflank.remarks import REMARKS
@@ -17,6 +17,7 @@ FIGURES = (
         cases.throughput,
         evidence.lifetimes,
         drawing.none,
+        text=text.throughput,
     ),
     Figure(
         "table3",
@@ -25,6 +26,7 @@ FIGURES = (
         cases.derouted,
         evidence.lifetimes,
         drawing.none,
+        text=text.derouted,
     ),
     Figure(
         "4",
@@ -58,6 +60,7 @@ FIGURES = (
         cases.divergence,
         evidence.lifetimes,
         drawing.none,
+        text=text.shares,
     ),
     Figure(
         "text",
@@ -66,6 +69,7 @@ FIGURES = (
         cases.text,
         evidence.lifetimes,
         drawing.none,
+        text=text.shares,
     ),
     Figure(
         "sensitivity",
@@ -75,6 +79,7 @@ FIGURES = (
         cases.sensitivity,
         evidence.lifetimes,
         drawing.none,
+        text=text.shares,
     ),
     Figure(
         "beyond",
@@ -83,6 +88,7 @@ FIGURES = (
         cases.beyond,
         evidence.lifetimes,
         drawing.none,
+        text=text.shares,
     ),
 )
 
