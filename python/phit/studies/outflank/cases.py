@@ -10,9 +10,9 @@ from phit.studies.outflank.setting import FIRST, STEP, Setting
 from phit.studies.plan import Case, Labels
 
 
-def network(setting: Setting) -> Document:
-    """What all runs share: nothing but the links of table 1."""
-    return {"topology": {"kind": "torus", "dims": [setting.largest] * 3}, "router": {"links": model.links()}}
+def network(setting: Setting) -> Document:  # noqa: ARG001
+    """What all runs share, at every scale: the links of table 1. So a folder can be used at several scales."""
+    return {"router": {"links": model.links()}}
 
 
 def _seeds(given: int | None, own: int) -> Iterable[int]:
