@@ -55,8 +55,9 @@ impl Lattice {
         let refused = || ScenarioError::new("kind", format!("{kind:?}"), "needs a torus or a mesh");
         let sides = topology.grid().ok_or_else(refused)?;
         let straight = |&side: &u32| if topology.wraps() { side / 2 } else { side - 1 };
-        // A HyperX is a grid as well, but its dimensions are one hop wide.
-        if topology.diameter() != sides.iter().map(straight).sum::<u32>() {
+        // A HyperX is a grid as well, but its dimensions are one hop wide, and it has other ports.
+        let ports = topology.endpoints() / topology.routers() + 2 * sides.len() as u32;
+        if topology.diameter() != sides.iter().map(straight).sum::<u32>() || u32::from(topology.ports(0)) != ports {
             return Err(refused());
         }
         Ok(Self::new(sides, topology.wraps()))
@@ -199,6 +200,16 @@ mod tests {
         let mesh = Lattice::new(&[8, 5], false);
         assert_eq!(mesh.way(&at(6, 1), &at(1, 4), 3)[..2], [-5, 3]);
         assert_eq!((mesh.within(0, -1), mesh.within(0, 7), lattice.within(0, -1)), (None, Some(7), Some(7)));
+    }
+
+    #[test]
+    fn a_hyperx_is_refused() {
+        for dims in [[2, 2], [4, 3]] {
+            let table = serde_json::json!({ "kind": "hyperx", "dims": dims });
+            let hyperx = crate::topology::TopologyKind::from_value("", &table).unwrap().build().unwrap();
+            let error = Lattice::of(&*hyperx, "abr").unwrap_err();
+            assert_eq!(error.to_string(), "kind = \"abr\": needs a torus or a mesh");
+        }
     }
 
     #[test]
