@@ -13,6 +13,7 @@ from phit._phit import __version__
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.result import Result, run
+from phit.saturation import Saturation, saturate
 from phit.scenario import complete, load, verify
 from phit.sweeping import Interrupted, sweep
 
@@ -24,6 +25,7 @@ __all__ = [
     "Point",
     "Result",
     "ResultsError",
+    "Saturation",
     "ScenarioError",
     "SimulationError",
     "__version__",
@@ -31,6 +33,7 @@ __all__ = [
     "complete",
     "load",
     "run",
+    "saturate",
     "schema",
     "sweep",
     "verify",

@@ -183,6 +183,55 @@ def _write_all(target: Path) -> None:
 
 
 @app.command()
+def saturate(
+    file: File,
+    settings: Settings = [],  # noqa: B006
+    first: Annotated[float, typer.Option("--from", help="Smallest load.")] = 0.05,
+    last: Annotated[float, typer.Option("--to", help="Largest load.")] = 1.0,
+    step: Annotated[
+        float | None, typer.Option("--grid", metavar="STEP", help="Try loads upwards in such steps; else bisection.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
+    share: Annotated[float, typer.Option(help="Sustained if this share of the offered load is accepted.")] = 0.97,
+    latency_factor: Annotated[
+        float | None, typer.Option("--latency", metavar="FACTOR", help="And if latency is so many times the first's.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Find the largest load that a scenario sustains."""
+    from dataclasses import asdict
+
+    from phit.saturation import Trial
+
+    def tell(trial: Trial) -> None:
+        word = "sustained" if trial.sustained else "not sustained"
+        latency = "" if trial.latency is None else f", latency {trial.latency:,.1f} cycles"
+        note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
+
+    with interruptible():
+        found = phit.saturate(
+            apply_settings(load(file), settings),
+            first=first,
+            last=last,
+            step=step,
+            tolerance=tolerance,
+            share=share,
+            latency_factor=latency_factor,
+            seeds=seeds,
+            tell=tell,
+        )
+    if as_json:
+        out(json.dumps(asdict(found)))
+    elif found.sustained is None:
+        out(f"not even a load of {found.saturated:.4g} is sustained")
+    elif found.saturated is None:
+        out(f"sustained: {found.sustained:.4g}, the largest load tried")
+    else:
+        out(f"sustained: {found.sustained:.4g}; not sustained: {found.saturated:.4g}")
+
+
+@app.command()
 def plot(
     folder: ResultsDir,
     x: Annotated[str | None, typer.Option(help="Column of the horizontal axis.")] = None,
@@ -336,7 +385,7 @@ def validate(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="The paper: contention or tpr.", show_default=False)],
+    study: Annotated[str, typer.Argument(help="The paper: contention, clos, tpr, outflank.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
     ] = None,

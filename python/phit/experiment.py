@@ -59,6 +59,11 @@ class Point:
             endpoints *= factor or 1
         if topology["kind"] == "dragonfly" and not topology.get("groups"):
             endpoints *= topology["a"] * topology["h"] + 1
+        message = get_path(self.scenario, "traffic.message", {})
+        if message.get("count"):
+            # So many packets over a quarter of every side, whatever the length of a cycle.
+            hops = 1.0 + sum(topology.get("dims") or ()) / 4
+            return 1.0 + endpoints * 4.0 * hops * float(message["count"] * message["packets"])
         load_ = get_path(self.scenario, "traffic.load", 0.5)
         cycles = get_path(self.scenario, "measure.cycles", 10_000)
         warmup = get_path(self.scenario, "measure.warmup", cycles)

@@ -5,7 +5,7 @@ use crate::measure::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{RouterParams, SECTIONS};
+use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;
@@ -52,6 +52,7 @@ pub fn schema() -> Value {
         }
         properties.insert(name.into(), schema);
     };
+    section("units", section_schema::<UnitsParams>());
     section("topology", section_schema::<TopologyKind>());
     section("router", section_schema::<RouterParams>());
     section("routing", section_schema::<RoutingKind>());

@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod engine;
 pub mod error;
 pub mod measure;
+pub mod node;
 pub mod queueing;
 pub mod registry;
 pub mod result;

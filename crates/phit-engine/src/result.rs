@@ -6,7 +6,7 @@ use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, Fairness, SeriesBy};
 use crate::router::Partition;
 use crate::router::config::Config;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, UnitsParams};
 use crate::topology::{Peer, Topology};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Phits put on the link of each port, router by router.
-    ports: Vec<u64>,
+    pub(crate) ports: Vec<u64>,
     /// Phits injected by each endpoint.
-    injected: Vec<u64>,
+    pub(crate) injected: Vec<u64>,
     /// Phits generated in the window, sent or not.
-    offered: u64,
+    pub(crate) offered: u64,
     /// Phits of control messages put on links, by class, and the number of control messages.
-    control: ([u64; 8], u64),
+    pub(crate) control: ([u64; 8], u64),
 }
 
 impl Snapshot {
@@ -123,6 +123,8 @@ impl Outcome {
         let summary = json!({
             "offered_load": offered,
             "accepted_load": accepted,
+            "bisection_load": self.config.bisection_load(&*self.topology),
+            "cycle_seconds": self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             "accepted_ci": mean_of_batches(&load, confidence).map(|i| i.half_width),
             "latency_mean": mean,
             "latency_ci": mean_per_packet(&latency, confidence).map(|i| i.half_width),

@@ -6,6 +6,7 @@ use crate::error::ScenarioError;
 use crate::measure::collector::{Collector, Window};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, SeriesBy, Until, Warmup, warmup};
+use crate::node::Network;
 use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
@@ -15,7 +16,7 @@ use crate::scenario::{Scenario, check};
 use crate::topology::{Breakdown, Topology};
 use crate::traffic::Traffic;
 use crate::verify::watchdog::Watchdog;
-use crate::verify::{Proof, cdg, escape};
+use crate::verify::{Proof, bubble, cdg, escape};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Simulation {
     scenario: Scenario,
     blueprint: Blueprint,
     partitions: Vec<Partition>,
+    /// The network of packet-level nodes that stands in the place of partitions, if the scenario has them.
+    network: Option<Box<Network>>,
     inboxes: Inboxes<Mail>,
     lookahead: Tick,
     threads: usize,
@@ -57,7 +60,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     check::check(scenario, &*topology)?;
     let config = Config::new(&scenario.router, topology.classes());
     let max_load = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
-    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), scenario.seed)?;
+    let bisection = config.bisection_load(&*topology);
+    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), bisection, scenario.seed)?;
     let cycle = config.ticks_per_cycle;
     let measure = &scenario.measure;
     let (smallest, largest) = traffic.packet_sizes();
@@ -96,6 +100,11 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
         }
         Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),
+        Proof::Bubble(_) if scenario.router.switching == Switching::Wormhole && scenario.router.node.is_none() => {
+            let reason = "under wormhole switching a channel need not take all of a packet";
+            return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
+        }
+        Proof::Bubble(rule) => (BUBBLE, bubble::check(&*topology, rule, &vcs)),
         Proof::Unknown => {
             return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
         }
@@ -120,6 +129,9 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
 const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
+
+const BUBBLE: &str =
+    "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";
 
 /// Contiguous ranges of whole groups, as equal as can be.
 fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {
@@ -161,8 +173,10 @@ impl Simulation {
                 if lookahead >= WORTHWHILE_EPOCH { (fine, lookahead) } else { blocked(threads) }
             }
         };
-        let partitions = blueprint.build(ranges);
+        let network = Network::new(scenario, &blueprint).map(Box::new);
+        let partitions = if network.is_some() { vec![] } else { blueprint.build(ranges) };
         Ok(Self {
+            network,
             watchdog: Watchdog::new(0, blueprint.longest_wait()),
             scenario: scenario.clone(),
             inboxes: Inboxes::new(partitions.len()),
@@ -188,6 +202,11 @@ impl Simulation {
     /// The partitions, for checks of their state between two calls of [`Self::advance_to`].
     pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
         (&self.partitions, &self.inboxes)
+    }
+
+    /// The network of packet-level nodes, if the scenario has them.
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_deref()
     }
 
     /// The partitions, for tests that put something of their own into them.
@@ -218,7 +237,10 @@ impl Simulation {
 
     fn run_to(&mut self, end: Tick) {
         if end > self.now {
-            advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end);
+            match &mut self.network {
+                Some(network) => network.advance_to(end),
+                None => advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end),
+            }
             self.now = end;
         }
     }
@@ -236,19 +258,38 @@ impl Simulation {
     /// Records packets from now on, for `cycles` cycles: what [`Self::run`] does between warming up and measuring.
     pub fn open_window(&mut self, cycles: u32) {
         let end = self.now + cycles * self.blueprint.config.ticks_per_cycle;
-        self.partitions.iter_mut().for_each(|p| p.open_window(self.now..end));
+        self.open(self.now..end);
+    }
+
+    fn open(&mut self, span: Range<Tick>) {
+        self.partitions.iter_mut().for_each(|p| p.open_window(span.clone()));
+        self.network.iter_mut().for_each(|n| n.open_window(span.clone()));
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.network.as_ref().map_or_else(|| Snapshot::of(&self.partitions), |network| network.snapshot())
+    }
+
+    /// Packets generated in the window that have been delivered, or lost over links that broke.
+    fn delivered(&self) -> u64 {
+        self.collectors().map(|collector| collector.generated_delivered + collector.generated_lost).sum()
+    }
+
+    fn collectors(&self) -> impl Iterator<Item = &Collector> {
+        self.partitions.iter().map(Partition::collector).chain(self.network.iter().map(|network| network.collector()))
     }
 
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
-        let mut bytes = self.partitions.iter().map(Partition::bytes).sum();
+        let mut bytes = self.partitions.iter().map(Partition::bytes).sum::<usize>();
+        bytes += self.network.as_ref().map_or(0, |network| network.bytes());
         self.inboxes.for_each(|_, mail| bytes += mail.bytes());
         bytes
     }
 
     fn merged(&self) -> Collector {
         let mut all = Collector::new(self.blueprint.window.clone());
-        self.partitions.iter().for_each(|p| all.merge(p.collector()));
+        self.collectors().for_each(|collector| all.merge(collector));
         all
     }
 
@@ -268,12 +309,12 @@ impl Simulation {
             Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup, &mut planned, progress)?,
         }
         let start = self.now;
-        let before = Snapshot::of(&self.partitions);
+        let before = self.snapshot();
 
         let mut end = start + measure.cycles * cycle;
         let mut converged = true;
         loop {
-            self.partitions.iter_mut().for_each(|p| p.open_window(start..end));
+            self.open(start..end);
             self.advance_reporting(end, planned, progress)?;
             let Some(until) = &measure.until else { break };
             converged = precise(&self.merged(), until);
@@ -286,19 +327,18 @@ impl Simulation {
             end += more * cycle;
             planned += more;
         }
-        let labelled: u64 = self.partitions.iter_mut().map(Partition::close_window).sum();
-        let after = Snapshot::of(&self.partitions);
+        let labelled = self.partitions.iter_mut().map(Partition::close_window).sum::<u64>()
+            + self.network.as_mut().map_or(0, |network| network.close_window());
+        let after = self.snapshot();
 
         let mut drained = 0;
         if measure.count == Count::Generated {
-            let gone = |c: &Collector| c.generated_delivered + c.generated_lost;
-            let delivered = |s: &Self| s.partitions.iter().map(|p| gone(p.collector())).sum::<u64>();
-            while delivered(&self) < labelled && drained < measure.max_drain {
+            while self.delivered() < labelled && drained < measure.max_drain {
                 let step = DRAIN_STEP.min(measure.max_drain - drained);
                 drained += step;
                 self.advance_reporting(self.now + step * cycle, planned + drained, progress)?;
             }
-            converged &= delivered(&self) >= labelled;
+            converged &= self.delivered() >= labelled;
         }
         Ok(Outcome {
             collector: self.merged(),
@@ -309,7 +349,7 @@ impl Simulation {
             before,
             after,
             bytes: self.bytes(),
-            partitions: self.partitions.len(),
+            partitions: self.partitions.len().max(1),
             threads: self.threads,
             topology: self.blueprint.topology.clone(),
             config: self.blueprint.config.clone(),

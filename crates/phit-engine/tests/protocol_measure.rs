@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn generated(value: &Value, from: u32, to: u32) -> (u64, u64) {
     let scenario = scenario(value);
     let topology = scenario.topology.build().unwrap();
-    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::INFINITY, scenario.seed).unwrap();
+    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::INFINITY, None, scenario.seed).unwrap();
     let (mut packets, mut phits) = (0, 0);
     for endpoint in 0..topology.endpoints() {
         let mut source = traffic.source(endpoint, scenario.seed);

@@ -15,7 +15,7 @@ use toy::Toy;
 
 fn traffic(value: Value, topology: &dyn Topology, seed: u64) -> Traffic {
     let params = TrafficParams::from_value("traffic", &value).unwrap();
-    Traffic::build(&params, topology, f64::INFINITY, seed).unwrap()
+    Traffic::build(&params, topology, f64::INFINITY, None, seed).unwrap()
 }
 
 /// All packets of `endpoint` generated before cycle `end`.
@@ -231,7 +231,7 @@ proptest! {
         });
         let params = TrafficParams::from_value("traffic", &table).unwrap();
         // Some pairs of load and burst length have no on/off process.
-        let Ok(traffic) = Traffic::build(&params, &Toy::new(9, 1, 1), 1.0, seed) else { return Ok(()) };
+        let Ok(traffic) = Traffic::build(&params, &Toy::new(9, 1, 1), 1.0, None, seed) else { return Ok(()) };
         for e in 0..9 {
             let packets = packets(&traffic, e, seed, 1000);
             prop_assert!(packets.windows(2).all(|w| w[0].cycle < w[1].cycle));

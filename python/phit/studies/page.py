@@ -24,6 +24,8 @@ class Part:
     """Finished runs, without those of earlier figures."""
     cpu_seconds: float
     """CPU time of these runs."""
+    text: str = ""
+    """In Markdown, below the caption."""
 
 
 CYCLES = ("warmup", "cycles")
@@ -37,7 +39,8 @@ def text(
     count = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
     own = study.setting(scale)
-    given = [f"--{key} {getattr(setting, key)}" for key in CYCLES if getattr(setting, key) != getattr(own, key)]
+    chosen = {key: getattr(setting, key, None) for key in CYCLES}
+    given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
     command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
     made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [
@@ -70,7 +73,7 @@ def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[st
 
 
 def _figure(part: Part, folder: str) -> str:
-    lines = [f"### {_heading(part.figure)}", part.figure.caption]
+    lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
     lines.append(f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time.")
     return "\n\n".join(lines)

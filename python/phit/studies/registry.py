@@ -11,6 +11,7 @@ STUDIES = {
     "contention": "phit.studies.contention",
     "clos": "phit.studies.clos",
     "tpr": "phit.studies.tpr",
+    "outflank": "phit.studies.outflank",
 }
 """Module of each study, whose `STUDY` describes it."""
 

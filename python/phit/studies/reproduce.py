@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from phit.errors import ResultsError, SimulationError
+from phit.errors import InputError, ResultsError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.progress import duration
 from phit.results import MANIFEST, write_atomically, write_parquet
@@ -77,7 +77,10 @@ def reproduce(
     """
     folder = Path(out) if out is not None else default_folder(study.name, scale)
     given = {"warmup": warmup, "cycles": cycles}
-    setting = dataclasses.replace(study.setting(scale), **{key: value for key, value in given.items() if value})
+    own = study.setting(scale)
+    for key in (key for key, value in given.items() if value and not hasattr(own, key)):
+        raise InputError(f"--{key} {given[key]}: the runs of {study.name} have no such number of cycles")
+    setting = dataclasses.replace(own, **{key: value for key, value in given.items() if value})
     chosen = study.choose(names)
     if not run and not (folder / MANIFEST).exists():
         raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
@@ -139,7 +142,8 @@ def _write(
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum())))
+        text = figure.text(tables[name], setting)
+        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
     evidence = study.evidence(tables, setting)
     findings = [claims.judge(claim, evidence) for claim in study.claims]
     written.append(claims.write(findings, folder / CLAIMS))

@@ -38,6 +38,8 @@ class Figure:
     """Further names: of its panels, if the paper counts these as figures, or one that it shares with other figures."""
     is_table: bool = False
     """The paper has it as a table: asked for by `--table`."""
+    text: Callable[[pl.DataFrame, Any], str] = lambda table, setting: ""  # noqa: ARG005
+    """What the page shows besides charts, in Markdown, from the table and the setting: a table of the paper, say."""
 
 
 class Cost(Protocol):

@@ -22,9 +22,11 @@ use probes::ProbeKind;
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureParams {
     /// Cycles before the measurement begins, or "auto" to let the run find out (see `max_warmup`).
+    #[schemars(extend("x-unit" = "cycles"))]
     pub warmup: Warmup,
     /// Measured cycles, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub cycles: u32,
     /// Which packets the latencies are about.
     pub count: Count,
@@ -53,9 +55,11 @@ pub struct MeasureParams {
     /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not settled.
     /// If left out: ten times `cycles`.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub max_warmup: u32,
     /// Longest time in cycles that the run goes on after the measurement to deliver the packets that it counts, with
     /// `count = "generated"`.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub max_drain: u32,
 }
 
@@ -150,6 +154,7 @@ pub struct Until {
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
     /// Most measured cycles, at least `cycles`. If left out: a hundred times `cycles`.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub max_cycles: u32,
 }
 
@@ -168,6 +173,7 @@ pub struct Series {
     pub by: SeriesBy,
     /// Length of a bin in cycles, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub bin: u32,
 }
 

@@ -4,9 +4,10 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, LinkParams, Phits, Redecision,
-    RouterParams, Switching, VcAllocation,
+    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision, RouterParams, Switching,
+    VcAllocation,
 };
+use crate::topology::Topology;
 
 /// A link class in ticks.
 #[derive(Debug, Clone)]
@@ -251,8 +252,7 @@ impl Config {
             Clock::Crossbar => params.speedup,
         };
         let link = |class: &String| {
-            let link: LinkParams =
-                params.links.get(class).or_else(|| params.links.get("default")).cloned().unwrap_or_default();
+            let link = params.link(class);
             LinkClass {
                 latency: link.latency * ticks_per_cycle,
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
@@ -299,6 +299,11 @@ impl Config {
             capacity: links.iter().map(|l| l.buffer).collect(),
             links,
         }
+    }
+
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
+    pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
+        topology.bisection_load(&self.links.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
     }
 
     /// Ticks for `phits` through the crossbar.

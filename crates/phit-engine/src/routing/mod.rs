@@ -9,6 +9,7 @@ use crate::topology::{Hop, Topology};
 use crate::verify::Proof;
 use std::sync::Arc;
 
+pub mod bubble;
 pub mod clos;
 pub mod contention;
 pub mod dimension_order;
@@ -155,6 +156,14 @@ pub trait RoutingParams {
     fn sends_messages(&self) -> bool {
         false
     }
+    /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes ([`crate::node`]).
+    fn bubble(&self) -> Option<&dyn bubble::Bubble> {
+        None
+    }
+    /// Packets for which the buffer of a link between routers must have room.
+    fn packets_per_buffer(&self) -> u32 {
+        1
+    }
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;
 }
@@ -176,6 +185,10 @@ crate::registry! {
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
+        "abr" => Abr(bubble::abr::Abr),
+        "por" => Por(bubble::por::Por),
+        "goal" => Goal(bubble::goal::Goal),
+        "outflank" => Outflank(bubble::outflank::Outflank),
     }
 }
 

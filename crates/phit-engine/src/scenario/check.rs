@@ -3,6 +3,7 @@
 use super::Scenario;
 use super::router::{LinkParams, Phits, Switching, VcAllocation};
 use crate::error::ScenarioError;
+use crate::node;
 use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
 
@@ -24,6 +25,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
     scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
     buffers(scenario, topology)?;
+    node::check(scenario, topology)?;
     duration(scenario)
 }
 
@@ -174,6 +176,17 @@ fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
         let (path, params) = link(scenario, class);
         fits(format!("{path}.buffer"), params.buffer)?;
         fits(format!("{path}.ejection_buffer"), params.ejection_buffer.unwrap_or(Phits::Infinite))?;
+        let packets = if class == "endpoint" { 1 } else { scenario.routing.params().packets_per_buffer() };
+        if packets > 1 && params.buffer.or_huge() / packets < u32::from(largest) {
+            return Err(ScenarioError::new(
+                format!("{path}.buffer"),
+                params.buffer.or_huge(),
+                format!(
+                    "routing {:?} needs room for {packets} packets of {largest} phits on {class} links: one of them stays free",
+                    scenario.routing.kind()
+                ),
+            ));
+        }
     }
     fits("router.output_buffer".into(), router.output_buffer)
 }

@@ -11,14 +11,19 @@ use serde_json::Value;
 
 pub mod check;
 pub mod router;
+pub mod units;
 
 pub use router::RouterParams;
+pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
+    /// What cycles and phits stand for, if the scenario says so or has quantities with units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<UnitsParams>,
     /// The network graph.
     pub topology: TopologyKind,
     /// Routers and links.
@@ -34,7 +39,7 @@ pub struct Scenario {
 }
 
 /// The sections of a scenario, in the order of the documentation.
-pub const SECTIONS: &[&str] = &["seed", "topology", "router", "routing", "queueing", "traffic", "measure"];
+pub const SECTIONS: &[&str] = &["seed", "units", "topology", "router", "routing", "queueing", "traffic", "measure"];
 
 impl Scenario {
     /// Reads a scenario document. Keys left out take their defaults; `topology` and `traffic` must be there.
@@ -47,6 +52,8 @@ impl Scenario {
             error.value = None;
             return Err(error);
         }
+        let document = units::resolve(value)?;
+        let table = document.as_object().unwrap_or(table);
         let empty = Value::Object(Default::default());
         let section = |name: &str| table.get(name).unwrap_or(&empty);
         let required = |name: &str, hint: &str| {
@@ -57,6 +64,7 @@ impl Scenario {
                 Some(seed) => parse("seed", seed)?,
                 None => 1,
             },
+            units: table.get("units").map(|units| parse("units", units)).transpose()?,
             topology: TopologyKind::from_value(
                 "topology",
                 required("topology", ", for example kind = \"dragonfly\"")?,

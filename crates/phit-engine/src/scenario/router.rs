@@ -1,5 +1,6 @@
 //! `[router]`: the one configurable router and its links.
 
+use crate::node::params::NodeParams;
 use crate::router::allocator::AllocatorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -175,22 +176,27 @@ pub enum Redecision {
 pub struct LinkParams {
     /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long. For the class
     /// `endpoint`: from generation plus one cycle to the router's input, and from its output to the endpoint.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
+    #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
     /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
     /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ejection_buffer: Option<Phits>,
     /// Phits per cycle.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
     /// `"infinite"`: a packet a cycle whatever its size, whose phits then
     /// follow one another at `bandwidth`.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
     pub injection_bandwidth: Option<Phits>,
     /// Virtual channels (for the class `endpoint`: injection queues).
     pub vcs: u16,
     /// Size of the input buffer of each virtual channel, in phits.
+    #[schemars(extend("x-unit" = "phits"))]
     pub buffer: Phits,
 }
 
@@ -213,9 +219,11 @@ impl Default for LinkParams {
 #[serde(deny_unknown_fields, default)]
 pub struct RouterParams {
     /// Router cycles from the grant of the crossbar to the output (buffer).
+    #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
     /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub allocation_delay: u32,
     /// Crossbar frequency over link frequency, a whole number.
     pub speedup: u32,
@@ -226,6 +234,7 @@ pub struct RouterParams {
     /// How packets move.
     pub switching: Switching,
     /// Phits per flit under wormhole switching.
+    #[schemars(extend("x-unit" = "phits"))]
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
@@ -233,6 +242,7 @@ pub struct RouterParams {
     pub allocator: AllocatorKind,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
     /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
@@ -240,6 +250,7 @@ pub struct RouterParams {
     /// them.
     pub credit_channel: CreditChannel,
     /// Cycles between the arrival of a credit and its use.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub credit_delay: u32,
     /// What a packet that crosses before its tail has arrived keeps busy.
     pub cut_through: CutThrough,
@@ -251,6 +262,16 @@ pub struct RouterParams {
     pub redecision: Redecision,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: BTreeMap<String, LinkParams>,
+    /// If there, the packet-level node takes the place of the input-queued router, and of this table it reads the links alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeParams>,
+}
+
+impl RouterParams {
+    /// The links of `class`.
+    pub fn link(&self, class: &str) -> LinkParams {
+        self.links.get(class).or_else(|| self.links.get("default")).cloned().unwrap_or_default()
+    }
 }
 
 impl Default for RouterParams {
@@ -274,6 +295,7 @@ impl Default for RouterParams {
             injection_queue: InjectionQueue::LeastOccupied,
             redecision: Redecision::OnChange,
             links: BTreeMap::new(),
+            node: None,
         }
     }
 }

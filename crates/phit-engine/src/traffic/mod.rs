@@ -30,11 +30,18 @@ pub struct TrafficParams {
     /// Offered load in phits/(endpoint·cycle), the mean over time and endpoints; zero or more, and at most what an
     /// endpoint's injection port carries.
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "load"))]
     pub load: f64,
-    /// When each endpoint generates a packet.
+    /// What `load` is a multiple of, here and in `changes`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub load_unit: LoadUnit,
+    /// When each endpoint generates a packet, or a message.
     #[serde(default)]
     #[schemars(schema_with = "process_schema")]
     pub process: ProcessKind,
+    /// Packets are generated in messages of several, all at once and for the same destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageParams>,
     /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
@@ -44,12 +51,48 @@ pub struct TrafficParams {
     pub changes: Vec<Change>,
 }
 
+/// What a load is a multiple of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum LoadUnit {
+    /// One phit/(endpoint·cycle).
+    #[default]
+    Phits,
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic.
+    Bisection,
+}
+
+/// Messages: packets of an endpoint that are generated together and go to the same destination.
+///
+/// ```toml
+/// [traffic.message]
+/// packets = 96
+/// count = 32
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct MessageParams {
+    /// Packets of a message, 1 to 1000000.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub packets: u32,
+    /// Messages that each endpoint generates in all; if left out, it never stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// A change of the traffic during the run: of the pattern, of the load, or of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Change {
     /// First cycle of the change: packets generated in this cycle and later follow it.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub cycle: u32,
     /// The new pattern; if left out, the pattern stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +101,7 @@ pub struct Change {
     /// The new load in phits/(endpoint·cycle); if left out, the load stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "load"))]
     pub load: Option<f64>,
 }
 
@@ -88,6 +132,9 @@ impl TrafficParams {
     /// Checks the ranges of all keys; error paths are relative to the table.
     fn check(&self) -> Result<(), ScenarioError> {
         check_load("load", self.load)?;
+        if let Some(packets) = self.message.as_ref().map(|m| m.packets).filter(|p| !(1..=1_000_000).contains(p)) {
+            return Err(ScenarioError::new("message.packets", packets, "expected 1 to 1000000 packets"));
+        }
         self.process.params().check().map_err(|e| e.under("process"))?;
         self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         for (i, change) in self.changes.iter().enumerate() {

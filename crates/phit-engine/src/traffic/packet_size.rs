@@ -60,7 +60,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 /// A whole number of phits, or a table with `kind`.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
-    let number = json!({ "type": "integer", "minimum": 1, "maximum": u16::MAX });
+    let number = json!({ "type": "integer", "minimum": 1, "maximum": u16::MAX, "x-unit": "phits" });
     json_schema!({ "anyOf": [number, generator.subschema_for::<PacketSizeKind>()] })
 }
 
@@ -87,6 +87,7 @@ fn check(path: &str, phits: u16) -> Result<(), ScenarioError> {
 pub struct Fixed {
     /// Size in phits.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
     pub phits: u16,
 }
 
@@ -116,6 +117,7 @@ impl Sizes for Fixed {
 pub struct Choice {
     /// Sizes in phits.
     #[schemars(length(min = 1), inner(range(min = 1)))]
+    #[schemars(extend("x-unit" = "phits"))]
     pub sizes: Vec<u16>,
     /// Weights of the sizes in numbers of packets, relative to their sum; if empty, all sizes are equally likely.
     #[serde(default)]
@@ -170,9 +172,11 @@ impl Sizes for Chosen {
 pub struct Uniform {
     /// Smallest size in phits.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
     pub min: u16,
     /// Largest size in phits, at least `min`.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
     pub max: u16,
 }
 

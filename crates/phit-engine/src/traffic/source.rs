@@ -1,9 +1,9 @@
 //! The packets of each endpoint, drawn lazily.
 
-use super::TrafficParams;
 use super::packet_size::Sizes;
 use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
+use super::{LoadUnit, TrafficParams};
 use crate::engine::rng::{Rng, Stream};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
@@ -28,6 +28,8 @@ pub struct Traffic {
     /// At least one, by start.
     patterns: Vec<PatternPhase>,
     sizes: Arc<dyn Sizes>,
+    /// Packets of a message, and messages of an endpoint; `None` if every packet is on its own.
+    messages: Option<(u32, u32)>,
 }
 
 /// The process from cycle `start` on.
@@ -46,9 +48,21 @@ struct PatternPhase {
     pattern: Arc<dyn Pattern>,
 }
 
-/// Where one endpoint is in its sequence of packets, 40 bytes.
+/// The message of which an endpoint is sending the packets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Message {
+    cycle: u32,
+    destination: u32,
+    /// Packets still to come.
+    left: u32,
+    /// Messages begun.
+    begun: u32,
+}
+
+/// Where one endpoint is in its sequence of packets, 48 bytes.
 #[derive(Debug, Clone)]
 pub struct Source {
+    message: Option<Box<Message>>,
     rng: Rng,
     state: ProcessState,
     /// Index of the current load.
@@ -59,33 +73,52 @@ pub struct Source {
 
 impl Traffic {
     /// Fits the traffic to a topology. `max_load` is what an endpoint's injection port carries in phits/cycle, infinite
-    /// if nothing limits it; `seed` is the scenario's. Error paths start with `traffic`.
+    /// if nothing limits it; `bisection` is the load that saturates the network's bisection, in phits/(endpoint·cycle), if the
+    /// network has one; `seed` is the scenario's. Error paths start with `traffic`.
     pub fn build(
         params: &TrafficParams,
         topology: &dyn Topology,
         max_load: f64,
+        bisection: Option<f64>,
         seed: u64,
     ) -> Result<Self, ScenarioError> {
-        Self::fit(params, topology, max_load, seed).map_err(|e| e.under("traffic"))
+        let unit = match (params.load_unit, bisection) {
+            (LoadUnit::Phits, _) => 1.0,
+            (LoadUnit::Bisection, Some(load)) => load,
+            (LoadUnit::Bisection, None) => {
+                let reason = "needs a torus or mesh, whose bisection is known";
+                return Err(ScenarioError::new("traffic.load_unit", "\"bisection\"", reason));
+            }
+        };
+        Self::fit(params, topology, max_load, unit, seed).map_err(|e| e.under("traffic"))
     }
 
-    fn fit(params: &TrafficParams, topology: &dyn Topology, max_load: f64, seed: u64) -> Result<Self, ScenarioError> {
+    fn fit(
+        params: &TrafficParams,
+        topology: &dyn Topology,
+        max_load: f64,
+        unit: f64,
+        seed: u64,
+    ) -> Result<Self, ScenarioError> {
         params.check()?;
         let sizes = params.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
-        let load_phase = |path: &str, start: u32, load: f64| {
-            let refuse = |reason: String| ScenarioError::new(path, load, reason);
+        let messages = params.message.as_ref().map(|m| (m.packets, m.count.unwrap_or(u32::MAX)));
+        let burst = sizes.mean() * messages.map_or(1.0, |(packets, _)| f64::from(packets));
+        let load_phase = |path: &str, start: u32, given: f64| {
+            let load = given * unit;
+            let refuse = |reason: String| ScenarioError::new(path, given, reason);
             if load > max_load {
                 return Err(refuse(format!(
                     "expected at most {max_load} phits/(endpoint·cycle), what an endpoint's injection port carries"
                 )));
             }
-            if load > sizes.mean() {
+            if load > burst {
                 return Err(refuse(format!(
                     "expected at most {} phits/(endpoint·cycle): one packet per cycle of the mean packet size",
-                    sizes.mean()
+                    burst
                 )));
             }
-            let process = params.process.params().build(load, sizes.mean()).map_err(refuse)?;
+            let process = params.process.params().build(load, burst).map_err(refuse)?;
             Ok(LoadPhase { start: u64::from(start), load, process })
         };
         let mut loads = vec![load_phase("load", 0, params.load)?];
@@ -102,19 +135,50 @@ impl Traffic {
                 patterns.push(PatternPhase { start: u64::from(change.cycle), pattern });
             }
         }
-        Ok(Self { loads, patterns, sizes })
+        Ok(Self { loads, patterns, sizes, messages })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
         let state = self.loads[0].process.start(0, &mut rng);
-        Source { rng, state, load: 0, pattern: 0 }
+        Source { message: self.messages.map(|_| Box::default()), rng, state, load: 0, pattern: 0 }
     }
 
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
     #[inline]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        match self.messages {
+            None => self.drawn(endpoint, source, None),
+            Some((packets, count)) => self.next_of_message(endpoint, source, packets, count),
+        }
+    }
+
+    /// The next packet of the current message, or the first of the next one.
+    #[inline(never)]
+    fn next_of_message(&self, endpoint: u32, source: &mut Source, packets: u32, count: u32) -> Option<Generated> {
+        let mut message = source.message.as_deref().copied().unwrap_or_default();
+        let size = if message.left > 0 {
+            self.sizes.draw(&mut source.rng)
+        } else {
+            if message.begun >= count {
+                return None;
+            }
+            let first = self.drawn(endpoint, source, Some(message.begun))?;
+            (message.cycle, message.destination) = (first.cycle, first.destination);
+            (message.left, message.begun) = (packets, message.begun + 1);
+            first.size
+        };
+        message.left -= 1;
+        if let Some(there) = source.message.as_deref_mut() {
+            *there = message;
+        }
+        Some(Generated { cycle: message.cycle, destination: message.destination, size })
+    }
+
+    /// The next packet that is drawn from process and pattern: the first of message `number` of the endpoint, if it has messages.
+    #[inline]
+    fn drawn(&self, endpoint: u32, source: &mut Source, number: Option<u32>) -> Option<Generated> {
         loop {
             let cycle = self.next_cycle(source)?;
             while let Some(later) = self.patterns.get(source.pattern as usize + 1) {
@@ -124,7 +188,11 @@ impl Traffic {
                 source.pattern += 1;
             }
             let pattern = &self.patterns[source.pattern as usize].pattern;
-            if let Some(destination) = pattern.destination(endpoint, &mut source.rng) {
+            let destination = match number {
+                None => pattern.destination(endpoint, &mut source.rng),
+                Some(number) => pattern.message_destination(endpoint, number, &mut source.rng),
+            };
+            if let Some(destination) = destination {
                 return Some(Generated { cycle, destination, size: self.sizes.draw(&mut source.rng) });
             }
             // This endpoint never sends under this pattern: on to the next one, if any.
@@ -181,7 +249,7 @@ mod tests {
 
     fn build(value: Value, max_load: f64) -> Result<Traffic, ScenarioError> {
         let params = TrafficParams::from_value("traffic", &value)?;
-        Traffic::build(&params, &Toy::new(6, 2, 2), max_load, 1)
+        Traffic::build(&params, &Toy::new(6, 2, 2), max_load, None, 1)
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Proofs about a network before it is simulated, and checks of its state while it is.
 
+pub mod bubble;
 pub mod cdg;
 pub mod conservation;
 pub mod escape;
 pub mod watchdog;
 
+use crate::routing::bubble::Escape;
 pub use cdg::{Channel, Channels, Flaw, Legs, Report, Routes, check};
 
 /// Why the packets of a routing mechanism cannot wait for one another for ever.
@@ -13,6 +15,8 @@ pub enum Proof {
     Order(Vec<Routes>),
     /// Every packet can always escape, under virtual cut-through or store-and-forward ([`escape`]).
     Escape(Box<dyn escape::Adaptive>),
+    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle ([`bubble`]).
+    Bubble(Escape),
     /// The routes cannot be followed.
     Unknown,
 }

@@ -1,6 +1,7 @@
 //! The watchdog: finds out that nothing moves any more, and who waits for whom.
 
 use crate::engine::{NONE, Tick};
+use crate::node::Network;
 use crate::router::Partition;
 use crate::router::partition::TAIL_PENDING;
 use crate::router::state::BROKEN;
@@ -172,6 +173,11 @@ impl Watchdog {
         let (partitions, inboxes) = simulation.parts();
         let mut progress = Progress::default();
         let mut held = 0;
+        if let Some(network) = simulation.network() {
+            // Refused packets are sent again for ever: what counts is what is taken.
+            progress.flit_hops = network.progress();
+            held = network.packets_held();
+        }
         for partition in partitions {
             progress.injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
             progress.delivered += partition.collector.total.packets;
@@ -185,6 +191,9 @@ impl Watchdog {
             return Ok(());
         }
         let who = match find_cycle(simulation) {
+            None if simulation.network().is_some() => {
+                simulation.network().map_or_else(String::new, Network::describe_stop)
+            }
             None => "no circle of waiting packets was found".to_owned(),
             Some(cycle) => cycle.iter().map(Waiting::to_string).collect::<Vec<_>>().join("; "),
         };

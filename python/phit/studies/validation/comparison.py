@@ -34,6 +34,9 @@ BOOKSIM_CALM = 0.8
 SATURATION_THROUGHPUT = 0.03
 """Relative tolerance of the accepted load beyond BookSim's saturation."""
 
+OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally": 0.02}
+"""Tolerances against the OutFlank author's simulator below the paper's gamma*; those of shares are absolute."""
+
 EXACT = 0.0
 """Latencies of empty networks have no tolerance."""
 

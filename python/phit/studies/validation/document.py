@@ -13,6 +13,7 @@ from phit.studies.validation.comparison import (
     FOGSIM_ADAPTIVE,
     FOGSIM_CALM,
     NAMES,
+    OUTFLANK,
     SATURATION_THROUGHPUT,
     SHARES,
     Comparison,
@@ -22,9 +23,10 @@ from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WIN
 
 INTRODUCTION = """# Agreement with other simulators
 
-Phit runs the settings of [FOGSim](https://fuentesp.github.io/fogsim/) (version 2) and of
-[BookSim](https://github.com/booksim/booksim2) (version 2) and is compared with their numbers, which stand in
-`tests/reference`. `phit validate`, or `make validate`, runs everything and writes this page.
+Phit runs the settings of [FOGSim](https://fuentesp.github.io/fogsim/) (version 2), of
+[BookSim](https://github.com/booksim/booksim2) (version 2), and of the simulator of the [OutFlank](studies/outflank.md)
+paper's author, and is compared with their numbers, which stand in `tests/reference`. `phit validate`, or
+`make validate`, runs everything and writes this page.
 
 A difference is that of Phit's mean over its seeds from the other simulator's mean over its runs, relative to the
 latter; that of a share of packets is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The
@@ -84,7 +86,16 @@ Settings that are not obvious, with what an independent model needs to know to r
   "queue"`, **inferred from the numbers**).
 * A buffer of B flits carries B/5 of a link without credit delay and B/7 with a delay of 2: the loop of a credit is 5
   and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, L/(L+2) with a routing
-  stage."""
+  stage.
+* **OutFlank**'s simulator departs from its paper's text: `routing.mean = "second_leg"` divides the free slots of the
+  queues towards an intermediate destination by the number of directions from there on, `midpoint = "folded"` puts
+  midpoints on the longer arc of some pairs, `collinear = "negative_side"` has two OIDNs for nodes in line,
+  `empty_queue = "every_way"` lets the dilation alone decide if any queue is empty, `full_way = "worthless"` lets any
+  way beat one whose queues are full, and packets from endpoints need more than half of a queue
+  (`router.node.injection_room`). The first was found in an earlier version of its published source; without it,
+  derouted shares under Uniform are half of the author's.
+* **OutFlank**'s events of one time come in an order of their own, on which runs depend in detail. Runs of one packet
+  agree to the last digit."""
 
 
 def tolerances() -> str:
@@ -101,7 +112,8 @@ def tolerances() -> str:
         f"* FOGSim, answers to a change of traffic: {ERRORS:g} standard errors of the difference or {LEAST:.0%}, "
         f"whichever is larger, in every window of {WINDOW} cycles.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
-        f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly."
+        f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly.\n"
+        f"* OutFlank: {listed(OUTFLANK)}, below the gamma* that the paper prints."
     )
 
 

@@ -17,6 +17,7 @@ from phit.studies.validation import (
     document,
     figures,
     fogsim,
+    outflank,
     reference,
     transient,
     transient_figures,
@@ -54,6 +55,7 @@ def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]
         *booksim.cases(folder),
         *booksim_fattree.cases(folder),
         *booksim_cascade.cases(folder),
+        *outflank.cases(folder),
     )
     return [case for case in found if case.quick or not quick]
 

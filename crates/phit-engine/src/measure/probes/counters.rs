@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct CountersProbe {
     /// Cycles between two looks, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
     /// The only router that is looked at; all of them if left out.
     #[serde(skip_serializing_if = "Option::is_none")]

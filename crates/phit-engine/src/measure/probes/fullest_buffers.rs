@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct FullestBuffersProbe {
     /// Cycles between two looks, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
     /// Whether the fullest queue of each router is recorded under a name of its own, `fullest of router 32` and so on.
     pub by_router: bool,

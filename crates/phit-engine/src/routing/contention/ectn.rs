@@ -64,6 +64,7 @@ pub struct Ectn {
     pub candidates: Candidates,
     /// Cycles between two broadcasts.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub period: u32,
     /// What broadcasts cost.
     pub updates: Updates,

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 pub mod adversarial;
 pub mod bits;
+pub mod fft;
 pub mod groups;
 pub mod hotspot;
 pub mod mix;
 pub mod neighbor;
 pub mod permutation;
+pub mod rotation;
 pub mod shift;
 pub mod tornado;
 #[cfg(test)]
@@ -25,6 +27,11 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// Destination endpoint of a packet that endpoint `source` generates now; `None` if this endpoint never sends under
     /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
+
+    /// The same for message `number` of `source`, counted from 0: for patterns that go through their destinations in turn.
+    fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
+        self.destination(source, rng)
+    }
 }
 
 /// What a pattern's file provides besides the rule.
@@ -44,6 +51,8 @@ crate::registry! {
         "bit_reverse" => BitReverse(bits::BitReverse),
         "transpose" => Transpose(bits::Transpose),
         "shuffle" => Shuffle(bits::Shuffle),
+        "fft" => Fft(fft::Fft),
+        "rotation" => Rotation(rotation::Rotation),
         "tornado" => Tornado(tornado::Tornado),
         "neighbor" => Neighbor(neighbor::Neighbor),
         "permutation" => Permutation(permutation::Permutation),

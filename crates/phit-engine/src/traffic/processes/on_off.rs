@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct OnOff {
     /// Mean length of a burst in cycles, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub burst: f64,
     /// Load within a burst in phits/(endpoint·cycle), more than 0 and at least `traffic.load`.
     #[serde(default = "one")]

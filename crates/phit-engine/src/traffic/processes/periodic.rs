@@ -34,8 +34,14 @@ impl ProcessParams for Periodic {
     }
 
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
-        Ok(Box::new(EachPeriod { period: mean_size / load, phase: self.phase }))
+        Ok(Box::new(EachPeriod { period: whole(mean_size / load), phase: self.phase }))
     }
+}
+
+/// A period that is whole but for the rounding of the numbers that it comes from, such as a load of 0.15, is whole.
+fn whole(period: f64) -> f64 {
+    let nearest = period.round();
+    if (period - nearest).abs() < 1e-12 * period { nearest } else { period }
 }
 
 #[derive(Debug)]

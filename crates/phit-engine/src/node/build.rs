@@ -1,0 +1,160 @@
+//! From a scenario to a network of packet-level nodes.
+
+use super::calendar::Calendar;
+use super::params::InjectionRoom;
+use super::state::{Answers, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Period, Queue};
+use crate::engine::NONE;
+use crate::engine::rng::{Rng, Stream};
+use crate::error::ScenarioError;
+use crate::measure::collector::Collector;
+use crate::router::build::Blueprint;
+use crate::scenario::Scenario;
+use crate::scenario::router::{RouterParams, Switching};
+use crate::topology::{Peer, Topology};
+use std::collections::VecDeque;
+
+/// Refuses a scenario that the packet-level node could not simulate as described.
+pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let Some(node) = &scenario.router.node else { return Ok(()) };
+    let Some(bubble) = scenario.routing.params().bubble() else {
+        let reason = "router.node works with the bubble family: abr, por, outflank, goal";
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), reason));
+    };
+    bubble.deroute(topology).map_err(|e| e.under("routing"))?;
+    unread(&scenario.router)?;
+    if node.answer == 0 {
+        return Err(ScenarioError::new("router.node.answer", 0, "expected 1 phit or more"));
+    }
+    if let Some(rate) = node.injection_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+        return Err(ScenarioError::new("router.node.injection_rate", rate, "expected a number more than 0"));
+    }
+    let size =
+        u32::from(scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?.range().1);
+    for class in topology.classes() {
+        let key = if scenario.router.links.contains_key(class) { class } else { "default" };
+        let buffer = scenario.router.link(class).buffer.or_huge();
+        if !(1..=MOST_SLOTS).contains(&(buffer / size)) {
+            return Err(ScenarioError::new(
+                format!("router.links.{key}.buffer"),
+                buffer,
+                format!("expected room for 1 to {MOST_SLOTS} packets of {size} phits: a queue of packets"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses settings of the input-queued router, which would have no effect.
+fn unread(router: &RouterParams) -> Result<(), ScenarioError> {
+    let read = RouterParams {
+        node: router.node.clone(),
+        links: router.links.clone(),
+        // A node stores and forwards by itself: saying so is no contradiction.
+        switching: if router.switching == Switching::StoreAndForward {
+            router.switching
+        } else {
+            Switching::VirtualCutThrough
+        },
+        ..Default::default()
+    };
+    let (given, read) = (serde_json::to_value(router), serde_json::to_value(&read));
+    if let (Ok(serde_json::Value::Object(given)), Ok(serde_json::Value::Object(read))) = (given, read) {
+        if let Some((key, value)) = given.iter().find(|(key, value)| read.get(*key) != Some(value)) {
+            let reason = "has no effect with router.node; leave it out";
+            return Err(ScenarioError::new(format!("router.{key}"), value, reason));
+        }
+    }
+    Ok(())
+}
+
+impl Network {
+    /// The network of a checked scenario; `None` if it has no packet-level nodes.
+    pub fn new(scenario: &Scenario, blueprint: &Blueprint) -> Option<Self> {
+        let node = scenario.router.node.as_ref()?;
+        let bubble = blueprint.routing.params().bubble()?;
+        let (topology, config) = (&blueprint.topology, &blueprint.config);
+        let deroute = bubble.deroute(&**topology).ok()?;
+        let lattice = deroute.lattice().clone();
+        let escape = bubble.escape();
+        let directions = 2 * lattice.dimensions() as u32;
+        let endpoints_per_router = topology.endpoints() / topology.routers();
+        let vcs = config.links[1..].iter().map(|link| link.vcs).min().unwrap_or(1).min(MOST_VCS as u16) as u8;
+        let size = u32::from(blueprint.traffic.packet_sizes().1);
+        let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
+        let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);
+        let links = links(&**topology, endpoints_per_router, directions);
+        let endpoint = |endpoint: u32| Endpoint {
+            source: blueprint.traffic.source(endpoint, blueprint.seed),
+            rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
+            next: None,
+            injected: 0,
+            arrived: VecDeque::new(),
+            ejection_free: 0,
+            ejected: 0,
+        };
+        let mut network = Self {
+            injection_room: match node.injection_room {
+                InjectionRoom::Bubble => (1, 1 + escape.bubble),
+                InjectionRoom::MoreThanHalf => (capacity / 2 + 1, capacity / 2 + 1),
+            },
+            injection_period: node
+                .injection_rate
+                .zip(config.bisection_load(&**topology))
+                .map(|(rate, load)| period(size, rate * load)),
+            config: config.clone(),
+            topology: topology.clone(),
+            traffic: blueprint.traffic.clone(),
+            deroute,
+            lattice,
+            escape,
+            directions,
+            endpoints_per_router,
+            vcs,
+            capacity,
+            ejection_capacity: slots(0),
+            answer: node.answer,
+            now: 0,
+            calendar: Calendar::default(),
+            slots: vec![NONE; links.len() * MOST_VCS * usize::from(capacity)],
+            answers: Answers::default(),
+            links,
+            endpoints: (0..topology.endpoints()).map(endpoint).collect(),
+            records: Vec::new(),
+            vacant: Vec::new(),
+            free: vec![None; directions as usize],
+            collector: Collector::new(blueprint.window.clone()),
+            offered_phits: 0,
+            refused: (0, 0),
+        };
+        network.start();
+        Some(network)
+    }
+}
+
+/// The links of all routers in the order of their ports.
+fn links(topology: &dyn Topology, endpoints: u32, directions: u32) -> Vec<Link> {
+    let ports = (0..topology.routers()).flat_map(|router| (0..directions).map(move |direction| (router, direction)));
+    ports
+        .map(|(router, direction)| {
+            let port = topology.port(router, (endpoints + direction) as u16);
+            let far = match port.peer {
+                Peer::Router { router, port } => router * directions + u32::from(port) - endpoints,
+                Peer::Endpoint(_) | Peer::None => NONE,
+            };
+            let queues = [Queue::default(); MOST_VCS];
+            Link { queues, far, free: 0, first: NONE, last: NONE, class: port.class, phits: 0 }
+        })
+        .collect()
+}
+
+/// The time of a packet of `size` phits at `load` phits per tick.
+fn period(size: u32, load: f64) -> Period {
+    const PARTS: f64 = (1u64 << 20) as f64;
+    let ticks = f64::from(size) / load;
+    // What is whole but for the rounding of the numbers that it comes from is whole.
+    let whole = ticks.round();
+    if whole >= 1.0 && (ticks - whole).abs() < 1e-9 * ticks {
+        return Period { numerator: whole as u64, denominator: 1 };
+    }
+    Period { numerator: ((ticks * PARTS).round() as u64).max(1), denominator: PARTS as u64 }
+}

@@ -1,0 +1,166 @@
+//! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
+
+use super::state::{MOST_VCS, Network};
+use crate::engine::NONE;
+use crate::result::Snapshot;
+use crate::routing::bubble::lattice::Offsets;
+use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, dimension_order};
+
+use std::collections::{HashMap, HashSet};
+
+/// A queue: a link and a virtual channel.
+type Place = (u32, u8);
+
+impl Network {
+    /// Counters of links and endpoints, in the order of the topology's ports.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let routers = 0..self.topology.routers();
+        let ports = routers.flat_map(|router| {
+            let endpoints = router * self.endpoints_per_router..(router + 1) * self.endpoints_per_router;
+            let links = router * self.directions..(router + 1) * self.directions;
+            let ejected = endpoints.map(|endpoint| self.endpoints[endpoint as usize].ejected);
+            ejected.chain(links.map(|link| self.links[link as usize].phits))
+        });
+        Snapshot {
+            ports: ports.collect(),
+            injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
+            offered: self.offered_phits,
+            control: ([0; 8], 0),
+        }
+    }
+
+    /// Packets that have been taken by some router, or have arrived: what grows as long as anything moves.
+    pub(crate) fn progress(&self) -> u64 {
+        let injected: u64 = self.endpoints.iter().map(|endpoint| endpoint.injected).sum();
+        injected + self.collector.packet_hops + self.collector.total.packets
+    }
+
+    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
+    /// is refused by the next.
+    pub fn find_cycle(&self) -> Option<Vec<Place>> {
+        let mut stuck: Vec<bool> = self.links.iter().flat_map(|link| link.queues.map(|queue| queue.used > 0)).collect();
+        let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
+        // Whoever waits for a queue that is not stuck may move.
+        loop {
+            let before = stuck.iter().filter(|stuck| **stuck).count();
+            for link in 0..self.links.len() as u32 {
+                for vc in 0..self.vcs {
+                    let oldest = self.packets_of(link, vc).next();
+                    let waits = oldest.and_then(|packet| self.waits_for(link, vc, packet));
+                    let index = number((link, vc));
+                    stuck[index] &= waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]));
+                }
+            }
+            if stuck.iter().filter(|stuck| **stuck).count() == before {
+                break;
+            }
+        }
+        let first = stuck.iter().position(|stuck| *stuck)?;
+        let mut at = ((first / MOST_VCS) as u32, (first % MOST_VCS) as u8);
+        let mut path: Vec<Place> = Vec::new();
+        loop {
+            if let Some(start) = path.iter().position(|place| *place == at) {
+                return Some(path[start..].to_vec());
+            }
+            path.push(at);
+            let packet = self.packets_of(at.0, at.1).next()?;
+            at = *self.waits_for(at.0, at.1, packet)?.last()?;
+        }
+    }
+
+    fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
+        let base = self.slot(link, vc);
+        self.slots[base..base + usize::from(self.links[link as usize].queues[usize::from(vc)].used)].iter().copied()
+    }
+
+    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
+    fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
+        let back = self.links[link as usize].far;
+        let record = &self.records[packet as usize];
+        let (came, router) = ((link % self.directions) as usize, self.router_of(back));
+        let mut way: Offsets = record.way;
+        way[came / 2] -= if came % 2 == 0 { 1 } else { -1 };
+        let mut heads_for = record.via;
+        if way == [0; 6] && heads_for != NONE {
+            heads_for = NONE;
+            let target = record.destination / self.endpoints_per_router;
+            way = self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), 0);
+        }
+        let escape = dimension_order(&way)?;
+        let first = router * self.directions;
+        let ahead = way.iter().enumerate().filter(|(_, hops)| **hops != 0);
+        let adaptive = ahead.map(|(d, hops)| (first + 2 * d as u32 + u32::from(*hops < 0), ADAPTIVE));
+        let mut places: Vec<Place> = adaptive.collect();
+        if places.iter().any(|&(link, vc)| self.free_slots(link, vc) > 0) {
+            return None;
+        }
+        let channel = match heads_for {
+            NONE => TO_DESTINATION,
+            _ => self.escape.to_intermediate.unwrap_or(TO_DESTINATION),
+        };
+        let room = if (escape, channel) == (came, vc) { 1 } else { 1 + self.escape.bubble };
+        let next = first + escape as u32;
+        places.push((next, channel));
+        (self.free_slots(next, channel) < room).then_some(places)
+    }
+
+    /// Says where packets wait for one another.
+    pub(crate) fn describe_stop(&self) -> String {
+        let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
+        let place = |&(link, vc): &Place| {
+            let packet = self.packets_of(link, vc).next().map(|packet| self.records[packet as usize]);
+            let packet =
+                packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
+            format!(
+                "VC {vc} of output {} of router {}{packet}",
+                self.endpoints_per_router + link % self.directions,
+                self.router_of(link)
+            )
+        };
+        format!(
+            "these queues wait for one another in a circle: {}",
+            cycle.iter().map(place).collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.
+    pub fn audit(&self) -> Result<(), String> {
+        let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
+        for (number, link) in self.links.iter().enumerate() {
+            for (vc, queue) in link.queues.iter().enumerate() {
+                if queue.used > self.capacity || queue.waiting.checked_shr(queue.used.into()).unwrap_or(0) != 0 {
+                    return Err(format!("queue {vc} of link {number} holds {queue:?} of {}", self.capacity));
+                }
+                let packets = self.packets_of(number as u32, vc as u8).enumerate();
+                let mut waiting = packets.filter(|(slot, _)| queue.waiting >> slot & 1 == 1);
+                if let Some((_, packet)) = waiting.find(|(_, packet)| vacant.contains(packet)) {
+                    return Err(format!("packet {packet} waits on link {number} although it has arrived"));
+                }
+            }
+        }
+        let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
+        let delivered = self.collector.total.phits;
+        let inside = (0..self.records.len() as u32).filter(|packet| !vacant.contains(packet));
+        let inside: u64 = inside.map(|packet| u64::from(self.records[packet as usize].size)).sum();
+        match accepted == delivered + inside {
+            true => Ok(()),
+            false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
+        }
+    }
+
+    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues
+    /// together. For tests of the bubble rule.
+    pub fn least_free_of_rings(&self) -> u32 {
+        let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
+        for link in 0..self.links.len() as u32 {
+            let (router, direction) = (self.router_of(link), link % self.directions);
+            let mut position = self.lattice.position(router);
+            position[direction as usize / 2] = 0;
+            for vc in TO_DESTINATION..self.vcs {
+                let ring = (self.lattice.router(&position), direction, vc);
+                *free.entry(ring).or_default() += u32::from(self.free_slots(link, vc));
+            }
+        }
+        free.values().copied().min().unwrap_or(0)
+    }
+}

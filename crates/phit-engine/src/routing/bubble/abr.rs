@@ -1,0 +1,69 @@
+//! Adaptive bubble routing.
+
+use super::lattice::{HalfWay, Lattice};
+use super::profit::Slots;
+use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Adaptive bubble routing (ABR) on a torus or mesh: fully minimal adaptive queues first, the one with most free slots;
+/// where they are full, dimension order through escape queues, which a packet may enter from elsewhere only if it leaves a free
+/// slot there (Puente et al., "The Adaptive Bubble Router", JPDC 2001).
+///
+/// ```toml
+/// [routing]
+/// kind = "abr"
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Abr {
+    /// Which way round a packet goes that is half a ring from its target.
+    pub half_way: HalfWay,
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere; 0 breaks the bubble rule.
+    pub bubble: u16,
+}
+
+impl Default for Abr {
+    fn default() -> Self {
+        Self { half_way: HalfWay::default(), bubble: 1 }
+    }
+}
+
+bubble_routing!(Abr);
+
+impl Bubble for Abr {
+    fn escape(&self) -> Escape {
+        Escape { bubble: self.bubble, to_intermediate: None }
+    }
+
+    fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError> {
+        Ok(Arc::new(Minimal { lattice: Lattice::of(topology, "abr")?, half_way: self.half_way }))
+    }
+}
+
+/// No packet is derouted.
+#[derive(Debug)]
+struct Minimal {
+    lattice: Lattice,
+    half_way: HalfWay,
+}
+
+impl Deroute for Minimal {
+    fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    fn half_way(&self) -> HalfWay {
+        self.half_way
+    }
+
+    #[inline]
+    fn plan(&self, from: u32, to: u32, _: &Slots<'_>, rng: &mut Rng) -> Plan {
+        let (s, t) = (self.lattice.position(from), self.lattice.position(to));
+        Plan { via: None, way: self.lattice.way(&s, &t, self.half_way.coins(rng)), derouted: Derouted::No }
+    }
+}

@@ -1,0 +1,177 @@
+//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR).
+//!
+//! All three move packets in the same way (Puente et al., "The Adaptive Bubble Router", JPDC 2001): any adaptive queue on
+//! the packet's way is preferred, and where none has room, dimension order through an *escape* queue, which a packet may enter
+//! from elsewhere only if it leaves a free slot (a *bubble*) there. They differ in the [`Plan`] that a new packet gets at
+//! its source: the minimal way, the way through another orthant, or a way through an intermediate destination (F. Versaci,
+//! "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
+//!
+//! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
+//! The two nodes that Phit has use these rules: the input-queued kernel through [`Bubble`](kernel), the packet-level node by
+//! itself ([`crate::node`]).
+
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+pub mod abr;
+pub mod goal;
+pub mod idn;
+pub(crate) mod kernel;
+pub mod lattice;
+pub mod outflank;
+pub mod por;
+pub mod profit;
+
+use lattice::{HalfWay, Lattice, Offsets};
+use profit::Slots;
+
+/// Virtual channel of the adaptive queue of a link.
+pub const ADAPTIVE: u8 = 0;
+/// Virtual channel of the escape queue for packets that head for their destination.
+pub const TO_DESTINATION: u8 = 1;
+/// Virtual channel of the escape queue for packets that head for an intermediate destination.
+pub const TO_INTERMEDIATE: u8 = 2;
+
+/// How a packet was derouted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Derouted {
+    /// Not at all.
+    #[default]
+    No = 0,
+    /// Through an orthant that is not minimal (POR).
+    Orthant = 1,
+    /// Through an OutFlank intermediate destination.
+    OutFlank = 2,
+    /// Through a wraparound intermediate destination.
+    Wraparound = 3,
+}
+
+/// What a new packet is given at its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Intermediate destination.
+    pub via: Option<u32>,
+    /// The way to it, or to the destination.
+    pub way: Offsets,
+    /// What it is.
+    pub derouted: Derouted,
+}
+
+/// How the escape queues are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Escape {
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0 packets can wait for one
+    /// another around a ring.
+    pub bubble: u16,
+    /// Virtual channel of packets that head for an intermediate destination; `None` if packets have none.
+    pub to_intermediate: Option<u8>,
+}
+
+impl Escape {
+    /// Virtual channels per link class, with the reason in words.
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        let (each, why) = match self.to_intermediate {
+            Some(TO_INTERMEDIATE) => {
+                (3, "an adaptive one and two for escape: to the intermediate and to the final destination")
+            }
+            _ => (2, "an adaptive one and one for escape"),
+        };
+        let mut needed = vec![each; topology.classes().len()];
+        needed[0] = 1;
+        (needed, why.into())
+    }
+}
+
+/// What a member of the family provides: its place in the escape network, and the decision at the source.
+pub trait Bubble {
+    /// How it uses the escape queues.
+    fn escape(&self) -> Escape;
+    /// The decision at the source on a network, or why the network does not fit. Error paths are relative to `routing`.
+    fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError>;
+}
+
+/// Makes a member of the family a routing mechanism of the input-queued kernel.
+macro_rules! bubble_routing {
+    ($params:ty) => {
+        impl $crate::routing::RoutingParams for $params {
+            fn check(&self, topology: &dyn $crate::topology::Topology) -> Result<(), $crate::error::ScenarioError> {
+                $crate::routing::bubble::Bubble::deroute(self, topology).map(drop)
+            }
+            fn vcs_needed(&self, topology: &dyn $crate::topology::Topology) -> (Vec<u8>, String) {
+                $crate::routing::bubble::Bubble::escape(self).vcs_needed(topology)
+            }
+            fn proof(&self) -> $crate::verify::Proof {
+                $crate::verify::Proof::Bubble($crate::routing::bubble::Bubble::escape(self))
+            }
+            fn build(&self, context: &$crate::routing::RoutingContext) -> Box<dyn $crate::routing::Routing> {
+                $crate::routing::bubble::kernel::build(self, context)
+            }
+            fn bubble(&self) -> Option<&dyn $crate::routing::bubble::Bubble> {
+                Some(self)
+            }
+            fn packets_per_buffer(&self) -> u32 {
+                1 + u32::from($crate::routing::bubble::Bubble::escape(self).bubble)
+            }
+        }
+    };
+}
+use bubble_routing;
+
+/// The decision at the source: what the members of the family differ in.
+pub trait Deroute: Send + Sync + Debug {
+    /// The grid.
+    fn lattice(&self) -> &Lattice;
+
+    /// Which way half a ring is gone.
+    fn half_way(&self) -> HalfWay;
+
+    /// The plan of a packet from router `from` to another router `to`, given the adaptive queues of `from`.
+    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan;
+}
+
+/// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a packet
+/// prefers. `free` gives the free slots of a direction.
+#[inline]
+pub fn most_free(way: &Offsets, free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
+    let mut best: Option<(usize, u32)> = None;
+    for (d, &hops) in way.iter().enumerate() {
+        if hops != 0 {
+            let direction = lattice::direction(d, hops < 0);
+            let slots = free(direction);
+            if best.is_none_or(|(_, most)| slots > most) {
+                best = Some((direction, slots));
+            }
+        }
+    }
+    best
+}
+
+/// The direction of dimension order: of the lowest dimension in which there is way left.
+#[inline]
+pub fn dimension_order(way: &Offsets) -> Option<usize> {
+    way.iter().position(|&hops| hops != 0).map(|d| lattice::direction(d, way[d] < 0))
+}
+
+/// Refuses a weight that is no number, or less than zero.
+fn check_eta(eta: f64) -> Result<(), ScenarioError> {
+    match eta.is_finite() && eta >= 0.0 {
+        true => Ok(()),
+        false => Err(ScenarioError::new("eta", eta, "expected a number, zero or more")),
+    }
+}
+
+/// Refuses a grid without wraparound links.
+fn torus_only(topology: &dyn Topology, kind: &str) -> Result<Lattice, ScenarioError> {
+    let lattice = Lattice::of(topology, kind)?;
+    match lattice.wraps() {
+        true => Ok(lattice),
+        false => Err(ScenarioError::new("kind", format!("{kind:?}"), "needs a torus: its orthants wrap around")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

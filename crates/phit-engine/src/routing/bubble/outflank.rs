@@ -1,0 +1,222 @@
+//! OutFlank routing.
+
+use super::idn::{Collinear, Idns, Midpoint};
+use super::lattice::{HalfWay, Lattice, Position, directions, length};
+use super::profit::{EmptyQueue, FullWay, Profit, Slots};
+use super::{Bubble, Deroute, Derouted, Escape, Plan, TO_DESTINATION, TO_INTERMEDIATE, bubble_routing};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// OutFlank routing (OFR) on a torus or mesh: a new packet that finds its minimal links congested is sent through an
+/// intermediate destination (IDN), chosen by a profit that weighs the queues at the source against the dilation of the way. OutFlank
+/// IDNs lie a few hops outside the minimal orthant and lengthen the way by a constant at most; wraparound IDNs lie in the other
+/// orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
+///
+/// ```toml
+/// [routing]
+/// kind = "outflank"
+/// delta = 2
+/// eta = 2.0
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Outflank {
+    /// Hops by which an OutFlank IDN lies outside the minimal orthant, Delta of section 3.1.2; 1 or more.
+    pub delta: u32,
+    /// If given, Delta is this share of the packet's minimal distance instead, rounded, and at least 1 (section 3.1.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delta_share: Option<f64>,
+    /// Weight of the dilation against the congestion, eta of equation (15); 0 or more.
+    pub eta: f64,
+    /// Which intermediate destinations are considered. A mesh has OutFlank IDNs only.
+    pub idns: Considered,
+    /// Packets with a shorter way than this, in hops, are not derouted.
+    pub least_distance: u32,
+    /// What lies in the middle between two positions of a ring.
+    pub midpoint: Midpoint,
+    /// The OutFlank IDNs of two nodes that differ in one dimension only.
+    pub collinear: Collinear,
+    /// By what the free slots of the queues towards an IDN are divided for their mean.
+    pub mean: IdnMean,
+    /// What the congestion term is if some adaptive queue of the source is empty.
+    pub empty_queue: EmptyQueue,
+    /// What a way is worth whose queues have no free slot.
+    pub full_way: FullWay,
+    /// Which way round a packet goes that is half a ring from its target.
+    pub half_way: HalfWay,
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere; 0 breaks the bubble rule.
+    pub bubble: u16,
+    /// The escape queues of packets on their way to an IDN.
+    pub escape: EscapeNetwork,
+}
+
+/// Which intermediate destinations are considered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Considered {
+    /// OutFlank and wraparound IDNs.
+    #[default]
+    Both,
+    /// OutFlank IDNs.
+    Outflank,
+    /// Wraparound IDNs.
+    Wraparound,
+}
+
+/// By what the free slots of the queues towards an IDN are divided for their mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum IdnMean {
+    /// Their number.
+    #[default]
+    FirstLeg,
+    /// The number of minimal directions from the IDN to the destination (the author's simulator).
+    SecondLeg,
+}
+
+/// The escape queues of packets on their way to an IDN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum EscapeNetwork {
+    /// Queues of their own, the virtual subnetwork VS1 (theorem 1).
+    #[default]
+    Split,
+    /// The queues of all packets: these can then wait for one another in a circle.
+    Shared,
+}
+
+impl Default for Outflank {
+    fn default() -> Self {
+        Self {
+            delta: 2,
+            delta_share: None,
+            eta: 2.0,
+            idns: Considered::default(),
+            least_distance: 1,
+            midpoint: Midpoint::default(),
+            collinear: Collinear::default(),
+            mean: IdnMean::default(),
+            empty_queue: EmptyQueue::default(),
+            full_way: FullWay::default(),
+            half_way: HalfWay::default(),
+            bubble: 1,
+            escape: EscapeNetwork::default(),
+        }
+    }
+}
+
+bubble_routing!(Outflank);
+
+impl Bubble for Outflank {
+    fn escape(&self) -> Escape {
+        let channel = if self.escape == EscapeNetwork::Split { TO_INTERMEDIATE } else { TO_DESTINATION };
+        Escape { bubble: self.bubble, to_intermediate: Some(channel) }
+    }
+
+    fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError> {
+        let lattice = Lattice::of(topology, "outflank")?;
+        super::check_eta(self.eta)?;
+        if !lattice.wraps() && self.idns != Considered::Outflank {
+            let given = if self.idns == Considered::Both { "\"both\"" } else { "\"wraparound\"" };
+            return Err(ScenarioError::new("idns", given, "a mesh does not wrap around; expected \"outflank\""));
+        }
+        if self.delta == 0 {
+            return Err(ScenarioError::new("delta", self.delta, "expected 1 hop or more"));
+        }
+        if let Some(share) = self.delta_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+            return Err(ScenarioError::new(
+                "delta_share",
+                share,
+                "expected a share of the distance, more than 0, at most 1",
+            ));
+        }
+        Ok(Arc::new(OutFlanking::new(self, lattice)))
+    }
+}
+
+/// The rule.
+#[derive(Debug)]
+pub(super) struct OutFlanking {
+    pub(super) idns: Idns,
+    profit: Profit,
+    params: Outflank,
+}
+
+impl OutFlanking {
+    pub(super) fn new(params: &Outflank, lattice: Lattice) -> Self {
+        Self {
+            idns: Idns { lattice, midpoint: params.midpoint, collinear: params.collinear },
+            profit: Profit { eta: params.eta, empty_queue: params.empty_queue, full_way: params.full_way },
+            params: params.clone(),
+        }
+    }
+
+    /// Delta for a packet of this distance.
+    pub(super) fn delta(&self, distance: u32) -> i32 {
+        match self.params.delta_share {
+            Some(share) => ((share * f64::from(distance)).round() as i32).max(1),
+            None => self.params.delta as i32,
+        }
+    }
+}
+
+impl Deroute for OutFlanking {
+    fn lattice(&self) -> &Lattice {
+        &self.idns.lattice
+    }
+
+    fn half_way(&self) -> HalfWay {
+        self.params.half_way
+    }
+
+    /// Section 3.2: the IDN of most profit, if it is worth more than the minimal way; the first of equals, OutFlank IDNs before
+    /// wraparound IDNs.
+    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan {
+        let lattice = &self.idns.lattice;
+        let (s, t) = (lattice.position(from), lattice.position(to));
+        let coins = self.params.half_way.coins(rng);
+        let minimal = lattice.way(&s, &t, coins);
+        let mut plan = Plan { via: None, way: minimal, derouted: Derouted::No };
+        let distance = length(&minimal);
+        if distance < self.params.least_distance {
+            return plan;
+        }
+        let (least_used, links) = (slots.least_used(), directions(&minimal));
+        let (free, count) = slots.free_along(&minimal);
+        let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
+        // The author's mean can exceed the slots of a queue, and its congestion term one.
+        if self.profit.is_most(best) && (least_used == 0 || self.params.mean == IdnMean::FirstLeg) {
+            return plan;
+        }
+        let mut chosen = None;
+        let mut weigh = |q: &Position, derouted: Derouted| {
+            let Some([way, rest]) = self.idns.admissible(&s, q, &t, links, coins) else { return };
+            let (free, count) = slots.free_along(&way);
+            let count = if self.params.mean == IdnMean::SecondLeg { directions(&rest).count_ones() } else { count };
+            let dilation = f64::from(length(&way) + length(&rest)) / f64::from(distance);
+            let profit = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), dilation);
+            if profit > best {
+                best = profit;
+                chosen = Some((*q, way, derouted));
+            }
+        };
+        if self.params.idns != Considered::Wraparound {
+            let delta = self.delta(distance);
+            self.idns.outflanking(&s, &t, &minimal, delta, |q| weigh(q, Derouted::OutFlank));
+        }
+        if self.params.idns != Considered::Outflank {
+            self.idns.wrapping(&s, &t, &minimal, |q| weigh(q, Derouted::Wraparound));
+        }
+        if let Some((q, way, derouted)) = chosen {
+            plan = Plan { via: Some(lattice.router(&q)), way, derouted };
+        }
+        plan
+    }
+}

@@ -1,0 +1,129 @@
+//! Pick Orthant routing.
+
+use super::lattice::{HalfWay, Lattice, length};
+use super::profit::{EmptyQueue, FullWay, Profit, Slots};
+use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing, torus_only};
+use crate::engine::rng::Rng;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Pick Orthant routing (POR) on a torus: a new packet chooses one of the 2^n orthants around its source by OutFlank routing's
+/// profit, and travels within it as under adaptive bubble routing. Stands for the GAL, GOAL and CQR policies in F. Versaci,
+/// "OutFlank Routing" (ICPADS 2013, section 3.2, remark 3).
+///
+/// ```toml
+/// [routing]
+/// kind = "por"
+/// eta = 1.0
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Por {
+    /// Weight of the dilation against the congestion, eta of equation (15); 0 or more.
+    pub eta: f64,
+    /// Packets with a shorter way than this, in hops, are not derouted.
+    pub least_distance: u32,
+    /// By what the free slots of an orthant's queues are divided for their mean.
+    pub mean: OrthantMean,
+    /// What the congestion term is if some adaptive queue of the source is empty.
+    pub empty_queue: EmptyQueue,
+    /// What a way is worth whose queues have no free slot.
+    pub full_way: FullWay,
+    /// Which way round a packet goes that is half a ring from its target.
+    pub half_way: HalfWay,
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere; 0 breaks the bubble rule.
+    pub bubble: u16,
+}
+
+/// By what the free slots of an orthant's queues are divided for their mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum OrthantMean {
+    /// The number of dimensions in which the packet has a way to go.
+    #[default]
+    OwnDimensions,
+    /// The number of all dimensions, so that packets with a way in few of them keep to the minimal one (the author's
+    /// simulator).
+    AllDimensions,
+}
+
+impl Default for Por {
+    fn default() -> Self {
+        Self {
+            eta: 1.0,
+            least_distance: 1,
+            mean: OrthantMean::default(),
+            empty_queue: EmptyQueue::default(),
+            full_way: FullWay::default(),
+            half_way: HalfWay::default(),
+            bubble: 1,
+        }
+    }
+}
+
+bubble_routing!(Por);
+
+impl Bubble for Por {
+    fn escape(&self) -> Escape {
+        Escape { bubble: self.bubble, to_intermediate: None }
+    }
+
+    fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError> {
+        let lattice = torus_only(topology, "por")?;
+        super::check_eta(self.eta)?;
+        let profit = Profit { eta: self.eta, empty_queue: self.empty_queue, full_way: self.full_way };
+        Ok(Arc::new(PickOrthant { lattice, profit, params: self.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct PickOrthant {
+    lattice: Lattice,
+    profit: Profit,
+    params: Por,
+}
+
+impl Deroute for PickOrthant {
+    fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    fn half_way(&self) -> HalfWay {
+        self.params.half_way
+    }
+
+    /// The orthant of most profit; the minimal one unless another is worth more, the first of equals.
+    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan {
+        let (s, t) = (self.lattice.position(from), self.lattice.position(to));
+        let minimal = self.lattice.way(&s, &t, self.params.half_way.coins(rng));
+        let mut plan = Plan { via: None, way: minimal, derouted: Derouted::No };
+        let distance = length(&minimal);
+        if distance < self.params.least_distance {
+            return plan;
+        }
+        let least_used = slots.least_used();
+        let (free, count) = slots.free_along(&minimal);
+        let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
+        if self.profit.is_most(best) {
+            return plan;
+        }
+        let n = self.lattice.dimensions();
+        let differing = (0..n).filter(|&d| minimal[d] != 0).fold(0u32, |set, d| set | 1 << d);
+        for orthant in (0..1u32 << n).filter(|orthant| orthant & !differing == 0) {
+            let way = self.lattice.way_round(&s, &t, orthant);
+            let (free, count) = slots.free_along(&way);
+            let count = if self.params.mean == OrthantMean::AllDimensions { n as u32 } else { count };
+            let dilation = f64::from(length(&way)) / f64::from(distance);
+            let profit = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), dilation);
+            if profit > best {
+                best = profit;
+                plan = Plan { via: None, way, derouted: Derouted::Orthant };
+            }
+        }
+        plan
+    }
+}

@@ -1,0 +1,137 @@
+//! What a way is worth to a new packet (Versaci, section 3.2): the profit that weighs congestion against dilation.
+
+use super::lattice::Offsets;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Free slots of the adaptive queue of every direction of a router, in order of direction.
+#[derive(Debug, Clone, Copy)]
+pub struct Slots<'a> {
+    /// Free slots by direction; a direction that leads nowhere (a mesh's edge) has `None`.
+    pub free: &'a [Option<u16>],
+    /// Slots of each queue.
+    pub capacity: u16,
+}
+
+impl Slots<'_> {
+    /// Fewest used slots of any queue: u* of equation (15).
+    #[inline]
+    pub fn least_used(&self) -> u16 {
+        self.capacity - self.free.iter().flatten().copied().max().unwrap_or(0)
+    }
+
+    /// Free slots of the queues in which a packet of this way can start, added up, and the number of these queues.
+    #[inline]
+    pub fn free_along(&self, way: &Offsets) -> (u32, u32) {
+        let (mut free, mut count) = (0, 0);
+        for (d, &hops) in way.iter().enumerate() {
+            if hops != 0 {
+                free += u32::from(self.free[2 * d + usize::from(hops < 0)].unwrap_or(0));
+                count += 1;
+            }
+        }
+        (free, count)
+    }
+}
+
+/// What the congestion term is if some queue of the router is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum EmptyQueue {
+    /// One for ways whose own queues are empty, zero for all others (the paper).
+    #[default]
+    OwnWay,
+    /// One for every way, so that dilation alone decides (the author's simulator).
+    EveryWay,
+}
+
+/// What a way is worth whose queues have no free slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum FullWay {
+    /// What the formula says (the paper).
+    #[default]
+    Counted,
+    /// Nothing (the author's simulator).
+    Worthless,
+}
+
+/// The rule by which ways are compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Profit {
+    /// Weight of the dilation against the congestion.
+    pub eta: f64,
+    /// See [`EmptyQueue`].
+    pub empty_queue: EmptyQueue,
+    /// See [`FullWay`].
+    pub full_way: FullWay,
+}
+
+impl Profit {
+    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues, that is `dilation`
+    /// times as long as the minimal one.
+    #[inline]
+    pub fn of(&self, slots: &Slots<'_>, least_used: u16, free: f64, dilation: f64) -> f64 {
+        if free <= 0.0 && self.full_way == FullWay::Worthless {
+            return 0.0;
+        }
+        let used = f64::from(slots.capacity) - free;
+        let congestion = match (least_used, self.empty_queue) {
+            (0, EmptyQueue::EveryWay) => 1.0,
+            (0, EmptyQueue::OwnWay) => f64::from(u8::from(used <= 0.0)),
+            (least_used, _) => f64::from(least_used) / used,
+        };
+        congestion + self.eta / dilation
+    }
+}
+
+impl Profit {
+    /// True if no way is worth more than `profit`: no congestion term is more than one, and no way is shorter than the minimal.
+    #[inline]
+    pub fn is_most(&self, profit: f64) -> bool {
+        profit >= 1.0 + self.eta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slots(free: &[Option<u16>]) -> Slots<'_> {
+        Slots { free, capacity: 8 }
+    }
+
+    fn rule(empty_queue: EmptyQueue, full_way: FullWay) -> Profit {
+        Profit { eta: 2.0, empty_queue, full_way }
+    }
+
+    #[test]
+    fn the_printed_formula_by_hand() {
+        let free = [Some(2), Some(6), Some(4), Some(0)];
+        let (slots, printed) = (slots(&free), rule(EmptyQueue::OwnWay, FullWay::Counted));
+        assert_eq!(slots.least_used(), 2);
+        assert_eq!(slots.free_along(&[1, 1, 0, 0, 0, 0]), (6, 2));
+        // u = 8 - 6 / 2 = 5, twice as long: 2 / 5 + 2 / 2.
+        assert_eq!(printed.of(&slots, 2, 3.0, 2.0), 0.4 + 1.0);
+        // The least used queue itself, minimal: 1 + eta.
+        assert_eq!(printed.of(&slots, 2, 6.0, 1.0), 3.0);
+        // Full queues: 2 / 8 + eta; nothing in the author's simulator.
+        assert_eq!(printed.of(&slots, 2, 0.0, 1.0), 2.25);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Worthless).of(&slots, 2, 0.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn an_empty_queue_makes_the_congestion_term_a_yes_or_no() {
+        let free = [Some(8), Some(3), None, Some(8)];
+        let slots = slots(&free);
+        assert_eq!(slots.least_used(), 0);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 8.0, 1.0), 3.0);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 2.0);
+        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 3.0);
+        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Worthless).of(&slots, 0, 0.0, 1.0), 0.0);
+        let rule = rule(EmptyQueue::EveryWay, FullWay::Worthless);
+        assert!(rule.is_most(rule.of(&slots, 0, 3.0, 1.0)) && !rule.is_most(2.9));
+    }
+}

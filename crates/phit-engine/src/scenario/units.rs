@@ -1,0 +1,494 @@
+//! Quantities with units: `"200 ns"`, `"512 B"`, `"20 Gb/s"` in the place of numbers of cycles, phits and phits per cycle.
+//!
+//! The engine counts in whole cycles and phits. What a key counts stands in its schema (`x-unit`), so that a quantity is
+//! accepted wherever a number of that kind is, and nowhere else. How long a cycle is and how large a phit can be said in `[units]`; what is
+//! left out is chosen as long and as large as can be with every quantity of the scenario a whole number. All of this is exact:
+//! quantities are fractions.
+
+use crate::error::{ScenarioError, join};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// `[units]`: what cycles and phits stand for, for scenarios with quantities such as `"200 ns"`.
+///
+/// ```toml
+/// [units]
+/// cycle = "0.8 ns"
+/// phit = "2 B"
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UnitsParams {
+    /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest of which every time in the scenario, and the time of
+    /// every size on every link, is a whole number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<String>,
+    /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest of which every size in the scenario, and what every link
+    /// carries in a cycle, is a whole number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phit: Option<String>,
+}
+
+impl UnitsParams {
+    /// Length of a cycle in seconds.
+    pub fn cycle_seconds(&self) -> Option<f64> {
+        self.cycle.as_deref().and_then(|text| read(text).ok()).map(|quantity| quantity.value.to_f64())
+    }
+}
+
+/// A fraction in lowest terms, more than zero or zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fraction {
+    over: u128,
+    under: u128,
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Fraction {
+    /// `None` if it does not fit.
+    fn new(over: u128, under: u128) -> Option<Self> {
+        let common = gcd(over, under);
+        (under != 0).then(|| Self { over: over / common, under: under / common })
+    }
+
+    fn times(self, other: Self) -> Option<Self> {
+        // Crosswise first, so that nothing grows without need.
+        let (a, b) = (Self::new(self.over, other.under)?, Self::new(other.over, self.under)?);
+        Self::new(a.over.checked_mul(b.over)?, a.under.checked_mul(b.under)?)
+    }
+
+    fn inverse(self) -> Option<Self> {
+        Self::new(self.under, self.over)
+    }
+
+    fn per(self, other: Self) -> Option<Self> {
+        self.times(other.inverse()?)
+    }
+
+    /// The largest of which both are whole multiples.
+    fn common(self, other: Self) -> Option<Self> {
+        let (a, b) = (self.over.checked_mul(other.under)?, other.over.checked_mul(self.under)?);
+        Self::new(gcd(a, b), self.under.checked_mul(other.under)?)
+    }
+
+    fn to_f64(self) -> f64 {
+        self.over as f64 / self.under as f64
+    }
+}
+
+impl fmt::Display for Fraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.under {
+            1 => write!(f, "{}", self.over),
+            under => write!(f, "{}/{under}", self.over),
+        }
+    }
+}
+
+/// What a quantity measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// In seconds.
+    Time,
+    /// In bits.
+    Size,
+    /// In bits per second.
+    Rate,
+}
+
+impl Kind {
+    fn examples(self) -> &'static str {
+        match self {
+            Self::Time => "a time such as \"200 ns\"",
+            Self::Size => "a size such as \"512 B\"",
+            Self::Rate => "a rate such as \"20 Gb/s\"",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Quantity {
+    value: Fraction,
+    kind: Kind,
+}
+
+const THOUSANDS: [(&str, u128); 5] =
+    [("", 1), ("k", 1_000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000)];
+
+/// Kind and size of a unit: `over / under` seconds, bits, or bits per second.
+fn unit(name: &str) -> Option<(Kind, u128, u128)> {
+    let times = [
+        ("s", 1),
+        ("ms", 1_000),
+        ("us", 1_000_000),
+        ("µs", 1_000_000),
+        ("ns", 1_000_000_000),
+        ("ps", 1_000_000_000_000),
+    ];
+    if let Some((_, under)) = times.iter().find(|(unit, _)| *unit == name) {
+        return Some((Kind::Time, 1, *under));
+    }
+    let (size, kind) =
+        match name.strip_suffix("/s").or_else(|| name.strip_suffix("ps").filter(|rest| rest.ends_with('b'))) {
+            Some(size) => (size, Kind::Rate),
+            None => (name, Kind::Size),
+        };
+    for (prefix, factor) in THOUSANDS {
+        let binary = 1024u128.pow(THOUSANDS.iter().position(|(p, _)| *p == prefix)? as u32);
+        let bits = if size == format!("{prefix}B") {
+            8 * factor
+        } else if [format!("{prefix}b"), format!("{prefix}bit")].iter().any(|unit| unit == size) {
+            factor
+        } else if !prefix.is_empty()
+            && size.to_uppercase() == format!("{}IB", prefix.to_uppercase())
+            && size.ends_with("iB")
+        {
+            8 * binary
+        } else {
+            continue;
+        };
+        return Some((kind, bits, 1));
+    }
+    None
+}
+
+/// True for a text that can only be meant as a quantity: a number with something behind it.
+fn looks_like_one(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '.') && text.ends_with(|c: char| c.is_alphabetic())
+}
+
+/// Reads `12.5 ns` or `1/60 ns`.
+fn read(text: &str) -> Result<Quantity, String> {
+    let text = text.trim();
+    let expected = "expected a number and a unit, as \"200 ns\", \"512 B\" or \"20 Gb/s\"";
+    let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+    let (number, name) = (text[..split].trim(), text[split..].trim());
+    let Some((kind, over, under)) = unit(name) else {
+        return Err(format!(
+            "{name:?} is no unit; expected s, ms, us, ns, ps, bit, B, KiB, kB (or M, G, T), or b/s, B/s with k, M, G or T"
+        ));
+    };
+    let (over_text, under_text) = number.split_once('/').unwrap_or((number, "1"));
+    let value = decimal(over_text.trim())
+        .zip(decimal(under_text.trim()))
+        .and_then(|(a, b)| a.per(b))
+        .and_then(|value| value.times(Fraction::new(over, under)?));
+    value.map(|value| Quantity { value, kind }).ok_or_else(|| expected.to_owned())
+}
+
+/// A number with or without decimals.
+fn decimal(text: &str) -> Option<Fraction> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    if (whole.is_empty() && part.is_empty()) || whole.len() + part.len() > 30 {
+        return None;
+    }
+    let digits = format!("{whole}{part}");
+    if !digits.bytes().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    Fraction::new(digits.parse().ok()?, 10u128.checked_pow(part.len() as u32)?)
+}
+
+/// A quantity of a document, with what its key counts.
+struct Found {
+    path: String,
+    quantity: Quantity,
+    counts: Counts,
+}
+
+/// What a key counts, by its `x-unit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Cycles,
+    Phits,
+    PhitsPerCycle,
+    /// The same, for keys that need not be whole.
+    Load,
+}
+
+impl Counts {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "cycles" => Some(Self::Cycles),
+            "phits" => Some(Self::Phits),
+            "phits/cycle" => Some(Self::PhitsPerCycle),
+            "load" => Some(Self::Load),
+            _ => None,
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Self::Cycles => Kind::Time,
+            Self::Phits => Kind::Size,
+            Self::PhitsPerCycle | Self::Load => Kind::Rate,
+        }
+    }
+}
+
+/// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as it is if
+/// there are none.
+pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
+    let given = match document.get("units") {
+        Some(units) => crate::error::parse::<UnitsParams>("units", units)?,
+        None => UnitsParams::default(),
+    };
+    let given = [("cycle", &given.cycle, Kind::Time), ("phit", &given.phit, Kind::Size)].map(|(key, text, kind)| {
+        let quantity = text.as_deref().map(|text| {
+            let wrong = |reason: String| ScenarioError::new(format!("units.{key}"), format!("{text:?}"), reason);
+            match read(text) {
+                Ok(quantity) if quantity.kind == kind && quantity.value.over > 0 => Ok(quantity.value),
+                Ok(_) => Err(wrong(format!("expected {}", kind.examples()))),
+                Err(reason) => Err(wrong(reason)),
+            }
+        });
+        quantity.transpose()
+    });
+    let [cycle, phit] = given;
+    let (cycle, phit) = (cycle?, phit?);
+    if !contains_quantity(document) {
+        return Ok(document.clone());
+    }
+    let schema = crate::catalogue::schema();
+    let mut found = Vec::new();
+    let mut resolved = document.clone();
+    if let Some(table) = resolved.as_object_mut() {
+        table.remove("units");
+    }
+    gather(&resolved, &[&schema], &schema, "", &mut found)?;
+    let too_fine =
+        || ScenarioError::missing("units", "the quantities have no common cycle and phit that fit; say them here");
+    let cycle = cycle.or_else(|| longest_cycle(&found)).ok_or_else(too_fine)?;
+    let phit = phit.or_else(|| largest_phit(&found, cycle)).ok_or_else(too_fine)?;
+    for Found { path, quantity, counts } in &found {
+        let number =
+            number(*quantity, *counts, cycle, phit).ok_or_else(|| uneven(path, *quantity, *counts, cycle, phit))?;
+        if let Some(place) = resolved.pointer_mut(path) {
+            *place = number;
+        }
+    }
+    if let Some(table) = resolved.as_object_mut() {
+        let per_nanosecond = Fraction { over: 1_000_000_000, under: 1 };
+        let nanoseconds = cycle.times(per_nanosecond).ok_or_else(too_fine)?;
+        table.insert(
+            "units".into(),
+            serde_json::json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") }),
+        );
+    }
+    Ok(resolved)
+}
+
+fn contains_quantity(value: &Value) -> bool {
+    match value {
+        Value::Object(table) => table.iter().any(|(key, value)| key != "units" && contains_quantity(value)),
+        Value::Array(values) => values.iter().any(contains_quantity),
+        Value::String(text) => looks_like_one(text),
+        _ => false,
+    }
+}
+
+/// Collects the quantities below `value`, which fulfils one of `schemas`, with their JSON pointers.
+fn gather(
+    value: &Value,
+    schemas: &[&Value],
+    root: &Value,
+    pointer: &str,
+    found: &mut Vec<Found>,
+) -> Result<(), ScenarioError> {
+    let schemas = expanded(value, schemas, root);
+    match value {
+        Value::Object(table) => {
+            for (key, child) in table {
+                let of = |schema: &&Value| -> Option<Value> {
+                    schema
+                        .pointer("/properties")
+                        .and_then(|p| p.get(key))
+                        .or_else(|| schema.get("additionalProperties"))
+                        .cloned()
+                };
+                let below: Vec<Value> = schemas.iter().filter_map(of).collect();
+                gather(child, &below.iter().collect::<Vec<_>>(), root, &format!("{pointer}/{key}"), found)?;
+            }
+        }
+        Value::Array(items) => {
+            let below: Vec<&Value> =
+                schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
+            for (index, item) in items.iter().enumerate() {
+                gather(item, &below, root, &format!("{pointer}/{index}"), found)?;
+            }
+        }
+        Value::String(text) if looks_like_one(text) => {
+            let path = dotted(pointer);
+            let wrong = |reason: String| ScenarioError::new(path.clone(), format!("{text:?}"), reason);
+            let quantity = read(text).map_err(&wrong)?;
+            let counts = schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
+            match counts {
+                Some(counts) if counts.kind() == quantity.kind => {
+                    found.push(Found { path: pointer.to_owned(), quantity, counts });
+                }
+                Some(counts) => return Err(wrong(format!("expected {}", counts.kind().examples()))),
+                None => return Err(wrong("this key takes no quantity with a unit".into())),
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `schemas` with references followed and alternatives listed; of alternatives told apart by `kind`, the one of `value`.
+fn expanded<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+    let mut open: Vec<&Value> = schemas.to_vec();
+    let mut all = Vec::new();
+    while let Some(schema) = open.pop() {
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            open.extend(root.pointer(reference.trim_start_matches('#')));
+        }
+        for word in ["oneOf", "anyOf", "allOf"] {
+            let alternatives = schema.get(word).and_then(Value::as_array).into_iter().flatten();
+            open.extend(alternatives.filter(|alternative| {
+                let kind = alternative.pointer("/properties/kind/const");
+                kind.is_none() || value.get("kind").is_none() || kind == value.get("kind")
+            }));
+        }
+        all.push(schema);
+    }
+    all
+}
+
+fn dotted(pointer: &str) -> String {
+    pointer.split('/').skip(1).fold(String::new(), |path, part| match part.parse::<usize>() {
+        Ok(index) => format!("{path}[{index}]"),
+        Err(_) => join(&path, part),
+    })
+}
+
+fn values(found: &[Found], counts: Counts) -> impl Iterator<Item = Fraction> + '_ {
+    found.iter().filter(move |f| f.counts == counts && f.quantity.value.over > 0).map(|f| f.quantity.value)
+}
+
+fn greatest(values: impl Iterator<Item = Option<Fraction>>) -> Option<Fraction> {
+    values.reduce(|a, b| a?.common(b?)).flatten()
+}
+
+fn longest_cycle(found: &[Found]) -> Option<Fraction> {
+    let times = values(found, Counts::Cycles).map(Some);
+    let sizes: Vec<Fraction> = values(found, Counts::Phits).collect();
+    let transfers = values(found, Counts::PhitsPerCycle).flat_map(|rate| sizes.iter().map(move |size| size.per(rate)));
+    greatest(times.chain(transfers)).or(Fraction::new(1, 1_000_000_000))
+}
+
+fn largest_phit(found: &[Found], cycle: Fraction) -> Option<Fraction> {
+    let carried = values(found, Counts::PhitsPerCycle).map(|rate| rate.times(cycle));
+    greatest(values(found, Counts::Phits).map(Some).chain(carried)).or(Fraction::new(1, 1))
+}
+
+fn counted(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> Option<Fraction> {
+    match counts {
+        Counts::Cycles => quantity.value.per(cycle),
+        Counts::Phits => quantity.value.per(phit),
+        Counts::PhitsPerCycle | Counts::Load => quantity.value.times(cycle)?.per(phit),
+    }
+}
+
+fn number(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> Option<Value> {
+    let value = counted(quantity, counts, cycle, phit)?;
+    match (counts, value.under) {
+        (Counts::Load, _) => Some(Value::from(value.to_f64())),
+        (_, 1) => u64::try_from(value.over).ok().map(Value::from),
+        _ => None,
+    }
+}
+
+fn uneven(pointer: &str, quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> ScenarioError {
+    let number = counted(quantity, counts, cycle, phit).map_or(f64::NAN, Fraction::to_f64);
+    let (nanoseconds, bits) = (cycle.to_f64() * 1e9, phit.to_f64());
+    let of = match counts {
+        Counts::Cycles => format!("cycles of {nanoseconds} ns"),
+        Counts::Phits => format!("phits of {bits} bit"),
+        Counts::PhitsPerCycle | Counts::Load => format!("phits of {bits} bit per cycle of {nanoseconds} ns"),
+    };
+    let reason = format!("comes to {number} {of}; expected a whole number: choose other [units], or leave them out");
+    ScenarioError::missing(dotted(pointer), reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn bits(text: &str) -> f64 {
+        read(text).unwrap().value.to_f64()
+    }
+
+    #[test]
+    fn quantities_are_read_exactly() {
+        assert_eq!(read("200 ns").unwrap().value, Fraction { over: 1, under: 5_000_000 });
+        assert_eq!(read("1/60 ns").unwrap().value, Fraction { over: 1, under: 60_000_000_000 });
+        assert_eq!(read("0.8ns").unwrap().value, read("800 ps").unwrap().value);
+        assert_eq!((bits("512 B"), bits("4 KiB"), bits("4 kB"), bits("3 bit")), (4096.0, 32768.0, 32000.0, 3.0));
+        for rate in ["20 Gb/s", "20 Gbit/s", "20 Gbps", "2.5 GB/s"] {
+            assert_eq!(
+                read(rate).unwrap(),
+                Quantity { value: Fraction { over: 20_000_000_000, under: 1 }, kind: Kind::Rate }
+            );
+        }
+        assert!(read("20 Gx").unwrap_err().contains("\"Gx\" is no unit"));
+        assert!(read("1.2.3 ns").unwrap_err().contains("expected a number and a unit"));
+        assert!(read("-1 ns").is_err() && read("1/0 ns").is_err());
+    }
+
+    fn node() -> Value {
+        json!({
+            "topology": { "kind": "torus", "dims": [4, 4] },
+            "router": { "links": {
+                "default": { "latency": "200 ns", "bandwidth": "20 Gb/s", "vcs": 3, "buffer": "4 KiB" },
+                "endpoint": { "latency": "80 ns", "bandwidth": "64 Gb/s" },
+            } },
+            "traffic": { "load": "2 Gb/s", "packet_size": "512 B" },
+            "measure": { "warmup": "2 us", "cycles": 100 },
+        })
+    }
+
+    #[test]
+    fn the_longest_cycle_and_the_largest_phit_are_found() {
+        // 204.8, 64, 200, 80 and 2000 ns: 1.6 ns. In it 32 and 102.4 bits: 6.4 bits.
+        let resolved = resolve(&node()).unwrap();
+        assert_eq!(resolved["units"], json!({ "cycle": "8/5 ns", "phit": "32/5 bit" }));
+        let links = &resolved["router"]["links"];
+        assert_eq!(links["default"], json!({ "latency": 125, "bandwidth": 5, "vcs": 3, "buffer": 5120 }));
+        assert_eq!(links["endpoint"], json!({ "latency": 50, "bandwidth": 16 }));
+        assert_eq!(resolved["traffic"], json!({ "load": 0.5, "packet_size": 640 }));
+        assert_eq!(resolved["measure"], json!({ "warmup": 1250, "cycles": 100 }));
+        assert_eq!(resolve(&resolved).unwrap(), resolved, "what is resolved stays as it is");
+    }
+
+    #[test]
+    fn errors_name_key_value_and_expectation() {
+        let error = |path: &str, value: Value| {
+            let mut document = node();
+            *document.pointer_mut(path).unwrap() = value;
+            resolve(&document).unwrap_err().to_string()
+        };
+        let size = error("/router/links/default/latency", json!("512 B"));
+        assert_eq!(size, "router.links.default.latency = \"512 B\": expected a time such as \"200 ns\"");
+        let unknown = error("/traffic/packet_size", json!("512 Q"));
+        assert!(unknown.starts_with("traffic.packet_size = \"512 Q\": \"Q\" is no unit"), "{unknown}");
+        let none = error("/router/links/default/vcs", json!("3 ns"));
+        assert_eq!(none, "router.links.default.vcs = \"3 ns\": this key takes no quantity with a unit");
+        let mut document = node();
+        document["units"] = json!({ "cycle": "3 ns" });
+        let uneven = resolve(&document).unwrap_err().to_string();
+        assert!(uneven.contains("cycles of 3 ns; expected a whole number"), "{uneven}");
+        document["units"] = json!({ "cycle": "3 B" });
+        assert_eq!(
+            resolve(&document).unwrap_err().to_string(),
+            "units.cycle = \"3 B\": expected a time such as \"200 ns\""
+        );
+    }
+}

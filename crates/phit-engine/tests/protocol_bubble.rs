@@ -1,0 +1,244 @@
+//! The bubble family, in the packet-level node and in the input-queued router: no packet goes astray, rings keep their bubble, nothing
+//! deadlocks that must not, and what must is found out.
+
+mod common;
+
+use common::{number, run, simulation, with};
+use phit_engine::sim::{self, Options, RunError, Simulation};
+use phit_engine::verify::conservation::audit;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A small network of packet-level nodes with short queues, more loaded than it can carry.
+fn node(dims: &[u32], routing: Value, pattern: &str) -> Value {
+    json!({
+        "topology": { "kind": "torus", "dims": dims },
+        "router": {
+            "node": { "answer": 1 },
+            "links": { "default": { "latency": 7, "vcs": 3, "buffer": 16 }, "endpoint": { "latency": 3, "bandwidth": 3, "buffer": 16 } },
+        },
+        "routing": routing,
+        "traffic": { "pattern": pattern, "load": 0.9, "packet_size": 8, "message": { "packets": 12 } },
+        "measure": { "warmup": 2000, "cycles": 20_000 },
+    })
+}
+
+fn outflank(changes: Value) -> Value {
+    with(json!({ "kind": "outflank", "eta": 0.5, "delta": 1 }), changes)
+}
+
+fn routings() -> Vec<Value> {
+    let author =
+        json!({ "mean": "second_leg", "midpoint": "folded", "collinear": "negative_side", "full_way": "worthless" });
+    vec![
+        json!({ "kind": "abr" }),
+        json!({ "kind": "por" }),
+        json!({ "kind": "goal" }),
+        outflank(json!({})),
+        outflank(with(author, json!({ "empty_queue": "every_way", "half_way": "plus" }))),
+    ]
+}
+
+#[test]
+fn saturated_tori_of_every_dimension_keep_moving_and_lose_nothing() {
+    // Packets that take more hops than their plan has panic in builds for tests.
+    for dims in [&[4, 4][..], &[5, 3, 4], &[3, 2, 3, 2], &[2, 3, 2, 2, 2], &[2, 2, 2, 2, 2, 2]] {
+        for routing in routings() {
+            let value = node(dims, routing.clone(), "uniform");
+            let mut run = simulation(&value, Options::default());
+            let mut moved = 0;
+            for step in 1..=20 {
+                run.advance_to(1000 * step);
+                let network = run.network().expect("a network of nodes");
+                network.audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing} {dims:?}"));
+                assert!(network.least_free_of_rings() > 0, "a ring without a bubble: {routing} {dims:?}");
+                let now = network.collector().total.packets;
+                assert!(now > moved, "nothing delivered in 1000 cycles: {routing} {dims:?}");
+                moved = now;
+            }
+            assert!(run.network().unwrap().refused().0 > 1000, "hardly saturated: {routing} {dims:?}");
+        }
+    }
+}
+
+#[test]
+fn without_the_bubble_rule_packets_deadlock_and_the_watchdog_says_where() {
+    // A ring in which all go the same way round.
+    let deadlocking = with(
+        node(&[8], json!({ "kind": "abr", "bubble": 0, "half_way": "plus" }), "tornado"),
+        json!({ "measure": { "cycles": 400_000 } }),
+    );
+    let scenario = common::scenario(&deadlocking);
+    let report = sim::verify(&scenario).unwrap();
+    assert_eq!(report["proved"], json!(false), "{report}");
+    assert_eq!(report["cycle"].as_array().unwrap().len(), 8, "the channels of the ring");
+    match sim::run(&scenario, Options::default(), &mut |_, _| true) {
+        Err(RunError::Deadlock(text)) => {
+            assert!(text.starts_with("deadlock: "), "{text}");
+            assert!(text.contains("wait for one another in a circle: VC "), "{text}");
+        }
+        Ok(outcome) => panic!("it ran: {:?}", outcome.accepted_load()),
+        Err(other) => panic!("{other}"),
+    }
+    let sound = with(deadlocking, json!({ "routing": { "bubble": 1 }, "measure": { "cycles": 50_000 } }));
+    assert_eq!(sim::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
+    assert!(run(&sound).accepted_load() > 0.1);
+}
+
+#[test]
+fn an_escape_network_that_is_not_split_has_a_circle() {
+    // Theorem 1.
+    for dims in [&[4, 4][..], &[4, 4, 4]] {
+        let shared = node(dims, outflank(json!({ "escape": "shared" })), "uniform");
+        let report = sim::verify(&common::scenario(&shared)).unwrap();
+        assert_eq!(report["proved"], json!(false));
+        let cycle = report["cycle"].as_array().unwrap();
+        assert!(cycle.len() >= 2 && cycle.iter().all(|channel| channel["vc"] == 1), "{report}");
+        let split = node(dims, outflank(json!({})), "uniform");
+        assert_eq!(sim::verify(&common::scenario(&split)).unwrap()["proved"], json!(true));
+    }
+    let too_few = with(
+        node(&[4, 4], outflank(json!({})), "uniform"),
+        json!({ "router": { "links": { "default": { "vcs": 2 } } } }),
+    );
+    assert!(
+        sim::prepare(&common::scenario(&too_few))
+            .err()
+            .expect("refused")
+            .to_string()
+            .contains("needs at least 3 virtual channels")
+    );
+}
+
+#[test]
+fn meshes_have_outflank_idns_only() {
+    let mesh = json!({ "topology": { "kind": "mesh", "dims": [5, 4, 3] } });
+    let refused = with(node(&[4], outflank(json!({})), "uniform"), mesh.clone());
+    let error = sim::prepare(&common::scenario(&refused)).err().expect("refused").to_string();
+    assert_eq!(error, "routing.idns = \"both\": a mesh does not wrap around; expected \"outflank\"");
+    let value = with(node(&[4], outflank(json!({ "idns": "outflank" })), "uniform"), mesh);
+    assert_eq!(sim::verify(&common::scenario(&value)).unwrap()["proved"], json!(true));
+    let outcome = run(&value);
+    assert!(number(&outcome, "/misrouted_locally") > 0.02);
+    assert_eq!(number(&outcome, "/misrouted_globally"), 0.0);
+}
+
+#[test]
+fn an_empty_network_takes_the_time_of_its_links() {
+    // One packet of 8 phits: 8/3 -> 3 to the router and 3 on the way, 8 + 7 for each hop, 3 + 3 to the endpoint; it is sent in
+    // the cycle after its generation.
+    let value = with(
+        node(&[8], json!({ "kind": "abr" }), "uniform"),
+        json!({
+            "traffic": { "pattern": { "kind": "shift", "offset": 2 }, "load": 0.001, "message": { "packets": 1, "count": 1 },
+                "process": { "kind": "periodic", "phase": "zero" } },
+            "measure": { "warmup": 0, "cycles": 100, "count": "generated" },
+        }),
+    );
+    // Two hops, in the direction in which no answers go.
+    assert_eq!(number(&run(&value), "/latency_mean"), f64::from(1 + 6 + 2 * 15 + 6));
+}
+
+#[test]
+fn the_input_queued_router_runs_the_family_under_every_switching_that_moves_whole_packets() {
+    for switching in ["virtual_cut_through", "store_and_forward"] {
+        for routing in routings() {
+            let value = json!({
+                "topology": { "kind": "torus", "dims": [4, 4, 3] },
+                "router": { "switching": switching, "links": { "default": { "latency": 5, "vcs": 3, "buffer": 16 } } },
+                "routing": routing,
+                "traffic": { "load": 0.9, "packet_size": 8, "message": { "packets": 6 } },
+                "measure": { "warmup": 1000, "cycles": 6000 },
+            });
+            let results: Vec<f64> = [1, 3]
+                .map(|partitions| {
+                    let options = Options { partitions: Some(partitions), threads: 1 };
+                    let mut run = simulation(&value, options);
+                    for tick in 1..=300 {
+                        run.advance_to(5 * tick);
+                        audit(&run).unwrap_or_else(|wrong| panic!("{wrong}: {routing} {switching}"));
+                    }
+                    let outcome = run.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}: {routing}"));
+                    assert!(outcome.accepted_load() > 0.2, "{routing} {switching}: {}", outcome.accepted_load());
+                    outcome.accepted_load()
+                })
+                .into();
+            assert_eq!(results[0], results[1], "{routing} {switching}");
+            let every_cycle = with(value.clone(), json!({ "router": { "redecision": "every_cycle" } }));
+            assert_eq!(run(&every_cycle).summary(), run(&value).summary(), "{routing} {switching}");
+        }
+    }
+}
+
+#[test]
+fn an_escape_buffer_must_have_room_for_two_packets() {
+    let value = with(
+        node(&[4, 4], json!({ "kind": "abr" }), "uniform"),
+        json!({ "router": { "links": { "default": { "buffer": 15 } } } }),
+    );
+    let error = sim::prepare(&common::scenario(&value)).err().expect("refused").to_string();
+    assert!(
+        error.starts_with("router.links.default.buffer = 15: routing \"abr\" needs room for 2 packets of 8 phits"),
+        "{error}"
+    );
+}
+
+#[test]
+fn settings_that_the_node_does_not_read_are_refused() {
+    let error = |changes: Value| {
+        sim::prepare(&common::scenario(&with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes)))
+            .err()
+            .expect("refused")
+            .to_string()
+    };
+    let speedup = error(json!({ "router": { "speedup": 2 } }));
+    assert_eq!(speedup, "router.speedup = 2: has no effect with router.node; leave it out");
+    let minimal = error(json!({ "routing": { "kind": "minimal" } }));
+    assert!(minimal.starts_with("routing.kind = \"minimal\": router.node works with the bubble family"), "{minimal}");
+    let answer = error(json!({ "router": { "node": { "answer": 0 } } }));
+    assert_eq!(answer, "router.node.answer = 0: expected 1 phit or more");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Rings keep a free slot, nothing is lost, and everything is delivered, whatever the network and the traffic.
+    #[test]
+    fn random_networks_deliver_everything(
+        dims in prop::collection::vec(2u32..5, 1..4),
+        slots in 2u32..9,
+        routing in 0usize..5,
+        packets in 1u32..20,
+        latency in 1u32..30,
+        pattern in 0usize..3,
+        seed in 0u64..1000,
+        room in 0usize..2,
+    ) {
+        let value = with(
+            node(&dims, routings()[routing].clone(), ["uniform", "neighbor", "shift"][pattern]),
+            json!({
+                "seed": seed,
+                "router": {
+                    "node": { "injection_room": (["bubble", "more_than_half"][room]) },
+                    "links": { "default": { "buffer": 8 * slots, "latency": latency } },
+                },
+                "traffic": { "message": { "packets": packets, "count": 4 } },
+                "measure": { "warmup": 0, "cycles": 4000, "count": "generated", "max_drain": 1_000_000 },
+            }),
+        );
+        let mut run: Simulation = simulation(&value, Options::default());
+        for step in 1..=30 {
+            run.advance_to(100 * step);
+            let network = run.network().unwrap();
+            prop_assert_eq!(network.audit(), Ok(()));
+            prop_assert!(network.least_free_of_rings() > 0);
+        }
+        let endpoints: u64 = dims.iter().map(|&side| u64::from(side)).product();
+        let again = common::run(&value);
+        prop_assert_eq!(number(&again, "/packets") as u64, endpoints * 4 * u64::from(packets));
+        prop_assert!(again.summary()["converged"] == json!(true));
+        // Whatever the threads.
+        let threads = common::run_with(&value, Options { threads: 2, partitions: Some(2) });
+        prop_assert_eq!(threads.summary(), again.summary());
+    }
+}

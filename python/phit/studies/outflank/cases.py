@@ -1,0 +1,230 @@
+"""The runs of every table and figure."""
+
+from collections.abc import Iterable, Iterator
+
+from phit.scenario import Document
+from phit.studies.outflank import model
+from phit.studies.outflank.model import AUTHOR, PAPER
+from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, sustained
+from phit.studies.outflank.setting import FIRST, STEP, Setting
+from phit.studies.plan import Case, Labels
+
+
+def network(setting: Setting) -> Document:  # noqa: ARG001
+    """What all runs share, at every scale: the links of table 1. So a folder can be used at several scales."""
+    return {"router": {"links": model.links()}}
+
+
+def _seeds(given: int | None, own: int) -> Iterable[int]:
+    return range(1, (own if given is None else given) + 1)
+
+
+def grid(first: float, last: float) -> list[float]:
+    """Loads in steps of 0.05."""
+    return [
+        round(FIRST + STEP * i, 2) for i in range(round((last - FIRST) / STEP) + 1) if FIRST + STEP * i >= first - 1e-9
+    ]
+
+
+def last_load(setting: Setting, pattern: str, routing: str, k: int) -> float:
+    """Up to where a curve is run: some steps beyond the paper's gamma*."""
+    known = sustained(pattern, routing, k) if k in SIDES else 0.6
+    return known + setting.margin * STEP
+
+
+def _author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, seed: int) -> Case:
+    labels: Labels = {"reading": AUTHOR, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
+    scenario = model.author(
+        pattern,
+        model.dims(pattern, k),
+        model.ROUTINGS[AUTHOR][routing],
+        gamma,
+        packets=setting.packets,
+        messages=setting.messages,
+        seed=seed,
+    )
+    return Case(labels, scenario)
+
+
+def _cells(sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+    for k in sides:
+        for pattern in PATTERNS:
+            for routing in ROUTINGS:
+                yield k, pattern, routing
+
+
+def _curves(
+    setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS
+) -> list[Case]:
+    """Curves of the author's reading. Those points come first that decide: low load, and around the paper's gamma*."""
+    chosen = set(patterns)
+    found: list[tuple[int, int, Case]] = []
+    for k, pattern, routing in _cells(sides):
+        if pattern not in chosen:
+            continue
+        last = last_load(setting, pattern, routing, k)
+        loads = grid(FIRST, last)
+        decisive = {FIRST, *loads[-setting.margin - 1 : -setting.margin + 1]}
+        for gamma in loads:
+            those = [_author(setting, pattern, routing, k, gamma, seed) for seed in _seeds(seeds, setting.seeds)]
+            found += [(k, gamma not in decisive, case) for case in those]
+    return [case for _, _, case in sorted(found, key=lambda entry: entry[:2])]
+
+
+def throughput(setting: Setting, seeds: int | None) -> list[Case]:
+    """Table 2: all patterns, routings and sizes."""
+    return _curves(setting, seeds, setting.sides)
+
+
+def lifetimes(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 4: the largest network."""
+    return _curves(setting, seeds, [setting.largest])
+
+
+def derouted(setting: Setting, seeds: int | None) -> list[Case]:
+    """Table 3: low load on the largest network, where packets are derouted."""
+    return [
+        _author(setting, pattern, routing, setting.largest, FIRST, seed)
+        for pattern in PATTERNS
+        for routing in ("OFR", "POR")
+        for seed in _seeds(seeds, setting.seeds)
+    ]
+
+
+def butterfly(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 5: the derouted shares of the Butterfly over the load."""
+    cases = _curves(setting, seeds, [setting.largest], ["Butterfly/FFT"])
+    return [case for case in cases if case.labels["routing"] != "ABR"]
+
+
+def steady(setting: Setting, seeds: int | None) -> list[Case]:
+    """The `paper` reading: what the text says, with credits, in steady states around the paper's gamma*."""
+    k = setting.sides[0]
+    found = []
+    for _, pattern, routing in _cells([k]):
+        last = last_load(setting, pattern, routing, k)
+        for gamma in grid(last - (setting.margin + 2) * STEP, last + 2 * STEP):
+            for seed in _seeds(seeds, setting.seeds):
+                labels: Labels = {
+                    "reading": PAPER,
+                    "pattern": pattern,
+                    "k": k,
+                    "routing": routing,
+                    "load": gamma,
+                    "seed": seed,
+                }
+                torus = {"kind": "torus", "dims": model.dims(pattern, k)}
+                period = model.message_cycles(model.dims(pattern, k), gamma, setting.packets, PAPER)
+                scenario = model.steady(
+                    torus,
+                    model.PATTERNS[pattern],
+                    model.ROUTINGS[PAPER][routing],
+                    gamma,
+                    warmup=round(setting.settling * period),
+                    cycles=round(setting.measured * period),
+                    seed=seed,
+                    packets=setting.packets,
+                )
+                found.append(Case(labels, scenario))
+    return found
+
+
+def divergence(setting: Setting, seeds: int | None) -> list[Case]:
+    """Long runs of the author's node: whether a load is sustained, not only survived for 32 messages."""
+    k = setting.sides[0]
+    found = []
+    for routing in ROUTINGS:
+        last = last_load(setting, "Butterfly/FFT", routing, k)
+        for gamma in grid(last - setting.margin * STEP, last):
+            for seed in _seeds(seeds, setting.seeds):
+                case = _author(setting, "Butterfly/FFT", routing, k, gamma, seed)
+                period = model.message_cycles([k] * 3, gamma, setting.packets, AUTHOR)
+                measure = {
+                    "warmup": round(setting.messages * period),
+                    "cycles": round(2 * setting.messages * period),
+                    "histogram": False,
+                }
+                traffic = {**case.scenario["traffic"], "message": {"packets": setting.packets}}
+                found.append(Case(case.labels, {**case.scenario, "measure": measure, "traffic": traffic}))
+    return found
+
+
+def text(setting: Setting, seeds: int | None) -> list[Case]:
+    """The rules of the text in the author's node: what the choices that it does not mention do."""
+    found = []
+    for pattern in PATTERNS:
+        for routing in ("POR", "OFR"):
+            for seed in _seeds(seeds, setting.seeds):
+                case = _author(setting, pattern, routing, setting.sides[0], FIRST, seed)
+                scenario = {**case.scenario, "routing": model.ROUTINGS[PAPER][routing]}
+                found.append(Case({**case.labels, "rules": PAPER}, scenario))
+    return found
+
+
+VARIANTS: dict[str, Document] = {
+    **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},
+    **{f"Delta {delta}": {"delta": delta} for delta in (1, 3)},
+    "Delta d/4": {"delta_share": 0.25},
+}
+"""Other parameters of OFR; those of the paper are eta 2 and Delta 2."""
+
+SENSITIVITY_LOAD = 0.4
+
+
+def sensitivity(setting: Setting, seeds: int | None) -> list[Case]:
+    """OFR with other parameters, under the Butterfly."""
+    found = []
+    for name, change in VARIANTS.items():
+        for seed in _seeds(seeds, setting.seeds):
+            case = _author(setting, "Butterfly/FFT", "OFR", setting.sides[0], SENSITIVITY_LOAD, seed)
+            routing = {**case.scenario["routing"], **change}
+            found.append(Case({**case.labels, "variant": name}, {**case.scenario, "routing": routing}))
+    return found
+
+
+NETWORKS: dict[str, Document] = {
+    "mesh 8 x 8 x 8": {"kind": "mesh", "dims": [8, 8, 8]},
+    "torus 16 x 16": {"kind": "torus", "dims": [16, 16]},
+    "torus 4 x 4 x 4 x 4 x 2": {"kind": "torus", "dims": [4, 4, 4, 4, 2]},
+    "torus 4 x 4 x 4 x 2 x 3 x 2": {"kind": "torus", "dims": [4, 4, 4, 2, 3, 2]},
+}
+"""Those of five and six dimensions have the shapes of BlueGene/Q's and the K computer's."""
+
+BEYOND_LOADS = (0.2, 0.4, 0.6)
+
+
+def beyond(setting: Setting, seeds: int | None) -> list[Case]:
+    """Other networks under virtual cut-through."""
+    found = []
+    for name, topology in NETWORKS.items():
+        mesh = topology["kind"] == "mesh"
+        for routing in ROUTINGS:
+            if mesh and routing == "POR":
+                continue
+            rule = model.ROUTINGS[PAPER][routing]
+            if mesh and routing == "OFR":
+                rule = {**rule, "idns": "outflank"}
+            for gamma in BEYOND_LOADS:
+                # On a mesh the bisection carries half as much, so that messages are twice as far apart.
+                period = model.message_cycles(topology["dims"], gamma, setting.packets, PAPER) * (1 + mesh)
+                for seed in _seeds(seeds, setting.seeds):
+                    labels: Labels = {
+                        "reading": PAPER,
+                        "network": name,
+                        "routing": routing,
+                        "load": gamma,
+                        "seed": seed,
+                    }
+                    scenario = model.steady(
+                        topology,
+                        {"kind": "uniform"},
+                        rule,
+                        gamma,
+                        warmup=round(setting.settling * period),
+                        cycles=round(setting.measured * period),
+                        seed=seed,
+                        packets=setting.packets,
+                        switching="virtual_cut_through",
+                    )
+                    found.append(Case(labels, scenario))
+    return found

@@ -1,0 +1,3 @@
+"""Why claims differ at the paper's scale, where that is known."""
+
+REMARKS: dict[str, str] = {}

@@ -1,0 +1,141 @@
+"""The study: its tables and figures and what they consist of."""
+
+from collections.abc import Sequence
+
+from phit.studies.outflank import cases, drawing, evidence, model, text
+from phit.studies.outflank.claims import CLAIMS
+from phit.studies.outflank.evidence import CUT, SHARE, Evidence
+from phit.studies.outflank.remarks import REMARKS
+from phit.studies.outflank.setting import Setting, setting
+from phit.studies.study import Figure, Study
+
+FIGURES = (
+    Figure(
+        "table2",
+        "Table 2: maximum sustained throughput",
+        "All runs of the author's reading: five patterns, three routings, every size, loads in steps of 0.05.",
+        cases.throughput,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.throughput,
+    ),
+    Figure(
+        "table3",
+        "Table 3: derouted packets",
+        "Shares of derouted packets at low load.",
+        cases.derouted,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.derouted,
+    ),
+    Figure(
+        "4",
+        "Mean packet lifetime",
+        "Mean packet lifetime against offered load on the largest network.",
+        cases.lifetimes,
+        evidence.lifetimes,
+        drawing.lifetimes,
+    ),
+    Figure(
+        "5",
+        "Derouted packets over the load",
+        "Shares of derouted packets against offered load, Butterfly/FFT on the largest network.",
+        cases.butterfly,
+        evidence.lifetimes,
+        drawing.derouted,
+    ),
+    Figure(
+        "steady",
+        "The reading of the paper",
+        "Steady states around the paper's gamma* with what the text says: credits, four OIDNs for collinear pairs, the "
+        "profit as printed, a random direction for half a ring.",
+        cases.steady,
+        evidence.lifetimes,
+        drawing.none,
+    ),
+    Figure(
+        "divergence",
+        "Long runs",
+        "The author's node under the Butterfly, three times as many messages: what is sustained for good.",
+        cases.divergence,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.shares,
+    ),
+    Figure(
+        "text",
+        "The rules of the text in the author's node",
+        "Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's node.",
+        cases.text,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.shares,
+    ),
+    Figure(
+        "sensitivity",
+        "Sensitivity to eta and Delta",
+        "The Butterfly in the author's node with other weights of the dilation, other Deltas, and a Delta that grows "
+        "with the distance.",
+        cases.sensitivity,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.shares,
+    ),
+    Figure(
+        "beyond",
+        "Other networks",
+        "Meshes, and tori of two, five and six dimensions, under virtual cut-through with credits and uniform traffic.",
+        cases.beyond,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.shares,
+    ),
+)
+
+
+def describe(of: Setting) -> str:
+    """The networks in words."""
+    return "tori of " + " and ".join(f"{k} x {k} x {k}" for k in of.sides) + " routers"
+
+
+def options(of: Setting) -> str:
+    """What is run, in Markdown."""
+    lines = ["| reading | routing | `[routing]` |", "| --- | --- | --- |"]
+    for reading, routings in model.ROUTINGS.items():
+        for name, table in routings.items():
+            keys = ", ".join(f"{key} = {value!r}".replace("'", '"') for key, value in table.items())
+            lines.append(f"| {reading} | {name} | `{keys}` |")
+    author = (
+        f"The author's reading: the packet-level node, {of.messages} messages of {of.packets} packets for each node, "
+        f"until everything is delivered; a load counts as sustained up to a mean lifetime of {CUT:g} times the "
+        "smallest low-load lifetime of the three routings."
+    )
+    paper = (
+        "The reading of the paper: the input-queued router with credits and a crossbar that takes no time, steady "
+        f"states of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if "
+        f"{SHARE:.0%} of it is delivered."
+    )
+    lines += ["", f"{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."]
+    return "\n".join(lines)
+
+
+def absent() -> Sequence[str]:
+    """Every routing of the study is there."""
+    return ()
+
+
+STUDY = Study(
+    name="outflank",
+    title="OutFlank routing on tori",
+    source='F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013',
+    figures={figure.name: figure for figure in FIGURES},
+    claims=CLAIMS,
+    setting=setting,
+    network=cases.network,
+    describe=describe,
+    options=options,
+    evidence=Evidence,
+    cost=None,
+    absent=absent,
+    remarks=REMARKS,
+)

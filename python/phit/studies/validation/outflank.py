@@ -1,0 +1,113 @@
+"""The simulator of the OutFlank paper's author: lifetimes and derouted shares on tori."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from phit.studies.outflank import model
+from phit.studies.outflank.model import AUTHOR, PER_MICROSECOND
+from phit.studies.outflank.numbers import SIDES, TABLE_2, sustained
+from phit.studies.validation.comparison import OUTFLANK, Case, Document
+from phit.studies.validation.reference import Row, rows
+
+SIMULATOR = "OutFlank"
+
+NAMES = {
+    "Butterfly": "Butterfly/FFT",
+    "Transposition": "Transposition",
+    "TDTrans": "3D Transposition",
+    "Uniform": "Uniform",
+    "Bitreverse": "Bit-Reverse",
+    "Bitcomplement": "Bit complement",
+}
+
+LAST = 0.6
+"""Loads above are far beyond every gamma*."""
+
+FIRST = 0.1
+"""Load of the runs of one message, which have nothing to do with it."""
+
+QUICK = 8
+"""Packets of a message that make a run cheap."""
+
+CHAOTIC = "beyond the paper's gamma* a run depends on the order of what happens at one time; shown, not judged"
+
+
+def _cycles(seconds: str) -> float:
+    return float(seconds) * 1e6 * PER_MICROSECOND[AUTHOR]
+
+
+def _theirs(row: Row, derouted: str, oidn: str, widn: str) -> dict[str, list[float]]:
+    """Lifetime in cycles and shares of packets; POR's derouted packets are Phit's globally misrouted."""
+    packets = float(row["packets"])
+    theirs = {"latency_mean": [_cycles(row["mean_lifetime_s"])]}
+    outflanked = [float(row[oidn] or 0) / packets]
+    wrapped = [float(row[widn] or 0) / packets]
+    if row.get("algorithm", row.get("routing")) == "POR":
+        wrapped = [float(row[derouted]) / packets]
+    return {**theirs, "misrouted_locally": outflanked, "misrouted_globally": wrapped}
+
+
+def _single_messages(folder: Path) -> Iterator[Case]:
+    """Runs of one message for each node."""
+    for row in rows(folder, "outflank_micro.csv"):
+        pattern, sides = NAMES[row["pattern"]], [int(row[key]) for key in ("kx", "ky", "kz")]
+        packets, routing = int(row["M"]), row["algorithm"]
+        scenario = model.author(
+            pattern, sides, model.ROUTINGS[AUTHOR][routing], FIRST, packets=packets, messages=int(row["count"]), seed=1
+        )
+        bit = ""
+        if row["butterfly_bit"]:
+            scenario["traffic"]["pattern"] = {"kind": "fft", "bit": int(row["butterfly_bit"])}
+            bit = f", bit {row['butterfly_bit']}"
+        network = "x".join(str(side) for side in sides)
+        yield _case(
+            f"one message, {network}, {pattern}, {routing}",
+            FIRST,
+            scenario,
+            _theirs(row, "derouted_total", "oidn", "widn"),
+            setting=f"{packets} packets{bit}",
+            quick=packets <= QUICK and len(set(sides)) == 1,
+        )
+
+
+def _calm(pattern: str, routing: str, gamma: float) -> bool:
+    """Below the paper's gamma*; for a pattern that it does not have, below those of all that it has."""
+    patterns = [pattern] if pattern in TABLE_2 else list(TABLE_2)
+    return gamma < min(sustained(name, routing, SIDES[0]) for name in patterns) - 1e-9
+
+
+def _curves(folder: Path) -> Iterator[Case]:
+    """The author's stored results."""
+    for row in rows(folder, "outflank_author_k8.csv"):
+        pattern, gamma, routing = NAMES[row["pattern"]], float(row["gamma"]), row["routing"]
+        if gamma > LAST:
+            continue
+        sides = [int(row[key]) for key in ("kx", "ky", "kz")]
+        scenario = model.author(pattern, sides, model.ROUTINGS[AUTHOR][routing], gamma, packets=96, messages=32, seed=1)
+        theirs = _theirs(row, "derouted_total", "derouted_oidn", "derouted_widn")
+        network = "x".join(str(side) for side in sides)
+        series = f"{network}, {pattern}, {routing}"
+        yield _case(series, gamma, scenario, theirs, calm=_calm(pattern, routing, gamma))
+
+
+def _case(
+    series: str,
+    gamma: float,
+    scenario: Document,
+    theirs: dict[str, list[float]],
+    *,
+    setting: str = "",
+    quick: bool = False,
+    calm: bool = True,
+) -> Case:
+    del scenario["seed"]
+    tolerances = OUTFLANK if calm else {}
+    notes = {} if calm else dict.fromkeys(theirs, CHAOTIC)
+    return Case(
+        SIMULATOR, series, gamma, scenario, theirs, tolerances, quick=quick, seeds=1, setting=setting, notes=notes
+    )
+
+
+def cases(folder: Path) -> list[Case]:
+    """Everything that is compared."""
+    return [*_single_messages(folder), *_curves(folder)]

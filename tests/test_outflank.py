@@ -1,0 +1,185 @@
+"""The study of OutFlank routing: its runs, its rules, and what they are made of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import phit
+import polars as pl
+import pytest
+from phit.errors import InputError
+from phit.studies import registry
+from phit.studies.claims import NotRunError
+from phit.studies.outflank import cases, model, rules
+from phit.studies.outflank.evidence import Evidence
+from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, sustained
+from phit.studies.outflank.setting import FIRST, STEP, setting
+from phit.studies.scale import Scale
+from phit.studies.validation import outflank as validation
+
+from .conftest import ROOT, Cli
+
+STUDY = registry.find("outflank")
+
+
+def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame:
+    """Lifetimes as the paper has them: flat up to gamma*, three times as long beyond; shares as printed."""
+    rows: list[dict[str, Any]] = []
+    for k in sides:
+        for pattern in PATTERNS:
+            for routing in ROUTINGS:
+                last = sustained(pattern, routing, k) + (shift if routing == "OFR" else 0.0)
+                for gamma in cases.grid(FIRST, last + 2 * STEP):
+                    oidn, widn, _, por = TABLE_3[pattern]
+                    beyond = gamma > last + STEP / 2
+                    outflanked = routing == "OFR"
+                    rows.append(
+                        {
+                            "pattern": pattern,
+                            "k": k,
+                            "routing": routing,
+                            "load": gamma,
+                            "lifetime_us": (60.0 if beyond else 20.0) + (0.1 if routing == "ABR" else 0.0),
+                            "derouted": oidn + widn if outflanked else por,
+                            "oidn": oidn if outflanked else 0.0,
+                            "widn": widn if outflanked else 0.0,
+                            "converged": True,
+                            "packets": 10,
+                        }
+                    )
+    return pl.DataFrame(rows)
+
+
+def evidence(found: pl.DataFrame) -> Evidence:
+    return Evidence({"table2": found}, setting(Scale.PAPER))
+
+
+def test_the_papers_own_numbers_fulfil_every_rule() -> None:
+    found = evidence(table())
+    for claim in STUDY.claims:
+        judgement = claim.check(found)
+        assert judgement.holds, (claim.id, judgement)
+    assert rules.throughput(found).measured == "30 of 30 equal, the worst off by 0.00"
+
+
+def test_other_numbers_do_not() -> None:
+    off = evidence(table(shift=-0.15))
+    for rule in (rules.throughput, rules.gains, rules.wins, rules.best_gain):
+        assert not rule(off).holds
+    shares = evidence(table().with_columns(widn=pl.col("widn") + 0.02, derouted=pl.col("derouted") + 0.05))
+    assert not rules.derouted(shares).holds
+    slope = evidence(table().with_columns(derouted=pl.col("derouted") * (1 + pl.col("load"))))
+    assert not rules.constant(slope).holds
+    stuck = evidence(table().with_columns(converged=pl.col("load") < 0.5))
+    assert not rules.delivered(stuck).holds
+
+
+def test_what_was_not_run_is_not_judged() -> None:
+    small = evidence(table(sides=(8,)))
+    with pytest.raises(NotRunError, match="15 of the 30 numbers not run; of those that were, 15 of 15 equal"):
+        rules.throughput(small)
+    for rule in (rules.gains, rules.wins, rules.best_gain, rules.derouted, rules.orderings):
+        with pytest.raises(NotRunError):
+            rule(small)
+    with pytest.raises(NotRunError):
+        rules.constant(evidence(table().filter(pl.col("load") != 0.2)))
+    unfinished = evidence(table(sides=(8,)).filter(pl.col("load") < 0.3))
+    with pytest.raises(NotRunError):
+        rules.throughput(unfinished)
+
+
+def test_the_network_of_a_transposition_is_square() -> None:
+    assert [model.dims("Transposition", k) for k in (4, 8, 16)] == [[4, 4, 4], [8, 8, 16], [16, 16, 16]]
+    assert model.dims("Uniform", 8) == [8, 8, 8]
+
+
+def test_gamma_0_saturates_the_bisection() -> None:
+    case = cases.throughput(setting(Scale.SMOKE), None)[0]
+    result = phit.run(case.scenario)
+    # 8 / k of a link of 5 phits per cycle, k = 4.
+    assert result["bisection_load"] == 10.0
+    assert result["cycle_seconds"] == pytest.approx(1e-9 / 60)
+    assert result["offered_load"] == pytest.approx(FIRST * 10.0, rel=0.01)
+
+
+@pytest.mark.parametrize("reading", [model.AUTHOR, model.PAPER])
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_both_readings_are_free_of_deadlock(reading: str, routing: str) -> None:
+    of = setting(Scale.SMOKE)
+    found = cases.throughput(of, None) if reading == model.AUTHOR else cases.steady(of, None)
+    case = next(case for case in found if case.labels["routing"] == routing)
+    assert phit.verify(case.scenario)["proved"]
+
+
+def test_one_packet_agrees_with_the_author_to_the_cycle() -> None:
+    # 85.33 ns to the first tick of the injection, 144 to the router, 404.8 for each hop, 144 to the sink.
+    for bit, hops in ((0, 1), (2, 4), (3, 1), (7, 2)):
+        routing = model.ROUTINGS[model.AUTHOR]["ABR"]
+        scenario = model.author("Butterfly/FFT", [8, 8, 8], routing, 0.1, packets=1, messages=1, seed=1)
+        scenario["traffic"]["pattern"] = {"kind": "fft", "bit": bit}
+        result = phit.run(scenario)
+        expected = 60 * (256 / 3 + 144 + 404.8 * hops + 144)
+        # At two hops half of the packets wait 4 ns for an answer.
+        waits = 60 * 2 if hops == 2 else 0
+        assert result.latency_mean == pytest.approx(expected + waits, abs=1e-6)
+
+
+def test_cheap_runs_agree_with_the_authors() -> None:
+    from phit.studies.validation.comparison import compare
+
+    chosen = [case for case in validation.cases(ROOT / "tests" / "reference") if case.quick and case.load == FIRST]
+    assert len(chosen) > 50
+    for case in chosen[::3]:
+        (scenario,) = case.scenarios(quick=True)
+        for comparison in compare(case, [phit.run(scenario).summary]):
+            tolerance = 0.005 if comparison.measure == "latency_mean" else 0.001
+            assert abs(comparison.difference) <= tolerance, (str(case), comparison)
+
+
+def test_reproduce_a_table(cli: Cli, tmp_path: Path) -> None:
+    status, _, errors = cli(
+        "reproduce", "outflank", "--table", "3", "--scale", "smoke", "--out", tmp_path / "out", "--jobs", "1"
+    )
+    assert status == 0, errors
+    rows = pl.read_csv(tmp_path / "out" / "tables" / "table3.csv")
+    assert set(rows["routing"]) == {"OFR", "POR"}
+    assert rows.height == 10
+    status, _, errors = cli("reproduce", "outflank", "--table", "4", "--scale", "smoke")
+    assert status == 2
+    assert "table4" in errors
+
+
+def test_saturation_is_found_on_a_grid_and_by_bisection() -> None:
+    scenario: dict[str, Any] = {
+        "topology": {"kind": "single", "endpoints": 8},
+        "router": {"links": {"default": {"vcs": 1}}},
+        "traffic": {"load": 0.1, "packet_size": 1},
+        "measure": {"warmup": 500, "cycles": 3000},
+    }
+    # An input-queued switch of one queue saturates near 2 - sqrt(2), a little above for eight ports.
+    grid = phit.saturate(scenario, first=0.3, last=1.0, step=0.1)
+    assert (grid.sustained, grid.saturated) == (0.6, 0.7)
+    assert [trial.load for trial in grid.trials] == [0.3, 0.4, 0.5, 0.6, 0.7]
+    halves = phit.saturate(scenario, first=0.3, last=1.0, tolerance=0.02)
+    assert halves.sustained is not None
+    assert 0.57 < halves.sustained < 0.66
+    assert phit.saturate(scenario, first=0.1, last=0.3).saturated is None
+    assert phit.saturate(scenario, first=0.8, last=0.9).sustained is None
+    strict = phit.saturate(scenario, first=0.1, last=0.6, step=0.1, latency_factor=1.2)
+    assert strict.sustained is not None
+    assert strict.sustained < 0.6
+    with pytest.raises(InputError):
+        phit.saturate(scenario, first=0.5, last=0.4)
+
+
+def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    scenario = {
+        "topology": {"kind": "single", "endpoints": 4},
+        "traffic": {"load": 0.1},
+        "measure": {"warmup": 100, "cycles": 500},
+    }
+    file.write_text(json.dumps(scenario))
+    status, text, errors = cli("saturate", file, "--from", "0.1", "--to", "0.2", "--grid", "0.1", "--json")
+    assert status == 0, errors
+    assert json.loads(text)["sustained"] == 0.2
