@@ -225,7 +225,11 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
         whole = all(isinstance(number, int) for number in (start, stop, step))
     if count > 1_000_000:
         raise InputError(f"{where}: a range of {count} values; expected at most a million")
-    return [start + i * step if whole else float(f"{start + i * step:.12g}") for i in range(count)]
+    if whole:
+        return [start + i * step for i in range(count)]
+    # Twelve digits of the largest value, as a sum that should be 0 has none of its own; `+ 0.0` makes -0.0 of it 0.0.
+    places = 12 - math.ceil(math.log10(max(abs(start), abs(stop), abs(step), 1e-300)))
+    return [round(start + i * step, places) + 0.0 for i in range(count)]
 
 
 def _product(sweep: Document) -> list[list[Values]]:

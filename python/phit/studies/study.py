@@ -81,12 +81,12 @@ class Study:
 
     def named_tables(self, names: Sequence[str]) -> list[str]:
         """Names of the paper's tables; all of them for `all`."""
-        known = [figure.name for figure in self.figures.values() if figure.is_table]
+        known = {name.removeprefix("table"): name for name, figure in self.figures.items() if figure.is_table}
         for name in names:
             if name not in (*known, ALL):
                 expected = f"expected one of {', '.join([*known, ALL])}" if known else "this study has no tables"
                 raise InputError(f"--table {name}: {expected}")
-        return known if ALL in names else list(names)
+        return list(known.values()) if ALL in names else [known[name] for name in names]
 
     def choose(self, names: Sequence[str]) -> list[Figure]:
         """The figures of those names; all of them for none or `all`."""
