@@ -4,8 +4,8 @@ use crate::engine::Tick;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision, RouterParams, Switching,
-    VcAllocation,
+    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision, RouterParams,
+    Switching, VcAllocation,
 };
 use crate::topology::Topology;
 

@@ -18,6 +18,7 @@ FIGURES = (
         evidence.lifetimes,
         drawing.none,
         text=text.throughput,
+        is_table=True,
     ),
     Figure(
         "table3",
@@ -27,6 +28,7 @@ FIGURES = (
         evidence.lifetimes,
         drawing.none,
         text=text.derouted,
+        is_table=True,
     ),
     Figure(
         "4",
