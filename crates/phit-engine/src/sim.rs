@@ -6,6 +6,7 @@ use crate::error::ScenarioError;
 use crate::measure::collector::{Collector, Window};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, SeriesBy, Until, Warmup, warmup};
+use crate::queueing::Division;
 use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
@@ -53,7 +54,8 @@ pub struct Simulation {
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let topology = scenario.topology.build()?;
     check::check(scenario, &*topology)?;
-    let config = Config::new(&scenario.router, topology.classes());
+    let division = scenario.queueing.params().division(&*topology);
+    let config = Config::new(&scenario.router, topology.classes(), division);
     let max_load = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
     let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), scenario.seed)?;
     let cycle = config.ticks_per_cycle;
@@ -66,12 +68,14 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
         probes: measure.probes.clone(),
+        order: measure.order,
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     Ok(Blueprint {
         smallest_flit: u32::from(smallest).min(if config.flit_size > 65535 { u32::MAX } else { 1 }),
         largest_flit: u32::from(largest).min(config.flit_size),
         config: Arc::new(config),
+        table: scenario.routing.params().table(&*topology),
         topology,
         routing: scenario.routing.clone(),
         queueing: scenario.queueing.clone(),
@@ -86,7 +90,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.topology.build()?;
     check::graph(scenario, &*topology)?;
-    let vcs = Config::new(&scenario.router, topology.classes()).vcs;
+    let vcs = Config::new(&scenario.router, topology.classes(), Division::WHOLE).vcs;
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
         Proof::Escape(_) if scenario.router.switching == Switching::Wormhole => {

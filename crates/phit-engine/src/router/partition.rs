@@ -1,5 +1,6 @@
 //! A partition: its state, its events, its clock.
 
+use super::admittance::Admittance;
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
@@ -16,7 +17,7 @@ use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::measure::probes::Observation;
-use crate::queueing::Queueing;
+use crate::queueing::{Manager, Queueing};
 use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
@@ -45,6 +46,9 @@ pub(crate) mod kind {
     pub const TAIL: u32 = 7;
     /// Control message `target` has come.
     pub const MESSAGE: u32 = 8;
+
+    /// A manager wants to review input port `target`.
+    pub const REVIEW: u32 = 9;
 
     /// Bits of the index below the kind.
     pub const SHIFT: u32 = 28;
@@ -108,6 +112,8 @@ pub struct Partition {
     /// Ticks that flits take, by size in phits.
     pub(crate) times: Vec<Times>,
     pub(crate) queueing: Box<dyn Queueing>,
+    /// What a managed queue organisation does besides.
+    pub(crate) manager: Option<Box<dyn Manager>>,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
 
@@ -132,6 +138,8 @@ pub struct Partition {
 
     pub(crate) first_endpoint: u32,
     pub(crate) endpoints: Table<Endpoint>,
+    /// The admittance queues of each endpoint; without entries if they have none.
+    pub(crate) admittances: Vec<Admittance>,
 
     /// First destination of each injection queue but the first, where the destination decides: queue
     /// `destination * queues / endpoints`.
@@ -173,6 +181,12 @@ pub struct Partition {
     pub(crate) changed: Candidates,
     /// Those that are being visited.
     pub(crate) changing: Vec<u32>,
+    /// Input ports that a manager is to review.
+    pub(crate) reviews: Candidates,
+    /// Those that are being reviewed.
+    pub(crate) reviewing: Vec<u32>,
+    /// Queues that a manager holds back; without entries if there is none.
+    pub(crate) held: Table<bool>,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
     pub(crate) watched: Vec<Watched>,
     /// Outputs whose watchers the mechanism wakes.
@@ -241,7 +255,7 @@ impl Partition {
             while let Some(endpoint) = self.senders.pop() {
                 self.send::<K>(endpoint);
             }
-            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty()) {
+            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty() || !self.reviews.is_empty()) {
                 self.control();
             }
             if !self.candidates.is_empty() {
@@ -251,7 +265,7 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now = match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty()) {
+            self.now = match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
                 true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
                 false => self.now + 1,
             };
@@ -307,6 +321,10 @@ impl Partition {
             + self.wheel.bytes()
             + self.allocator.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
+            + self.manager.as_ref().map_or(0, |manager| manager.bytes())
+            + self.held.bytes()
+            + self.admittances.iter().map(Admittance::bytes).sum::<usize>()
+            + self.reviews.bytes()
             + self.collector.bytes()
     }
 
@@ -330,6 +348,7 @@ impl Partition {
             kind::READY => self.make_ready(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
+            kind::REVIEW => self.reviews.insert(target),
             _ => self.tail_left::<K>(target),
         }
     }
@@ -340,6 +359,9 @@ impl Partition {
         let now = self.now;
         if !K::SINGLE && !self.settings.single {
             self.latest[queue] = now;
+        }
+        if !K::PLAIN && self.settings.managed {
+            self.came(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);

@@ -5,7 +5,7 @@
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, RouteTable, Topology};
 use crate::verify::Proof;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub mod olm;
 pub mod par;
 pub mod piggyback;
 mod source_adaptive;
+pub mod table;
 pub mod ugal;
 pub mod valiant;
 mod view;
@@ -125,6 +126,8 @@ pub struct RoutingContext {
     pub packet_size: u32,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// The routing tables, for a mechanism that has them ([`RoutingParams::table`]).
+    pub table: Option<Arc<RouteTable>>,
 }
 
 /// What a mechanism's file provides besides the rule.
@@ -143,6 +146,11 @@ pub trait RoutingParams {
     /// True if the mechanism sends control messages ([`Site::send`]).
     fn sends_messages(&self) -> bool {
         false
+    }
+    /// The routing tables, if the way of a packet depends on its destination alone: made once for a network, for the mechanism
+    /// and for queue organisations that look ahead.
+    fn table(&self, _topology: &dyn Topology) -> Option<Arc<RouteTable>> {
+        None
     }
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;
@@ -164,6 +172,7 @@ crate::registry! {
         "ectn" => Ectn(contention::ectn::Ectn),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
+        "table" => Table(table::Table),
     }
 }
 

@@ -14,10 +14,13 @@ pub mod dragonfly;
 pub mod faults;
 pub mod grid;
 pub mod hyperx;
+pub mod k_ary_n_tree;
 mod limits;
+pub mod route_table;
 pub mod single;
 mod tree;
 
+pub use route_table::RouteTable;
 pub use tree::{Place, Tree};
 
 /// Where the outgoing side of a port leads.
@@ -225,6 +228,7 @@ crate::registry! {
         "torus" => Torus(grid::Torus),
         "hyperx" => HyperX(hyperx::HyperX),
         "clos" => Clos(clos::Clos),
+        "k_ary_n_tree" => KAryNTree(k_ary_n_tree::KAryNTree),
         "single" => Single(single::Single),
     }
 }
