@@ -13,7 +13,7 @@ from phit._phit import __version__
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.result import Result, run
-from phit.scenario import complete, load, verify
+from phit.scenario import complete, load, routes, verify
 from phit.sweeping import Interrupted, sweep
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "catalogue",
     "complete",
     "load",
+    "routes",
     "run",
     "schema",
     "sweep",

@@ -250,6 +250,18 @@ def verify(
         raise typer.Exit(FAILED)
 
 
+@app.command()
+def routes(
+    file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
+    settings: Settings = [],  # noqa: B006
+) -> None:
+    """Print the routing tables of a scenario as CSV: router, destination, port; `routing.file` reads such entries."""
+    with interruptible():
+        tables = phit.routes(apply_settings(load(file), settings))
+    lines = (f"{router},{to},{port}" for router, ports in enumerate(tables) for to, port in enumerate(ports))
+    out("\n".join(("router,destination,port", *lines)))
+
+
 @app.command("list")
 def list_(
     concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ...", show_default=False)] = None,

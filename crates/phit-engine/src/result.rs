@@ -36,7 +36,7 @@ impl Snapshot {
         }
         let mut queueing = BTreeMap::new();
         for partition in partitions {
-            for (name, count) in partition.manager.iter().flat_map(|manager| manager.totals(partition.now)) {
+            for (name, count) in partition.queueing_totals() {
                 *queueing.entry(name).or_default() += count;
             }
         }

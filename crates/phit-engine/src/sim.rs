@@ -118,6 +118,20 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     })
 }
 
+/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
+/// tables.
+pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::graph(scenario, &*topology)?;
+    let Some(table) = scenario.routing.params().table(&*topology) else {
+        let kind = format!("{:?}", scenario.routing.kind());
+        return Err(ScenarioError::new("routing.kind", kind, "has no tables; expected \"table\""));
+    };
+    let of =
+        |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
+    Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
+}
+
 /// The arguments of [`verify`] in words.
 const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
 const ESCAPE: &str =

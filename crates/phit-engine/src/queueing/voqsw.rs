@@ -35,8 +35,9 @@ impl QueueingParams for VoqSw {
         if u64::from(routers) * u64::from(endpoints) <= MOST_ENTRIES {
             return Ok(());
         }
-        let expected =
-            format!("needs tables of {routers} routers for {endpoints} destinations; expected at most {MOST_ENTRIES} entries");
+        let expected = format!(
+            "needs tables of {routers} routers for {endpoints} destinations; expected at most {MOST_ENTRIES} entries"
+        );
         Err(ScenarioError::new("kind", "\"voqsw\"", expected))
     }
 

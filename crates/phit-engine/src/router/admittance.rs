@@ -114,7 +114,9 @@ impl Admittance {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let packets: usize = self.queues.iter().map(|queue| queue.capacity() * size_of::<(u32, u16)>()).sum();
-        packets + self.queues.capacity() * size_of::<VecDeque<(u32, u16)>>() + self.waiting.capacity() * 16
+        packets
+            + self.queues.capacity() * size_of::<VecDeque<(u32, u16)>>()
+            + self.waiting.capacity() * 16
             + self.phits.capacity() * 4
     }
 }

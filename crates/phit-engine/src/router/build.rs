@@ -77,7 +77,8 @@ impl Layout {
 
     /// First queue (equally: first channel) of a port.
     fn lanes(&self, router: u32, port: u16, topology: &dyn Topology, config: &Config) -> u32 {
-        let before: u32 = (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
+        let before: u32 =
+            (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
         self.first[router as usize].1 + before
     }
 }
@@ -99,12 +100,13 @@ impl Blueprint {
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
         let messages = self.routing.params().sends_messages() || self.queueing.params().sends_messages();
-        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-            // Control messages take the link's latency alone.
-            (config.latency + link.latency)
-                .min(credit_release + link.latency + config.credit_delay)
-                .min(if messages { link.latency.max(1) } else { Tick::MAX })
-        });
+        let per_class =
+            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+                // Control messages take the link's latency alone.
+                (config.latency + link.latency)
+                    .min(credit_release + link.latency + config.credit_delay)
+                    .min(if messages { link.latency.max(1) } else { Tick::MAX })
+            });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -277,7 +279,8 @@ impl Blueprint {
         let queueing = self.queueing.params().build(&organisation);
         let manager = self.queueing.params().manager(&organisation, ports, endpoints.len() as u32);
         let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
-        let settings = Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
+        let settings =
+            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();

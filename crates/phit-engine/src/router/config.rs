@@ -5,8 +5,8 @@ use crate::queueing::Division;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Admittance, Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, Redecision, RouterParams, Switching,
-    VcAllocation,
+    Admittance, Clock, CreditRelease, CutThrough, InjectionQueue, LinkParams, Phits, Redecision, RouterParams,
+    Switching, VcAllocation,
 };
 
 /// A link class in ticks.
@@ -201,7 +201,12 @@ impl Settings {
             cut_through_holds_output: config.cut_through_holds_output,
             transit_priority: config.transit_priority,
             immediate,
-            plain: immediate && transparent && !managed && config.admittance.is_none() && !ideal && Wants { settled: false, ..wants } == Wants::default(),
+            plain: immediate
+                && transparent
+                && !managed
+                && config.admittance.is_none()
+                && !ideal
+                && Wants { settled: false, ..wants } == Wants::default(),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::measure::probes::Observation;
-use crate::queueing::{Manager, Queueing};
+use crate::queueing::{Branch, Manager, Queueing};
 use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
@@ -265,10 +265,11 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now = match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
-                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                false => self.now + 1,
-            };
+            self.now =
+                match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
+                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
+                    false => self.now + 1,
+                };
         }
     }
 
@@ -293,6 +294,20 @@ impl Partition {
     #[inline]
     pub(crate) fn owner(&self, channel: u32) -> u32 {
         if self.settings.single { NONE } else { self.owners[channel] }
+    }
+
+    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network: port, branch.
+    pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
+        let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
+        let local = router - self.routers.start;
+        for port in self.first_port[local]..self.first_port[local + 1] {
+            manager.trees(port, &mut |branch| see(self.inputs[port].number, branch));
+        }
+    }
+
+    /// What a managed queue organisation has counted since the start of the run, by name.
+    pub fn queueing_totals(&self) -> Vec<(&'static str, u64)> {
+        self.manager.as_ref().map_or_else(Vec::new, |manager| manager.totals(self.now))
     }
 
     /// Packets in the network and in injection queues.

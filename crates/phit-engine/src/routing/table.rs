@@ -45,7 +45,11 @@ impl RoutingParams for Table {
         let mut hops = Vec::new();
         for (index, &[router, destination, port]) in self.entries.iter().enumerate() {
             let refuse = |expected: String| {
-                Err(ScenarioError::new(format!("entries[{index}]"), format!("[{router}, {destination}, {port}]"), expected))
+                Err(ScenarioError::new(
+                    format!("entries[{index}]"),
+                    format!("[{router}, {destination}, {port}]"),
+                    expected,
+                ))
             };
             if router >= routers || destination >= endpoints {
                 return refuse(format!("expected a router below {routers} and a destination below {endpoints}"));

@@ -128,9 +128,7 @@ impl RouterView<'_> {
     #[inline]
     pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
         let output = self.output(port);
-        output.busy <= self.now
-            && self.best_credits(port, vc) >= phits as i32
-            && self.buffer_has_room(port, phits)
+        output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
     #[inline]

@@ -128,8 +128,7 @@ mod tests {
     fn a_tree_carries_the_same_load_on_every_link() {
         // k-ary n-trees: of all pairs, as many cross one link of a stage as another, and each link downwards has one destination.
         for (arity, levels) in [(2, 2), (2, 4), (4, 3), (3, 3)] {
-            let (topology, table) =
-                built(json!({ "kind": "k_ary_n_tree", "arity": arity, "levels": levels }));
+            let (topology, table) = built(json!({ "kind": "k_ary_n_tree", "arity": arity, "levels": levels }));
             let n = topology.endpoints();
             let mut loads = std::collections::BTreeMap::new();
             let mut below = std::collections::BTreeMap::new();
@@ -141,7 +140,11 @@ mod tests {
                     *loads.entry(link).or_insert(0) += 1;
                     let tree = topology.tree().unwrap();
                     if link.1 < tree.down(tree.level(link.0)) {
-                        assert_eq!(*below.entry(link).or_insert(destination), destination, "one destination below {link:?}");
+                        assert_eq!(
+                            *below.entry(link).or_insert(destination),
+                            destination,
+                            "one destination below {link:?}"
+                        );
                     }
                 }
             }

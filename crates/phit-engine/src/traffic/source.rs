@@ -4,6 +4,7 @@ use super::TrafficParams;
 use super::packet_size::Sizes;
 use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
+use super::trace::Trace;
 use crate::engine::rng::{Rng, Stream};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
@@ -28,6 +29,8 @@ pub struct Traffic {
     /// At least one, by start.
     patterns: Vec<PatternPhase>,
     sizes: Arc<dyn Sizes>,
+    /// Messages given one by one, which take the place of all else.
+    trace: Option<Trace>,
 }
 
 /// The process from cycle `start` on.
@@ -102,19 +105,29 @@ impl Traffic {
                 patterns.push(PatternPhase { start: u64::from(change.cycle), pattern });
             }
         }
-        Ok(Self { loads, patterns, sizes })
+        let trace = match params.trace.is_empty() {
+            true => None,
+            false => Some(Trace::new(&params.trace, topology.endpoints(), sizes.range().1)?),
+        };
+        Ok(Self { loads, patterns, sizes, trace })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
-        let state = self.loads[0].process.start(0, &mut rng);
+        let state = match self.trace {
+            None => self.loads[0].process.start(0, &mut rng),
+            Some(_) => ProcessState::default(),
+        };
         Source { rng, state, load: 0, pattern: 0 }
     }
 
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
     #[inline]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        if let Some(trace) = &self.trace {
+            return trace.next(endpoint, &mut source.state);
+        }
         loop {
             let cycle = self.next_cycle(source)?;
             while let Some(later) = self.patterns.get(source.pattern as usize + 1) {
@@ -169,7 +182,9 @@ impl Traffic {
 
     /// Smallest and largest packet size in phits.
     pub fn packet_sizes(&self) -> (u16, u16) {
-        self.sizes.range()
+        let (smallest, largest) = self.sizes.range();
+        // The end of a message may be of any size.
+        if self.trace.is_some() { (1, largest) } else { (smallest, largest) }
     }
 }
 

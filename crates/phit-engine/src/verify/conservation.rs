@@ -193,6 +193,7 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
         packets(partition, pending_here)?;
         channels(partition)?;
         outputs(partition)?;
+        managed(partition)?;
         awake(partition, pending_here)?;
     }
     match injected == delivered + held {
@@ -215,7 +216,10 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
     let mut held = 0;
     for input in here.inputs.iter() {
         let capacity = i64::from(config.links[input.class as usize].buffer);
-        for lane in 0..u32::from(input.count) {
+        let division = config.division;
+        // Phits in the queues that share a buffer with the one at hand and come after it.
+        let mut others = 0;
+        for lane in (0..u32::from(input.count)).rev() {
             let index = input.queues + lane;
             let queue = &here.queues[index];
             let wrong = |what: String| format!("{}: {what}", name(here, index));
@@ -232,10 +236,18 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
             let channel = sending_channel(sender, input) + lane;
             let vc = &sender.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);
-            let sum = i64::from(vc.credits) + (load.coming + load.inside + back) as i64;
+            let sum = i64::from(vc.credits) + (load.coming + load.inside + others + back) as i64;
+            if division.shared && lane % division.queues > 0 {
+                if load.coming > 0 || vc.credits != 0 || back > 0 {
+                    return Err(wrong("packets come into a queue that others share their room with".into()));
+                }
+                others += load.inside;
+                continue;
+            }
+            others = 0;
             if vc.credits < 0 || sum != capacity {
                 return Err(wrong(format!(
-                    "{} credits, {} phits coming, {} in the queue, {back} phits of credit on their way back: not {capacity}",
+                    "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit on their way back: not {capacity}",
                     vc.credits, load.coming, load.inside
                 )));
             }
@@ -348,6 +360,23 @@ fn outputs(partition: &Partition) -> Result<(), String> {
     Ok(())
 }
 
+/// What the manager of a queue organisation keeps agrees with the queues.
+fn managed(partition: &Partition) -> Result<(), String> {
+    let Some(manager) = &partition.manager else { return Ok(()) };
+    for (port, input) in partition.inputs.iter().enumerate() {
+        let held = |lane: u16| -> u32 {
+            let queue = &partition.queues[input.queues + u32::from(lane)];
+            let list = members(partition, queue).unwrap_or_default();
+            list.iter().map(|&packet| u32::from(partition.packets[packet].size)).sum()
+        };
+        manager.audit(port as u32, &held).map_err(|what| {
+            let router = partition.routers.start + input.router;
+            format!("input {} of router {router} at tick {}: {what}", input.number, partition.now)
+        })?;
+    }
+    Ok(())
+}
+
 /// Every queue whose front could move is ready, or something will make it so in time.
 fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let now = partition.now;
@@ -368,6 +397,9 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
         let packet = &partition.packets[queue.first];
         let available = if queue.first == queue.last { queue.arrived } else { packet.flits };
         if queue.sent >= available || pending.wakes_ever(kind::READY, index) {
+            continue;
+        }
+        if partition.held.get(index as usize) == Some(&true) {
             continue;
         }
         let bit = 1u64 << (index - input.queues);

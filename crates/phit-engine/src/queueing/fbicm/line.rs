@@ -36,8 +36,7 @@ impl Line {
 
     /// Makes it a line for packets to `output`; the destinations are to be added.
     pub fn allocate(&mut self, output: u32, hops: u8, next: Option<u8>, now: Tick) {
-        let (mut destinations, mut unsent) =
-            (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
+        let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
         destinations.clear();
         unsent.clear();
         *self = Self {

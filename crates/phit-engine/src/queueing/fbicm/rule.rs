@@ -186,7 +186,8 @@ impl Rule {
         let b = self.buffer(port, vc);
         if self.params.version == Version::New {
             let room = self.params.destinations as usize;
-            let open = |line: &Line| line.active && line.hops == 0 && line.output == output && line.destinations.len() < room;
+            let open =
+                |line: &Line| line.active && line.hops == 0 && line.output == output && line.destinations.len() < room;
             if let Some(line) = self.buffers[b].lines.iter().position(open) {
                 self.buffers[b].lines[line].add(destination);
                 return Some(line);
@@ -260,10 +261,16 @@ impl Rule {
         let b = self.buffer(port, vc);
         let queue = self.cfq(vc, line);
         let demand = self.demand(site, port, queue);
-        let held = demand.is_some_and(|(output, out_vc, d)| {
-            self.known_at(output, out_vc, d).is_some_and(|(_, stopped)| stopped)
+        let known = demand.and_then(|(output, out_vc, destination)| {
+            let known = self.known_at(output, out_vc, destination).filter(|(_, stopped)| *stopped)?;
+            Some((known.0, self.copies(output, out_vc)[usize::from(known.0)].hops))
         });
-        site.hold(port, queue, held);
+        site.hold(port, queue, known.is_some());
+        let own = &mut self.buffers[b].lines[line];
+        if let Some((next, hops)) = known.filter(|_| own.next.is_none()) {
+            // What was taken for the congested point is a branch of a tree whose root is further on.
+            (own.next, own.hops) = (Some(next), hops);
+        }
         let l = &self.buffers[b].lines[line];
         let (phits, mapped, sent_stop) = (l.phits, l.mapped, l.sent_stop);
         if mapped && !l.unsent.is_empty() {
@@ -353,13 +360,7 @@ impl Rule {
     }
 
     /// Calls `change` with every line of the router's input ports that is linked to line `next` of an output.
-    fn each_linked(
-        &mut self,
-        site: &QueueSite<'_>,
-        output: u32,
-        next: u8,
-        mut change: impl FnMut(&mut Buffer, usize),
-    ) {
+    fn each_linked(&mut self, site: &QueueSite<'_>, output: u32, next: u8, mut change: impl FnMut(&mut Buffer, usize)) {
         let (first, end) = site.ports(output);
         let buffers = (first * self.vcs) as usize..(end * self.vcs) as usize;
         for buffer in self.buffers[buffers].iter_mut().filter(|buffer| buffer.active > 0) {
@@ -465,9 +466,7 @@ impl Manager for Rule {
         let class = match (line, self.params.version) {
             (None, _) => 0,
             (Some(_), Version::First) => 1,
-            (Some(line), Version::New) => {
-                1 + u64::from(self.buffers[self.buffer(port, vc)].lines[line].next.is_some())
-            }
+            (Some(line), Version::New) => 1 + u64::from(self.buffers[self.buffer(port, vc)].lines[line].next.is_some()),
         };
         class << 60 | u64::from(entry) << 16 | u64::from(queue)
     }
@@ -562,7 +561,10 @@ impl Manager for Rule {
             for (number, line) in buffer.lines.iter().enumerate() {
                 let phits = held(self.cfq(vc, number));
                 if phits != line.phits || !line.active && phits > 0 {
-                    return Err(format!("CFQ {number}: {phits} phits, {} counted, active: {}", line.phits, line.active));
+                    return Err(format!(
+                        "CFQ {number}: {phits} phits, {} counted, active: {}",
+                        line.phits, line.active
+                    ));
                 }
                 if line.active {
                     let full = self.params.version == Version::New

@@ -58,7 +58,8 @@ impl PatternParams for ByEndpoint {
                     Some(place) if *place == OTHERS => *place = i as u16,
                     Some(_) => return Err(ScenarioError::new(path, endpoint, "this endpoint is listed twice")),
                     None => {
-                        let expected = format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
+                        let expected =
+                            format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
                         return Err(ScenarioError::new(path, endpoint, expected));
                     }
                 }
