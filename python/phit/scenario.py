@@ -75,7 +75,7 @@ def _route_entries(path: Path) -> list[list[int]]:
     entries = []
     for number, line in enumerate(lines[1:], 2):
         fields = [field.strip() for field in line.split(",")]
-        if len(fields) != 3 or not all(field.isdecimal() for field in fields):  # noqa: PLR2004
+        if len(fields) != 3 or not all(field.isdecimal() for field in fields):
             raise InputError(f"{path}: line {number}: {line!r}; expected three whole numbers")
         entries.append([int(field) for field in fields])
     return entries

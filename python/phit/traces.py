@@ -1,10 +1,12 @@
 """Traces: messages from files, block-I/O traces as messages, and a generator of bursty I/O.
 
-A trace is a list of messages in the order of their times: `(cycle, source, destination, phits)`, what `traffic.trace` of a scenario
+A trace is a list of messages in the order of their times: `(cycle, source, destination, phits)`, what `traffic.trace`
+of a scenario
 holds. Files have a header line. Two layouts are known by their columns:
 
 * messages: `time, source, destination, bytes`;
-* block I/O: `timestamp, host, disk, type, offset, size`, in any case and order, further columns ignored; `hostname`, `disknumber`,
+* block I/O: `timestamp, host, disk, type, offset, size`, in any case and order, further columns ignored; `hostname`,
+  `disknumber`,
   `device`, `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
 """
 
@@ -20,15 +22,30 @@ import polars as pl
 
 from phit.errors import InputError
 
+OPTIONS = (
+    "compression",
+    "unit",
+    "cycle_ns",
+    "phit_bytes",
+    "start",
+    "limit",
+    "hosts",
+    "disks",
+    "request_bytes",
+    "skip_bad",
+)
+"""What a scenario can say about a trace besides its file."""
+
 Message = tuple[int, int, int, int]
 """Cycle of generation, source endpoint, destination endpoint, phits."""
 
 REQUEST_BYTES = 64
-"""A request for data, or the acknowledgement of a write, if nobody says otherwise: one small packet."""
+"""A request for data, or the acknowledgement of a write, if nobody says otherwise."""
 
 NAMES = {
     "timestamp": "timestamp", "time": "time", "host": "host", "hostname": "host", "disk": "disk", "disknumber": "disk",
-    "device": "disk", "asu": "disk", "type": "type", "opcode": "type", "op": "type", "offset": "offset", "lba": "offset",
+    "device": "disk", "asu": "disk", "type": "type", "opcode": "type", "op": "type",
+    "offset": "offset", "lba": "offset",
     "size": "size", "bytes": "bytes", "source": "source", "src": "source", "destination": "destination",
     "dst": "destination",
 }  # fmt: skip
@@ -229,7 +246,9 @@ def _requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]]) -> Ite
         yield Io(time, row["host"], row["disk"], kind in WRITES, int(size))
 
 
-def _places(names: Iterable[str], endpoints: int, first: int, given: Mapping[str, int] | None, what: str) -> dict[str, int]:
+def _places(
+    names: Iterable[str], endpoints: int, first: int, given: Mapping[str, int] | None, what: str
+) -> dict[str, int]:
     """The endpoint of every name: the given ones, or every second from the first on, as often round as needed."""
     distinct = sorted(set(names))
     if given is None:
@@ -252,7 +271,8 @@ def block_io_messages(
 ) -> list[tuple[float, int, int, int]]:
     """Messages of requests: time in the unit of the requests, source, destination, bytes.
 
-    A read is a small message from host to disk, and the data back; a write is the data, and a small message back. Both are sent at the
+    A read is a small message from host to disk, and the data back; a write is the data, and a small message back.
+    Both are sent at the
     time of the request: a trace says nothing of when the disk answers.
     """
     names = [f"{io.host}/{io.disk}" for io in requests]
@@ -271,8 +291,10 @@ def bursty(
 ) -> list[Io]:
     """A bursty, self-similar block-I/O trace: a stand-in for recorded ones, which are rarely free to use.
 
-    Every host is a source that is on and off for times of a Pareto distribution with infinite variance (shape 1.4), whose sum over
-    hosts is self-similar (Willinger, Taqqu, Sherman and Wilson, 1997); while on it sends requests at random times, to one disk for
+    Every host is a source that is on and off for times of a Pareto distribution with infinite variance (shape 1.4),
+    whose sum over
+    hosts is self-similar (Willinger, Taqqu, Sherman and Wilson, 1997); while on it sends requests at random times, to
+    one disk for
     each time that it is on. Disks are popular by Zipf's law; sizes are those of a file system.
 
     Args:
@@ -315,14 +337,13 @@ def write(requests: Iterable[Io], path: str | Path) -> None:
 
 
 def inline(trace: str | Mapping[str, Any], endpoints: int, folder: Path) -> list[list[int]]:
-    """The messages of a scenario's `traffic.trace`: the name of a file, or a table with `file` and the options of `read`."""
+    """The messages of a scenario's `traffic.trace`: a file's name, or a table with `file` and options of `read`."""
     options = {"file": trace} if isinstance(trace, str) else dict(trace)
     file = options.pop("file", None)
     if not isinstance(file, str):
         raise InputError("traffic.trace.file: this key is required: the name of a CSV or Parquet file")
-    known = ("compression", "unit", "cycle_ns", "phit_bytes", "start", "limit", "hosts", "disks", "request_bytes", "skip_bad")
     for key in options:
-        if key not in known:
-            raise InputError(f"traffic.trace.{key}: no such key; expected one of file, {', '.join(known)}")
+        if key not in OPTIONS:
+            raise InputError(f"traffic.trace.{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
     messages, _ = read(folder / file, endpoints, **options)
     return [list(message) for message in messages]

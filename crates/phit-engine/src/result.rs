@@ -274,8 +274,9 @@ impl Outcome {
     /// What a managed queue organisation has counted in the measured time, by name.
     fn queueing_totals(&self) -> BTreeMap<&'static str, u64> {
         let before = |name: &str| self.before.queueing.get(name).copied().unwrap_or(0);
-        // The number of memories is not a count of what has happened.
-        let since = |name: &'static str, count: u64| if name == "cams" { count } else { count - before(name) };
+        // Memories are not a count of what has happened.
+        let memory = |name: &str| matches!(name, "cams" | "cam_bytes");
+        let since = |name: &str, count: u64| if memory(name) { count } else { count - before(name) };
         self.after.queueing.iter().map(|(name, count)| (*name, since(name, *count))).collect()
     }
 

@@ -69,6 +69,7 @@ class Done:
     """Of the finished runs; the tables lack those that finished before a kill."""
     points: pl.DataFrame
     series: pl.DataFrame
+    probes: pl.DataFrame
     seeds: int
     """The largest seed of a run that the folder plans or holds, 0 without any."""
 
@@ -76,11 +77,12 @@ class Done:
     def read(cls, folder: Path) -> "Done":
         """Reads what is there; a folder that does not exist holds nothing."""
         if not (folder / MANIFEST).exists():
-            return cls(frozenset(), NO_RUNS, NO_RUNS, 0)
+            return cls(frozenset(), NO_RUNS, NO_RUNS, NO_RUNS, 0)
         entries = read_manifest(folder)["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
-        return cls(hashes, _table(folder, "points.parquet"), _table(folder, "series.parquet"), seeds)
+        points, series, probes = (_table(folder, f"{name}.parquet") for name in ("points", "series", "probes"))
+        return cls(hashes, points, series, probes, seeds)
 
 
 def _table(folder: Path, file: str) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from phit.studies.study import Cost, Study
 
 STUDIES = {
     "contention": "phit.studies.contention",
+    "fbicm": "phit.studies.fbicm",
 }
 """Module of each study, whose `STUDY` describes it."""
 

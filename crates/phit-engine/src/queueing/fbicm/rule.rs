@@ -537,6 +537,7 @@ impl Manager for Rule {
             ("packets_moved", counts.moved),
             ("cam_on", counts.cam_on + on),
             ("cams", self.buffers.len() as u64),
+            ("cam_bytes", self.buffers.len() as u64 * self.params.cam_bytes(self.table.endpoints())),
         ];
         for ((messages, bits), sent) in NAMES.into_iter().zip(counts.sent) {
             totals.extend([(messages, sent.0), (bits, sent.1)]);
