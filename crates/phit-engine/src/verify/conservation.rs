@@ -8,7 +8,7 @@ use crate::router::packet::Packet;
 use crate::router::partition::{Partition, TAIL_PENDING, kind, unpack_credit};
 use crate::router::state::{Input, Queue, SINK};
 use crate::sim::Simulation;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The events of one partition that have been filed, in its wheel or its mail, and not handled.
 #[derive(Default)]
@@ -162,6 +162,7 @@ impl Load {
 ///   a virtual channel;
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
 /// * output buffers hold what was put into them and no more than they can;
+/// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its way;
 /// * whoever could move is awake or about to be woken.
 pub fn audit(simulation: &Simulation) -> Result<(), String> {
     let (partitions, inboxes) = simulation.parts();
@@ -195,6 +196,11 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
         outputs(partition)?;
         managed(partition)?;
         awake(partition, pending_here)?;
+    }
+    let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
+    inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
+    if !on_the_way {
+        agreement(partitions)?;
     }
     match injected == delivered + held {
         true => Ok(()),
@@ -355,6 +361,40 @@ fn outputs(partition: &Partition) -> Result<(), String> {
         }
         if !ring(partition, index as u32).map(|(start, _)| start).is_sorted() {
             return Err(format!("output {index} of partition {}: flits out of order", partition.index));
+        }
+    }
+    Ok(())
+}
+
+/// When no message is on its way, both ends of a link know the same of the flows that are isolated behind it: virtual channel and
+/// line, destinations, and whether they are held back.
+fn agreement(partitions: &[Partition]) -> Result<(), String> {
+    type Known = BTreeMap<(u8, u8), (Vec<u32>, bool)>;
+    let known = |partition: &Partition, port: u32, input: bool| -> Known {
+        let mut known = Known::new();
+        if let Some(manager) = &partition.manager {
+            manager.trees(port, &mut |branch| {
+                if branch.input == input && branch.mapped {
+                    known.insert((branch.vc, branch.line), (branch.destinations.to_vec(), branch.stopped));
+                }
+            });
+        }
+        known
+    };
+    for here in partitions {
+        for (port, input) in here.inputs.iter().enumerate().filter(|(_, input)| input.upstream != NONE) {
+            let sender = &partitions[input.upstream_partition as usize];
+            if input.class == 0 || input.upstream as usize >= sender.outputs.len() {
+                continue;
+            }
+            let (told, heard) = (known(here, port as u32, true), known(sender, input.upstream, false));
+            if told != heard {
+                let router = here.routers.start + input.router;
+                let (input, now) = (input.number, here.now);
+                return Err(format!(
+                    "input {input} of router {router} at tick {now} has told {told:?}, its sender knows {heard:?}"
+                ));
+            }
         }
     }
     Ok(())

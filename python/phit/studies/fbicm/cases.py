@@ -28,8 +28,8 @@ def _seeds(given: int | None, own: int) -> Iterable[int]:
     return range(1, (own if given is None else given) + 1)
 
 
-def _over_time(setting: Setting) -> Document:
-    return {"warmup": 0, "cycles": setting.end, "series": {"by": "window", "bin": setting.bin}}
+def _over_time(setting: Setting, net: Network) -> Document:
+    return {"warmup": 0, "cycles": net.end, "series": {"by": "window", "bin": setting.bin}}
 
 
 def uniform(setting: Setting, seeds: int | None) -> list[Case]:
@@ -50,14 +50,11 @@ def uniform(setting: Setting, seeds: int | None) -> list[Case]:
 Spot = Callable[[Network, tuple[int, int]], Document]
 
 
-def _spots(
-    setting: Setting, seeds: int | None, case: Spot, schemes: Sequence[str], probes: list[Document]
-) -> list[Case]:
-    measure = {**_over_time(setting), **({"probes": probes} if probes else {})}
+def _spots(setting: Setting, seeds: int | None, case: Spot, schemes: Sequence[str]) -> list[Case]:
     return [
         Case(
             {"network": net.name, "mechanism": scheme, "seed": seed},
-            scenario(net, scheme, case(net, setting.hot), measure, seed),
+            scenario(net, scheme, case(net, setting.hot), _over_time(setting, net), seed),
         )
         for net in setting.networks
         for scheme in schemes
@@ -67,12 +64,12 @@ def _spots(
 
 def single(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 5.2."""
-    return _spots(setting, seeds, traffic.single, SCHEMES, [])
+    return _spots(setting, seeds, traffic.single, SCHEMES)
 
 
 def multiple(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 5.3."""
-    return _spots(setting, seeds, traffic.multiple, SCHEMES, [])
+    return _spots(setting, seeds, traffic.multiple, SCHEMES)
 
 
 def io(setting: Setting, seeds: int | None) -> list[Case]:
@@ -81,21 +78,17 @@ def io(setting: Setting, seeds: int | None) -> list[Case]:
     seconds = setting.io_seconds
     cycles = round(seconds / 20 * 1e9)
     measure = {"warmup": 0, "cycles": cycles, "series": {"by": "window", "bin": setting.bin}}
-    return [
-        Case(
-            {"network": net.name, "mechanism": scheme, "compression": compression, "seed": seed},
-            scenario(
-                net,
-                scheme,
-                {"load": 0.0, "trace": traffic.io(seed, net.endpoints, seconds, compression)},
-                measure,
-                seed,
-            ),
-        )
-        for compression in COMPRESSIONS
-        for scheme in SCHEMES
-        for seed in _seeds(seeds, setting.seeds)
-    ]
+    found = []
+    for compression in COMPRESSIONS:
+        for scheme in SCHEMES:
+            for seed in _seeds(seeds, setting.seeds):
+                offered = {"load": 0.0, "trace": traffic.io(seed, net.endpoints, seconds, compression)}
+                run = scenario(net, scheme, offered, measure, seed)
+                # Whole messages are stored, however large.
+                run["router"]["admittance_room"] = "infinite"
+                labels = {"network": net.name, "mechanism": scheme, "compression": compression, "seed": seed}
+                found.append(Case(labels, run))
+    return found
 
 
 def versions(setting: Setting, seeds: int | None) -> list[Case]:
@@ -112,40 +105,36 @@ def versions(setting: Setting, seeds: int | None) -> list[Case]:
         for version in VERSIONS:
             for seed in _seeds(seeds, setting.seeds):
                 labels = {"network": net.name, "mechanism": version, "case": case, "seed": seed}
-                run = scenario(net, version, offered, {**_over_time(setting), "probes": probes}, seed)
+                run = scenario(net, version, offered, {**_over_time(setting, net), "probes": probes}, seed)
                 found.append(Case(labels, run))
     return found
 
 
 def thresholds(setting: Setting, seeds: int | None) -> list[Case]:
-    """The scan of the thresholds on case #2, with a shorter time before the hot spot."""
+    """The scan of the thresholds: case #2, with a shorter time before the hot spot, and case #1 at full load."""
     net = setting.networks[0]
     first, last = setting.scan_hot
-    measure = {"warmup": first + (last - first) // 5, "cycles": (last - first) * 4 // 5}
-    return [
-        Case(
-            {"network": net.name, "mechanism": "FBICM", "detection": detection, "stop": stop, "seed": seed},
-            scenario(
-                net,
-                "FBICM",
-                traffic.single(net, setting.scan_hot),
-                measure,
-                seed,
-                detection=detection,
-                stop=stop,
-                go=stop // 2,
-            ),
-        )
-        for detection in setting.scan
-        for stop in setting.scan
-        for seed in _seeds(seeds, setting.seeds)
-    ]
+    begin = first + (last - first) // 5
+    offered = {
+        "single": (traffic.single(net, setting.scan_hot), {"warmup": begin, "cycles": last - begin}),
+        "uniform": (traffic.uniform(1.0), {"warmup": setting.warmup, "cycles": setting.warmup}),
+    }
+    found = []
+    for case, (load, measure) in offered.items():
+        choices = [("FBICM", detection, stop) for detection in setting.scan for stop in setting.scan]
+        for scheme, detection, stop in [*choices, ("VOQnet", 0, 0)]:
+            changes = {"detection": detection, "stop": stop, "go": stop // 2} if scheme == "FBICM" else {}
+            labels = {"network": net.name, "mechanism": scheme, "case": case, "detection": detection, "stop": stop}
+            for seed in _seeds(seeds, setting.seeds):
+                run = scenario(net, scheme, load, measure, seed, **changes)
+                found.append(Case({**labels, "seed": seed}, run))
+    return found
 
 
 def memory(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
     """Table 5.3: the memories of both versions in networks of three sizes, as they are simulated."""
     sizes = [
-        Network(f"{4**levels}", 4, levels, 0) for levels in ((3, 4, 5) if setting.endpoints > SWITCH // 2 else (2,))
+        Network(f"{4**levels}", 4, levels, 0, US) for levels in ((3, 4, 5) if setting.endpoints > SWITCH // 2 else (2,))
     ]
     return [
         Case(
@@ -178,7 +167,7 @@ def _elsewhere(
     setting: Setting,
     seed: int,
 ) -> Case:
-    net = Network(name, 4, 3, endpoints // 2)
+    net = Network(name, 4, 3, endpoints // 2, setting.scan_end)
     sources = [e for e in range(endpoints) if e % 4 == 3 and e != net.target][: endpoints // 4]
     run: Document = {
         "seed": seed,
@@ -227,7 +216,7 @@ def lapse(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
     """A congestion tree that grows and drains, with and without isolation."""
     net = setting.networks[0]
     probes = [{"kind": kind, "every": setting.frames} for kind in ("ports", "trees")]
-    measure = {**_over_time(setting), "probes": probes}
+    measure = {**_over_time(setting, net), "probes": probes}
     return [
         Case(
             {"network": net.name, "mechanism": scheme, "seed": 1},

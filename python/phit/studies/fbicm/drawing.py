@@ -53,7 +53,7 @@ def time_figure(stem: str, title: str) -> Any:
     def draw(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
         begin, end = setting.hot[0] / US, setting.hot[1] / US
         shown = table.filter(pl.col("t") >= begin - (end - begin) / 2)
-        domain = (max(0.0, begin - (end - begin) / 2), setting.end / US)
+        ends = {net.name: net.end / US for net in setting.networks}
         panels = []
         for net, rows in _groups(shown, "network"):
             lines = panel(
@@ -65,7 +65,7 @@ def time_figure(stem: str, title: str) -> Any:
                 TIME,
                 ACCEPTED,
                 dots=False,
-                domain=domain,
+                domain=(max(0.0, begin - (end - begin) / 2), ends.get(net, end)),
                 title=_named(setting, net),
             )
             panels.append(rule(rule(lines, begin), end))
@@ -101,29 +101,34 @@ def io_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     return {"5.4": finished(over(*panels), "Figure 5.4: I/O traffic", notes)}
 
 
+SCANNED = {"single": "single hot spot", "uniform": "uniform traffic at full load"}
+"""The cases of the scan."""
+
+
 def scan_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
-    """The sensitivity to the thresholds."""
-    label = pl.col("accepted_load").round(3)
-    rows = table.with_columns(shown=label)
-    axis = alt.Axis(labelAngle=0)
-    low = float(rows["accepted_load"].min())  # type: ignore[arg-type]
-    high = float(rows["accepted_load"].max())  # type: ignore[arg-type]
-    base = alt.Chart(rows).encode(
-        alt.X("stop:O", title="Stop threshold (bytes in a CFQ); Go at half of it", axis=axis),
-        alt.Y("detection:O", title="Detection threshold (bytes in the NFQ)", sort="descending"),
-    )
-    scale = alt.Scale(scheme="viridis", domain=[low, max(high, low + 1e-3)])
-    cells = base.mark_rect().encode(alt.Color("accepted_load:Q", title=ACCEPTED, scale=scale))
-    middle = (low + high) / 2
-    ink = alt.condition(alt.datum.accepted_load > middle, alt.value("black"), alt.value("white"))
-    text = base.mark_text(fontSize=13).encode(alt.Text("shown:Q", format=".3f"), color=ink)
-    chart = (cells + text).properties(width=420, height=260)
+    """The sensitivity to the thresholds: throughput relative to VOQnet's."""
     first, last = setting.scan_hot
     notes = (
-        f"{_named(setting, table['network'][0])}; FBICM, single hot spot from {first / US:g} to {last / US:g} µs",
-        "mean from the time a fifth of it is over to its end; one seed",
+        f"{_named(setting, table['network'][0])}; FBICM relative to VOQnet, one seed",
+        f"hot spot from {first / US:g} to {last / US:g} µs, mean from the time a fifth of it is over",
     )
-    return {"thresholds": finished(chart, "Thresholds of FBICM", notes)}
+    panels = [_scan(table.filter(pl.col("case") == case), title) for case, title in SCANNED.items()]
+    return {"thresholds": finished(beside(*panels), "Thresholds of FBICM", notes)}
+
+
+def _scan(table: pl.DataFrame, title: str) -> Chart:
+    reference = table.filter(pl.col("mechanism") == "VOQnet")["accepted_load"]
+    percent = 100 * (pl.col("accepted_load") / (reference[0] if len(reference) else 1.0) - 1)
+    rows = table.filter(pl.col("mechanism") == "FBICM").with_columns(percent=percent)
+    base = alt.Chart(rows).encode(
+        alt.X("stop:O", title="Stop (bytes in a CFQ); Go at half of it", axis=alt.Axis(labelAngle=0)),
+        alt.Y("detection:O", title="Detection (bytes in the NFQ)", sort="descending"),
+    )
+    scale = alt.Scale(scheme="viridis", domain=[-8, 0], clamp=True)
+    cells = base.mark_rect().encode(alt.Color("percent:Q", title="Percent", scale=scale))
+    ink = alt.condition(alt.datum.percent > -3.0, alt.value("black"), alt.value("white"))
+    text = base.mark_text(fontSize=13).encode(alt.Text("percent:Q", format="+.1f"), color=ink)
+    return (cells + text).properties(width=330, height=240, title=alt.TitleParams(title, anchor="middle", fontSize=14))
 
 
 def versions_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
@@ -146,7 +151,7 @@ def versions_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
         .properties(width=480, height=70)
         .resolve_scale(x="independent")
     )
-    notes = (f"{_named(setting, table['network'][0])}, {setting.end / US:g} µs of cases #2 and #3",)
+    notes = (f"{_named(setting, table['network'][0])}, {setting.networks[0].end / US:g} µs of cases #2 and #3",)
     return {"versions": finished(bars, "Notifications of the two versions", notes)}
 
 
@@ -154,6 +159,7 @@ def elsewhere_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Beyond the report."""
     begin, end = setting.scan_hot[0] / US, setting.scan_hot[1] / US
     panels = []
+    legend = table["mechanism"].unique(maintain_order=True).to_list()
     for net, rows in _groups(table, "network"):
         lines = panel(
             rows,
@@ -168,6 +174,7 @@ def elsewhere_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
             title=net,
             width=330,
             height=200,
+            legend=legend,
         )
         panels.append(rule(rule(lines, begin), end))
     pairs = [beside(*panels[i : i + 2]) for i in range(0, len(panels), 2)]
@@ -204,7 +211,7 @@ def lapse_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
 def _facets(rows: pl.DataFrame, *, still: bool = True) -> Chart:
     cells = alt.Chart(rows).encode(
         alt.X("router:O", title="Switch, leaves on the left", axis=alt.Axis(labels=False, ticks=False)),
-        alt.Y("port:O", title="Input port"),
+        alt.Y("port:O", title="Input port", axis=alt.Axis(values=[0, 3, 7])),
     )
     full = cells.mark_rect().encode(
         alt.Color("phits:Q", title="Bytes", scale=alt.Scale(scheme="inferno", domain=[0, 8192], reverse=True)),

@@ -16,6 +16,8 @@ class Network:
     levels: int
     target: int
     """Destination of the single hot spot (table 5.2)."""
+    end: int
+    """Cycles of a run with a hot spot: until every scheme has recovered."""
 
     @property
     def endpoints(self) -> int:
@@ -43,8 +45,6 @@ class Setting:
     seeds: int
     hot: tuple[int, int]
     """Cycles in which the hot spot begins and ends."""
-    end: int
-    """Cycles of a run with a hot spot."""
     bin: int
     """Cycles of a bin of the figures over time."""
     scan_hot: tuple[int, int]
@@ -66,8 +66,8 @@ class Setting:
 US = 1000
 """Cycles of a microsecond."""
 
-NET_1 = Network("#1", 4, 3, 32)
-NET_2 = Network("#2", 4, 4, 123)
+NET_1 = Network("#1", 4, 3, 32, 2000 * US)
+NET_2 = Network("#2", 4, 4, 123, 3000 * US)
 
 _FULL: dict[str, Any] = {
     "loads": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
@@ -75,11 +75,10 @@ _FULL: dict[str, Any] = {
     "cycles": 100 * US,
     "seeds": 1,
     "hot": (1000 * US, 1300 * US),
-    "end": 2000 * US,
     "bin": 10 * US,
     "scan_hot": (200 * US, 500 * US),
     "scan_end": 800 * US,
-    "scan": (256, 512, 1024, 2048),
+    "scan": (128, 256, 512, 1024, 2048),
     "io_seconds": 0.04,
     "frames": 25 * US,
 }
@@ -90,7 +89,6 @@ _SMOKE: dict[str, Any] = {
     "warmup": 5 * US,
     "cycles": 10 * US,
     "hot": (20 * US, 40 * US),
-    "end": 70 * US,
     "bin": 5 * US,
     "scan_hot": (10 * US, 25 * US),
     "scan_end": 40 * US,
@@ -104,7 +102,7 @@ def setting(scale: Scale) -> Setting:
     """What a scale stands for."""
     match scale:
         case Scale.SMOKE:
-            return Setting(scale, (Network("#0", 4, 2, 9),), **_SMOKE)
+            return Setting(scale, (Network("#0", 4, 2, 9, 70 * US),), **_SMOKE)
         case Scale.SMALL:
             return Setting(scale, (NET_1,), **_FULL)
         case Scale.PAPER:

@@ -69,7 +69,7 @@ FIGURES = (
     Figure(
         "thresholds",
         "The open thresholds",
-        "Throughput of FBICM while the hot spot is there, by detection and Stop threshold.",
+        "Throughput of FBICM against VOQnet, with a hot spot and without, by detection and Stop threshold.",
         cases.thresholds,
         measures.steady,
         drawing.scan_figure,
@@ -108,7 +108,8 @@ def describe(of: Setting) -> str:
 
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    first, last = of.hot
+    begin, end = of.hot[0] / US, of.hot[1] / US
+    ends = ", ".join(f"{net.end / US:g} µs in {net.name}" for net in of.networks)
     table = [f"| {name} | `{_inline(queueing)}` |" for name, queueing in QUEUEING.items()]
     thresholds = ", ".join(f"{key} {value} bytes" for key, value in THRESHOLDS.items())
     return f"""| scheme | `[queueing]` |
@@ -123,24 +124,19 @@ What the report leaves open, and what is taken here:
 
 * thresholds of FBICM: {thresholds}; see the scan above;
 * NFQ and CFQs share the memory of a port; what may come in is limited by the credits of all of it;
-* a notification has 3 bits for its kind, 3 for the line, 4 for the hops, 16 for each destination, and takes whole
-  bytes of the
-  link after the packet that is being sent;
+* a notification has 3 bits for its kind, 3 for the line, 4 for the hops, 16 for each destination, and takes whole bytes
+  of the link after the packet that is being sent;
 * a packet for which no line is free stays in the NFQ and may leave it;
-* the adapters' admittance queues obey notifications as output ports do; the injection queues are those of the
-  switch's port.
-  An admittance queue holds {ADMITTANCE:,} bytes, and what finds it full is not generated: without a limit the hot
-  spot would
-  go on for milliseconds after its sources have fallen silent;
+* the adapters' admittance queues obey notifications as output ports do; the injection queues are those of the switch's
+  port. An admittance queue holds {ADMITTANCE:,} bytes, and what finds it full is not generated: without a limit the
+  hot spot would go on for milliseconds after its sources have fallen silent. Under I/O, whose messages are stored
+  whole, there is no limit;
 * the hot sources of cases #2 and #5 are one endpoint of each leaf switch; those of #3 and #6 three of each of as few
-  leaf
-  switches as hold a quarter of all, and their destinations all those that a leaf switch reaches over its first link
-  upwards;
+  leaf switches as hold a quarter of all, and their destinations all those that a leaf switch reaches over its first
+  link upwards;
 * the cello traces are not public: a generated bursty trace stands in for them.
 
-Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: from {first / US:g} to {
-        last / US:g} of
-{of.end / US:g} µs."""
+Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: {begin:g} to {end:g} µs, of {ends}."""
 
 
 def _inline(table: dict[str, object]) -> str:
