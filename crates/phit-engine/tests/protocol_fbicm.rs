@@ -458,10 +458,11 @@ fn burst(choices: &[u32], endpoints: u32) -> Vec<[u32; 4]> {
 
 fn random(choices: &[u32]) -> (Value, u64) {
     let (head, rest) = choices.split_at(8);
-    let (topology, endpoints, vcs) = match head[0] % 4 {
+    let (topology, endpoints, vcs) = match head[0] % 5 {
         0 => (json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 }), 8, 1),
         1 => (json!({ "kind": "single", "endpoints": 5 }), 5, 1),
         2 => (json!({ "kind": "mesh", "dims": [3], "endpoints_per_router": 2 }), 6, 1),
+        3 => (json!({ "kind": "multistage", "arity": 2, "stages": 2 }), 4, 1),
         _ => (json!({ "kind": "dragonfly", "p": 1, "a": 3, "h": 1 }), 12, 2),
     };
     let trace = burst(rest, endpoints);

@@ -60,6 +60,11 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
         ),
         ("topology", "k_ary_n_tree", topology(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }))),
+        (
+            "topology",
+            "multistage",
+            topology(json!({ "kind": "multistage", "arity": 3, "stages": 2, "pattern": "perfect_shuffle" })),
+        ),
         ("topology", "single", topology(json!({ "kind": "single", "endpoints": 8 }))),
         ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
         ("routing", "valiant", routing(json!({ "kind": "valiant", "via": "router" }))),

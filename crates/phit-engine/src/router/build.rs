@@ -283,6 +283,18 @@ impl Blueprint {
             Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+        let way_back = |input: &Input| {
+            let at = topology.port(routers.start + input.router, input.number).peer;
+            let back = match (input.class, upstream[(routers.start + input.router) as usize][input.number as usize]) {
+                (0, _) | (_, None) => true,
+                (_, Some((router, port))) => at == Peer::Router { router, port },
+            };
+            if back { Tick::MAX } else { 0 }
+        };
+        let ways_back: Vec<Tick> = match settings.managed {
+            true => inputs.iter().map(way_back).collect(),
+            false => Vec::new(),
+        };
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
         let mut partition = Partition {
             index: index as u32,
@@ -343,6 +355,7 @@ impl Blueprint {
             reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
             reviewing: Vec::new(),
             held,
+            ways_back: ways_back.into(),
             watched: Vec::new(),
             wakes: Vec::new(),
             outgoing: Vec::new(),

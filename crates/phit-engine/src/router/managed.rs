@@ -4,7 +4,7 @@ use super::allocator::Request;
 use super::control::{Message, Party};
 use super::partition::Partition;
 use super::state::Queue;
-use crate::engine::NONE;
+use crate::engine::{NONE, Tick};
 use crate::queueing::{Manager, QueueSite};
 use crate::routing::Payload;
 
@@ -115,7 +115,17 @@ impl Partition {
     pub(crate) fn notify(&mut self, port: u32, payload: Payload, phits: u32) {
         let input = &self.inputs[port];
         let (target, far) = (input.upstream, input.upstream_partition);
-        let leaves = self.put_on_link(port, phits.max(1));
+        let leaves = match self.ways_back[port] {
+            Tick::MAX => self.put_on_link(port, phits.max(1)),
+            // No link goes that way: a wire of its own, as for credits, as wide as the link.
+            free => {
+                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % 8];
+                let leaves = free.max(self.now) + self.config.serialisation(phits.max(1), bandwidth);
+                self.ways_back[port] = leaves;
+                self.collector.control_messages += 1;
+                leaves
+            }
+        };
         let at = leaves + self.settings.latency[self.outputs[port].class as usize % 8].max(1);
         self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
     }

@@ -185,6 +185,9 @@ pub struct Partition {
     pub(crate) reviews: Candidates,
     /// Those that are being reviewed.
     pub(crate) reviewing: Vec<u32>,
+    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages is free; the
+    /// last tick of all where messages go over a link. Without entries if there is no manager.
+    pub(crate) ways_back: Table<Tick>,
     /// Queues that a manager holds back; without entries if there is none.
     pub(crate) held: Table<bool>,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
@@ -338,6 +341,7 @@ impl Partition {
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
             + self.manager.as_ref().map_or(0, |manager| manager.bytes())
             + self.held.bytes()
+            + self.ways_back.bytes()
             + self.admittances.iter().map(Admittance::bytes).sum::<usize>()
             + self.reviews.bytes()
             + self.collector.bytes()

@@ -16,6 +16,7 @@ pub mod grid;
 pub mod hyperx;
 pub mod k_ary_n_tree;
 mod limits;
+pub mod multistage;
 pub mod route_table;
 pub mod single;
 mod tree;
@@ -229,6 +230,7 @@ crate::registry! {
         "hyperx" => HyperX(hyperx::HyperX),
         "clos" => Clos(clos::Clos),
         "k_ary_n_tree" => KAryNTree(k_ary_n_tree::KAryNTree),
+        "multistage" => Multistage(multistage::Multistage),
         "single" => Single(single::Single),
     }
 }

@@ -1,6 +1,6 @@
 """The runs of every figure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from phit.scenario import Document
@@ -28,8 +28,8 @@ def _seeds(given: int | None, own: int) -> Iterable[int]:
     return range(1, (own if given is None else given) + 1)
 
 
-def _over_time(setting: Setting, net: Network) -> Document:
-    return {"warmup": 0, "cycles": net.end, "series": {"by": "window", "bin": setting.bin}}
+def _over_time(setting: Setting, cycles: int) -> Document:
+    return {"warmup": 0, "cycles": cycles, "series": {"by": "window", "bin": setting.bin}}
 
 
 def uniform(setting: Setting, seeds: int | None) -> list[Case]:
@@ -50,26 +50,27 @@ def uniform(setting: Setting, seeds: int | None) -> list[Case]:
 Spot = Callable[[Network, tuple[int, int]], Document]
 
 
-def _spots(setting: Setting, seeds: int | None, case: Spot, schemes: Sequence[str]) -> list[Case]:
+def _spots(setting: Setting, seeds: int | None, case: Spot, end: Callable[[Network], int]) -> list[Case]:
     return [
         Case(
             {"network": net.name, "mechanism": scheme, "seed": seed},
-            scenario(net, scheme, case(net, setting.hot), _over_time(setting, net), seed),
+            scenario(net, scheme, case(net, setting.hot), _over_time(setting, end(net)), seed),
         )
         for net in setting.networks
-        for scheme in schemes
+        for scheme in SCHEMES
         for seed in _seeds(seeds, setting.seeds)
     ]
 
 
 def single(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 5.2."""
-    return _spots(setting, seeds, traffic.single, SCHEMES)
+    return _spots(setting, seeds, traffic.single, lambda net: net.end)
 
 
 def multiple(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 5.3."""
-    return _spots(setting, seeds, traffic.multiple, SCHEMES)
+    """Figure 5.3: nobody asks for how long recovery takes."""
+    begin, end = setting.hot
+    return _spots(setting, seeds, traffic.multiple, lambda _: 2 * end - begin)
 
 
 def io(setting: Setting, seeds: int | None) -> list[Case]:
@@ -105,7 +106,7 @@ def versions(setting: Setting, seeds: int | None) -> list[Case]:
         for version in VERSIONS:
             for seed in _seeds(seeds, setting.seeds):
                 labels = {"network": net.name, "mechanism": version, "case": case, "seed": seed}
-                run = scenario(net, version, offered, {**_over_time(setting, net), "probes": probes}, seed)
+                run = scenario(net, version, offered, {**_over_time(setting, net.end), "probes": probes}, seed)
                 found.append(Case(labels, run))
     return found
 
@@ -216,7 +217,7 @@ def lapse(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
     """A congestion tree that grows and drains, with and without isolation."""
     net = setting.networks[0]
     probes = [{"kind": kind, "every": setting.frames} for kind in ("ports", "trees")]
-    measure = {**_over_time(setting, net), "probes": probes}
+    measure = {**_over_time(setting, net.end), "probes": probes}
     return [
         Case(
             {"network": net.name, "mechanism": scheme, "seed": 1},

@@ -53,7 +53,6 @@ def time_figure(stem: str, title: str) -> Any:
     def draw(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
         begin, end = setting.hot[0] / US, setting.hot[1] / US
         shown = table.filter(pl.col("t") >= begin - (end - begin) / 2)
-        ends = {net.name: net.end / US for net in setting.networks}
         panels = []
         for net, rows in _groups(shown, "network"):
             lines = panel(
@@ -65,7 +64,7 @@ def time_figure(stem: str, title: str) -> Any:
                 TIME,
                 ACCEPTED,
                 dots=False,
-                domain=(max(0.0, begin - (end - begin) / 2), ends.get(net, end)),
+                domain=(max(0.0, begin - (end - begin) / 2), max(rows["t"]) + setting.bin / US),
                 title=_named(setting, net),
             )
             panels.append(rule(rule(lines, begin), end))

@@ -78,7 +78,7 @@ _FULL: dict[str, Any] = {
     "bin": 10 * US,
     "scan_hot": (200 * US, 500 * US),
     "scan_end": 800 * US,
-    "scan": (128, 256, 512, 1024, 2048),
+    "scan": (128, 256, 512, 1024),
     "io_seconds": 0.04,
     "frames": 25 * US,
 }

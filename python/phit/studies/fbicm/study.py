@@ -116,9 +116,9 @@ def options(of: Setting) -> str:
 | --- | --- |
 {chr(10).join(table)}
 
-A cycle is a nanosecond, a phit a byte: links carry 1 GB/s and take 1 ns, packets have {PACKET} bytes. A switch takes
-1 ns; its
-crossbar is as fast as a link. Input ports have {MEMORY:,} bytes, with VOQnet {VOQNET_QUEUE} for each endpoint.
+A cycle is a nanosecond, a phit a byte: links carry 1 GB/s and take 1 ns, packets have {PACKET} bytes. A switch
+takes 1 ns; its crossbar is as fast as a link. Input ports have {MEMORY:,} bytes, with VOQnet
+{VOQNET_QUEUE} for each endpoint.
 
 What the report leaves open, and what is taken here:
 
@@ -136,7 +136,8 @@ What the report leaves open, and what is taken here:
   link upwards;
 * the cello traces are not public: a generated bursty trace stands in for them.
 
-Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: {begin:g} to {end:g} µs, of {ends}."""
+Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: {begin:g} to {end:g} µs,
+of {ends}."""
 
 
 def _inline(table: dict[str, object]) -> str:
