@@ -85,8 +85,8 @@ FIGURES = (
     Figure(
         "elsewhere",
         "Beyond the report",
-        "A hot spot in a folded Clos network and a Dragonfly, and in a tree with adaptive ways up, by which the hot flow "
-        "reaches all roots: queues by output no longer isolate it, queues by destination do.",
+        "A hot spot in a folded Clos network and a Dragonfly, and in a tree with adaptive ways up, by which the hot "
+        "flow reaches all roots: queues by output no longer isolate it, queues by destination do.",
         cases.elsewhere,
         measures.over_time,
         drawing.elsewhere_figure,
