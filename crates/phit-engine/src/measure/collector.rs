@@ -192,6 +192,14 @@ impl Collector {
         self.generated_delivered += u64::from(self.span.contains(&birth));
     }
 
+    #[cold]
+    #[inline(never)]
+    fn watch_order(&mut self, packet: &Packet) {
+        let latest = self.latest.entry((packet.source, packet.destination)).or_default();
+        self.out_of_order += u64::from(packet.birth < *latest);
+        *latest = packet.birth.max(*latest);
+    }
+
     /// The tail of `packet` reaches its endpoint at tick `now`.
     #[inline]
     pub fn delivered(&mut self, packet: &Packet, now: Tick) {
@@ -204,9 +212,7 @@ impl Collector {
         self.total.latency += latency;
 
         if self.window.order {
-            let latest = self.latest.entry((packet.source, packet.destination)).or_default();
-            self.out_of_order += u64::from(packet.birth < *latest);
-            *latest = packet.birth.max(*latest);
+            self.watch_order(packet);
         }
         if let Some(width) = self.window.series_bin {
             let bin = if self.window.series_by_generation { packet.birth } else { now } / width;

@@ -49,6 +49,8 @@ impl Trace {
     }
 
     /// The next packet of `endpoint`. The state counts messages, and phits of the current one that have been sent.
+    #[cold]
+    #[inline(never)]
     pub fn next(&self, endpoint: u32, state: &mut ProcessState) -> Option<Generated> {
         let (first, end) = (self.first[endpoint as usize], self.first[endpoint as usize + 1]);
         let at = u64::from(first) + state.cycle;
