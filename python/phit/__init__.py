@@ -14,7 +14,7 @@ from phit.errors import InputError, PhitError, ResultsError, ScenarioError, Simu
 from phit.experiment import Experiment, Point
 from phit.result import Result, run
 from phit.saturation import Saturation, saturate
-from phit.scenario import complete, load, verify
+from phit.scenario import complete, load, routes, verify
 from phit.sweeping import Interrupted, sweep
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "catalogue",
     "complete",
     "load",
+    "routes",
     "run",
     "saturate",
     "schema",

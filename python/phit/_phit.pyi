@@ -31,6 +31,12 @@ def verify(scenario: str) -> str:
     channels ``{"router", "port", "vc"}``, empty if the reason is another; null with ``reason``.
     """
 
+def routes(scenario: str) -> str:
+    """The routing tables of a scenario given as JSON: JSON lists, for each router the port for every destination."""
+
+def endpoints(scenario: str) -> str:
+    """Number of endpoints of a scenario given as JSON."""
+
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""
 

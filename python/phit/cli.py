@@ -299,6 +299,18 @@ def verify(
         raise typer.Exit(FAILED)
 
 
+@app.command()
+def routes(
+    file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
+    settings: Settings = [],  # noqa: B006
+) -> None:
+    """Print the routing tables of a scenario as CSV: router, destination, port; `routing.file` reads such entries."""
+    with interruptible():
+        tables = phit.routes(apply_settings(load(file), settings))
+    lines = (f"{router},{to},{port}" for router, ports in enumerate(tables) for to, port in enumerate(ports))
+    out("\n".join(("router,destination,port", *lines)))
+
+
 @app.command("list")
 def list_(
     concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ...", show_default=False)] = None,
@@ -385,7 +397,7 @@ def validate(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="The paper: contention, clos, tpr, outflank.", show_default=False)],
+    study: Annotated[str, typer.Argument(help="The paper: contention, clos, tpr, outflank, fbicm.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
     ] = None,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from phit import _phit
+from phit import _phit, traces
 from phit.errors import InputError
 
 Document = dict[str, Any]
@@ -42,7 +42,43 @@ def _read(path: Path, text: str) -> Document:
         raise InputError(f"{path}: not valid TOML: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: expected a table with the sections of a scenario")
-    return document
+    return inline_files(document, path.parent)
+
+
+def inline_files(document: Document, folder: Path) -> Document:
+    """The document with the contents of the files that it names in their places: `routing.file` and `traffic.trace`."""
+    routing, traffic = document.get("routing"), document.get("traffic")
+    tables = isinstance(routing, dict) and "file" in routing
+    trace = traffic.get("trace") if isinstance(traffic, dict) else None
+    if not tables and not isinstance(trace, str | dict):
+        return document
+    found = copy.deepcopy(document)
+    if tables:
+        found["routing"]["entries"] = _route_entries(folder / str(found["routing"].pop("file")))
+    if isinstance(trace, str | dict):
+        bare = {**found, "traffic": {"load": 0.0}}
+        bare.pop("sweep", None)
+        bare.pop("plot", None)
+        endpoints = json.loads(_phit.endpoints(json.dumps(bare)))
+        found["traffic"]["trace"] = traces.inline(trace, endpoints, folder)
+    return found
+
+
+def _route_entries(path: Path) -> list[list[int]]:
+    """The entries of a routing table in a CSV file with the columns router, destination, port."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    if not lines or [name.strip() for name in lines[0].split(",")] != ["router", "destination", "port"]:
+        raise InputError(f"{path}: line 1: expected the columns router,destination,port")
+    entries = []
+    for number, line in enumerate(lines[1:], 2):
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != 3 or not all(field.isdecimal() for field in fields):
+            raise InputError(f"{path}: line {number}: {line!r}; expected three whole numbers")
+        entries.append([int(field) for field in fields])
+    return entries
 
 
 def parse_value(text: str) -> Any:
@@ -163,6 +199,7 @@ def canonical(document: Any) -> str:
 
 def to_json(document: Mapping[str, Any]) -> str:
     """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
+    document = inline_files(dict(document), Path())
     for path, value in flatten(document):
         if not _is_json(value):
             raise InputError(f"{path} = {value}: expected a finite number, a string, true, false, a list or a table")
@@ -173,6 +210,12 @@ def complete(scenario: Source) -> Document:
     """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
     completed: Document = json.loads(_phit.complete(to_json(load(scenario))))
     return completed
+
+
+def routes(scenario: Source) -> list[list[int]]:
+    """The routing tables of a scenario: for each router the output port for every destination."""
+    found: list[list[int]] = json.loads(_phit.routes(to_json(load(scenario))))
+    return found
 
 
 def verify(scenario: Source) -> Document:

@@ -148,6 +148,20 @@ fn cascade(name: &str, routing: Value) -> Case {
     Case { name: format!("cascade-{name}-uniform-0.4"), scenario, warmup: 500, cycles: 500, flits: true }
 }
 
+/// A 4-ary 4-tree of input-queued switches at full load, with packets of 64 phits and 8192 phits in each port.
+fn tree(queueing: &Value) -> Case {
+    let kind = queueing["kind"].as_str().unwrap_or_default();
+    let buffer = if kind == "voqnet" { 256 * 256 } else { 8192 };
+    let scenario = json!({
+        "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 4 },
+        "router": { "admittance": "per_destination", "links": { "default": { "vcs": 1, "buffer": buffer } } },
+        "routing": "table",
+        "queueing": queueing,
+        "traffic": { "load": 1.0, "packet_size": 64 },
+    });
+    Case { name: format!("tree-256-{kind}-1"), scenario, warmup: 20_000, cycles: 10_000, flits: false }
+}
+
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for h in [8, 4] {
@@ -167,6 +181,9 @@ fn cases() -> Vec<Case> {
     cases.push(cascade("minimal", json!("minimal")));
     cases.push(cascade("valiant", json!({ "kind": "valiant", "stop": "anywhere" })));
     cases.extend(["ugal_l", "ugal_g", "tpr"].map(|kind| cascade(kind, candidates(kind))));
+    for queueing in ["virtual_channels", "dbbm", "voqsw", "voqnet", "fbicm"] {
+        cases.push(tree(&json!({ "kind": queueing })));
+    }
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }

@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub(crate) offered: u64,
     /// Phits of control messages put on links, by class, and the number of control messages.
     pub(crate) control: ([u64; 8], u64),
+    /// What a managed queue organisation has counted, by name.
+    pub(crate) queueing: BTreeMap<&'static str, u64>,
 }
 
 impl Snapshot {
@@ -32,8 +34,15 @@ impl Snapshot {
             control.0.iter_mut().zip(collector.control_phits).for_each(|(sum, phits)| *sum += phits);
             control.1 += collector.control_messages;
         }
+        let mut queueing = BTreeMap::new();
+        for partition in partitions {
+            for (name, count) in partition.queueing_totals() {
+                *queueing.entry(name).or_default() += count;
+            }
+        }
         Self {
             control,
+            queueing,
             ports: partitions.iter().flat_map(|p| p.outputs.iter().map(|o| o.phits)).collect(),
             injected: partitions.iter().flat_map(|p| p.endpoints.iter().map(|e| e.phits)).collect(),
             offered: partitions.iter().map(|p| p.offered_phits).sum(),
@@ -156,6 +165,9 @@ impl Outcome {
             "fairness": fairness.map(|f| json!({ "min": f.min, "max": f.max, "jain": f.jain })),
             "link_utilisation": self.utilisation_by_class(),
             "probes": self.probe_means(),
+            "out_of_order": self.scenario.measure.order.then_some(self.collector.out_of_order),
+            "dropped": self.collector.dropped_packets,
+            "queueing": self.queueing_totals(),
             "control_messages": self.after.control.1 - self.before.control.1,
             "control_utilisation": self.control_by_class(),
         });
@@ -260,6 +272,15 @@ impl Outcome {
             largest.push(tally.max);
         }
         json!({ "probe": probes, "name": names, "cycle": cycles, "count": counts, "mean": means, "max": largest })
+    }
+
+    /// What a managed queue organisation has counted in the measured time, by name.
+    fn queueing_totals(&self) -> BTreeMap<&'static str, u64> {
+        let before = |name: &str| self.before.queueing.get(name).copied().unwrap_or(0);
+        // Memories are not a count of what has happened.
+        let memory = |name: &str| matches!(name, "cams" | "cam_bytes");
+        let since = |name: &str, count: u64| if memory(name) { count } else { count - before(name) };
+        self.after.queueing.iter().map(|(name, count)| (*name, since(name, *count))).collect()
     }
 
     /// Means over the measured time of what probes have recorded, by name.

@@ -7,6 +7,7 @@ use crate::measure::collector::{Collector, Window};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, SeriesBy, Until, Warmup, warmup};
 use crate::node::Network;
+use crate::queueing::Division;
 use crate::result::{Outcome, Snapshot};
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
@@ -58,7 +59,8 @@ pub struct Simulation {
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let topology = scenario.topology.build()?;
     check::check(scenario, &*topology)?;
-    let config = Config::new(&scenario.router, topology.classes());
+    let division = scenario.queueing.params().division(&*topology);
+    let config = Config::new(&scenario.router, topology.classes(), division);
     let max_load = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
     let bisection = config.bisection_load(&*topology);
     let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), bisection, scenario.seed)?;
@@ -72,12 +74,14 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
         probes: measure.probes.clone(),
+        order: measure.order,
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     Ok(Blueprint {
         smallest_flit: u32::from(smallest).min(if config.flit_size > 65535 { u32::MAX } else { 1 }),
         largest_flit: u32::from(largest).min(config.flit_size),
         config: Arc::new(config),
+        table: scenario.routing.params().table(&*topology),
         topology,
         routing: scenario.routing.clone(),
         queueing: scenario.queueing.clone(),
@@ -92,7 +96,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.topology.build()?;
     check::graph(scenario, &*topology)?;
-    let vcs = Config::new(&scenario.router, topology.classes()).vcs;
+    let vcs = Config::new(&scenario.router, topology.classes(), Division::WHOLE).vcs;
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
         Proof::Escape(_) if scenario.router.switching == Switching::Wormhole => {
@@ -123,6 +127,20 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
         }
     })
+}
+
+/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
+/// tables.
+pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::graph(scenario, &*topology)?;
+    let Some(table) = scenario.routing.params().table(&*topology) else {
+        let kind = format!("{:?}", scenario.routing.kind());
+        return Err(ScenarioError::new("routing.kind", kind, "has no tables; expected \"table\""));
+    };
+    let of =
+        |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
+    Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
 }
 
 /// The arguments of [`verify`] in words.

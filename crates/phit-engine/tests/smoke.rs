@@ -40,6 +40,15 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         let local = json!({ "router": { "links": { "local": { "vcs": 5 } } } });
         with(with(topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 })), local), routing(table))
     };
+    // A tree with tables, and endpoints that can hold single destinations back.
+    let queueing = |table: Value| {
+        json!({
+            "topology": { "kind": "k_ary_n_tree", "arity": 2, "levels": 3 },
+            "routing": "table",
+            "router": { "admittance": "per_destination", "links": { "default": { "vcs": 1, "buffer": 64 } } },
+            "queueing": table,
+        })
+    };
     vec![
         ("topology", "dragonfly", topology(json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 }))),
         ("topology", "mesh", topology(json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }))),
@@ -54,6 +63,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             "topology",
             "clos",
             topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
+        ),
+        ("topology", "k_ary_n_tree", topology(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }))),
+        (
+            "topology",
+            "multistage",
+            topology(json!({ "kind": "multistage", "arity": 3, "stages": 2, "pattern": "perfect_shuffle" })),
         ),
         ("topology", "single", topology(json!({ "kind": "single", "endpoints": 8 }))),
         ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
@@ -89,7 +104,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "por", routing(json!({ "kind": "por", "mean": "all_dimensions" }))),
         ("routing", "goal", routing(json!({ "kind": "goal" }))),
         ("routing", "outflank", routing(json!({ "kind": "outflank", "delta": 1 }))),
+        ("routing", "table", on_dragonfly(json!({ "kind": "table", "entries": [[0, 1, 1]] }))),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
+        ("queueing", "dbbm", queueing(json!({ "kind": "dbbm", "queues": 4 }))),
+        ("queueing", "voqsw", queueing(json!({ "kind": "voqsw" }))),
+        ("queueing", "voqnet", queueing(json!({ "kind": "voqnet" }))),
+        ("queueing", "fbicm", queueing(json!({ "kind": "fbicm", "detection": 8, "stop": 8, "go": 4, "cfqs": 4 }))),
         ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
         ("allocator", "islip", allocator(json!({ "kind": "islip", "iterations": 2 }))),
         ("allocator", "ideal", allocator(json!({ "kind": "ideal" }))),
@@ -121,12 +141,22 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
                 { "weight": 1, "pattern": "uniform" }, { "weight": 1, "pattern": "tornado" },
             ] })),
         ),
+        (
+            "pattern",
+            "by_endpoint",
+            pattern(json!({ "kind": "by_endpoint", "background": "uniform", "parts": [
+                { "endpoints": [0, 5], "pattern": "shift" },
+            ] })),
+        ),
         ("process", "bernoulli", process(json!({ "kind": "bernoulli" }))),
         ("process", "on_off", process(json!({ "kind": "on_off", "burst": 20 }))),
         ("process", "periodic", process(json!({ "kind": "periodic" }))),
         ("probe", "counters", json!({ "measure": { "probes": ["counters"] } })),
         ("probe", "buffers", json!({ "measure": { "probes": ["buffers"] } })),
         ("probe", "fullest_buffers", json!({ "measure": { "probes": ["fullest_buffers"] } })),
+        ("probe", "ports", json!({ "measure": { "probes": [{ "kind": "ports", "every": 50 }] } })),
+        ("probe", "queueing", json!({ "measure": { "probes": ["queueing"] } })),
+        ("probe", "trees", json!({ "measure": { "probes": ["trees"] } })),
         ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
         ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
         ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),

@@ -147,6 +147,9 @@ fn every_registered_pattern_generates_packets_somewhere() {
         let table = match kind {
             "hotspot" => json!({ "kind": kind, "targets": [3], "share": 0.1 }),
             "mix" => json!({ "kind": kind, "parts": [{ "weight": 1, "pattern": "uniform" }] }),
+            "by_endpoint" => {
+                json!({ "kind": kind, "parts": [{ "endpoints": [2], "pattern": "shift" }], "background": "uniform" })
+            }
             _ => json!({ "kind": kind }),
         };
         let topology: &dyn Topology = if kind == "worst_case_uniform" { &*clos } else { &toy };

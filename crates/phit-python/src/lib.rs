@@ -112,6 +112,22 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(report.to_string())
 }
 
+/// The routing tables of a scenario: for each router the output port for every destination (JSON text).
+#[pyfunction]
+fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let table = py.detach(|| sim::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    Ok(table.to_string())
+}
+
+/// The number of endpoints of a scenario (JSON text).
+#[pyfunction]
+fn endpoints(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let topology = scenario.topology.build().map_err(|e| scenario_error(py, &e))?;
+    Ok(topology.endpoints().to_string())
+}
+
 #[pymodule]
 fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -121,5 +137,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(routes, module)?)?;
+    module.add_function(wrap_pyfunction!(endpoints, module)?)?;
     Ok(())
 }

@@ -52,6 +52,7 @@ def panel(
     height: int = 250,
     domain: tuple[float, float] | None = None,
     level: str = LEVEL,
+    legend: Sequence[str] = (),
 ) -> Chart:
     """Lines of a table with a column of curves, with bands where `Y_half` has half widths.
 
@@ -71,6 +72,8 @@ def panel(
         height: in pixels.
         domain: of the horizontal axis.
         level: confidence of the bands.
+        legend: curves of the legend, if not those of the table: panels side by side share one legend only if it is
+        the same.
     """
     half = pl.col(f"{y}_half").fill_null(0.0)
     rows = table.drop_nulls(y).select(
@@ -81,7 +84,7 @@ def panel(
         high=pl.col(y) + half,
         saturated=pl.col("saturated") if "saturated" in table.columns else pl.lit(False),
     )
-    names = rows["series"].unique(maintain_order=True).to_list()
+    names = list(legend) or rows["series"].unique(maintain_order=True).to_list()
     limit = latency_limit(rows) if clip else _top(rows)
     left, right = domain or (0.0, 1.03 * max(rows["x"], default=1.0))
     axis_x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False), axis=alt.Axis(tickCount=8))

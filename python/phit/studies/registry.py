@@ -12,6 +12,7 @@ STUDIES = {
     "clos": "phit.studies.clos",
     "tpr": "phit.studies.tpr",
     "outflank": "phit.studies.outflank",
+    "fbicm": "phit.studies.fbicm",
 }
 """Module of each study, whose `STUDY` describes it."""
 

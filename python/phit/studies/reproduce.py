@@ -156,7 +156,8 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     if table.is_empty():
         return []
     stem.parent.mkdir(parents=True, exist_ok=True)
-    csv, parquet = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
+    # Not `with_suffix`: the name of a figure may have a dot.
+    csv, parquet = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "parquet"))
     flat = table.select(pl.all().exclude(pl.List(pl.Float64)))
     write_atomically(csv, flat.write_csv)
     write_parquet(parquet, flat)

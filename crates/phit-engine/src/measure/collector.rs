@@ -4,6 +4,7 @@ use super::histogram::Histogram;
 use super::probes::{ProbeKind, Records};
 use crate::engine::Tick;
 use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Which packets are recorded, and how.
@@ -21,6 +22,8 @@ pub struct Window {
     pub series_bin: Option<Tick>,
     /// True: the series' bins are by generation; false: by delivery.
     pub series_by_generation: bool,
+    /// Watch whether the packets of a source and a destination come in the order of their generation.
+    pub order: bool,
     /// What is looked at besides packets.
     pub probes: Vec<ProbeKind>,
 }
@@ -114,7 +117,9 @@ pub struct Collector {
     pub generated_phits: u64,
     /// Packets generated in the window, as far as the sources have been drawn.
     pub generated_packets: u64,
-    /// Packets of [`Self::generated_packets`] that have been delivered.
+    /// Packets dropped at their sources since the start of the run.
+    pub dropped_packets: u64,
+    /// Packets of [`Self::generated_packets`] that have been delivered, or dropped.
     pub generated_delivered: u64,
     /// Packets of [`Self::generated_packets`] that have been lost on links that broke.
     pub generated_lost: u64,
@@ -124,6 +129,10 @@ pub struct Collector {
     pub lost_phits: u64,
     /// Phits delivered in the window, whenever generated.
     pub delivered_phits: u64,
+    /// Packets delivered after one of the same source and destination that was generated later, since the start of the run.
+    pub out_of_order: u64,
+    /// Tick of generation of the latest packet of each source and destination.
+    latest: HashMap<(u32, u32), Tick>,
     /// The recorded packets.
     pub sums: Sums,
     /// The recorded packets by batch.
@@ -155,7 +164,10 @@ impl Collector {
             generated_lost: 0,
             lost_packets: 0,
             lost_phits: 0,
+            dropped_packets: 0,
             delivered_phits: 0,
+            out_of_order: 0,
+            latest: HashMap::new(),
             sums: Sums::default(),
             batches: Vec::new(),
             histogram,
@@ -191,6 +203,20 @@ impl Collector {
         self.generated_lost += u64::from(self.span.contains(&packet.birth));
     }
 
+    /// A packet generated at tick `birth` has been dropped at its source.
+    pub fn dropped(&mut self, birth: Tick) {
+        self.dropped_packets += 1;
+        self.generated_delivered += u64::from(self.span.contains(&birth));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_order(&mut self, packet: &Packet) {
+        let latest = self.latest.entry((packet.source, packet.destination)).or_default();
+        self.out_of_order += u64::from(packet.birth < *latest);
+        *latest = packet.birth.max(*latest);
+    }
+
     /// The tail of `packet` reaches its endpoint at tick `now`.
     #[inline]
     pub fn delivered(&mut self, packet: &Packet, now: Tick) {
@@ -202,6 +228,9 @@ impl Collector {
         self.total.phits += phits;
         self.total.latency += latency;
 
+        if self.window.order {
+            self.watch_order(packet);
+        }
         if let Some(width) = self.window.series_bin {
             let bin = if self.window.series_by_generation { packet.birth } else { now } / width;
             let bin = bin_at(&mut self.series, bin as usize);
@@ -278,7 +307,9 @@ impl Collector {
         self.generated_lost += other.generated_lost;
         self.lost_packets += other.lost_packets;
         self.lost_phits += other.lost_phits;
+        self.dropped_packets += other.dropped_packets;
         self.delivered_phits += other.delivered_phits;
+        self.out_of_order += other.out_of_order;
         self.sums.add(&other.sums);
         merge_bins(&mut self.batches, &other.batches);
         merge_bins(&mut self.series, &other.series);

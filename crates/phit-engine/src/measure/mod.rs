@@ -49,6 +49,10 @@ pub struct MeasureParams {
     pub links: bool,
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
+    /// Whether the run watches that the packets of a source and a destination are delivered in the order of their generation: the
+    /// summary's `out_of_order` counts those that are not, since the start of the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub order: bool,
     /// What is looked at in the measured time besides the packets delivered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
@@ -76,6 +80,7 @@ impl Default for MeasureParams {
             histogram: true,
             links: false,
             endpoints: false,
+            order: false,
             probes: Vec::new(),
             max_warmup: 100_000,
             max_drain: 100_000,

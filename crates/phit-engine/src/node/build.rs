@@ -78,7 +78,7 @@ impl Network {
         let escape = bubble.escape();
         let directions = 2 * lattice.dimensions() as u32;
         let endpoints_per_router = topology.endpoints() / topology.routers();
-        let vcs = config.links[1..].iter().map(|link| link.vcs).min().unwrap_or(1).min(MOST_VCS as u16) as u8;
+        let vcs = config.vcs[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
         let size = u32::from(blueprint.traffic.packet_sizes().1);
         let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
         let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);

@@ -26,6 +26,7 @@ impl Network {
             injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
             offered: self.offered_phits,
             control: ([0; 8], 0),
+            queueing: Default::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From a scenario to partitions.
 
+use super::admittance::Admittance;
 use super::allocator::AllocatorContext;
 use super::candidates::Candidates;
 use super::config::{Config, Settings, Times};
@@ -12,10 +13,10 @@ use crate::engine::rng::{Rng, Stream};
 use crate::engine::wheel::Wheel;
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::{Collector, Window};
-use crate::queueing::QueueingKind;
+use crate::queueing::{QueueingContext, QueueingKind};
 use crate::router::allocator::AllocatorKind;
 use crate::routing::{RoutingContext, RoutingKind};
-use crate::topology::{Peer, Topology};
+use crate::topology::{Peer, RouteTable, Topology};
 use crate::traffic::Traffic;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Blueprint {
     pub routing: RoutingKind,
     /// Queue organisation.
     pub queueing: QueueingKind,
+    /// The routing mechanism's tables, if it has any.
+    pub table: Option<Arc<RouteTable>>,
     /// Traffic.
     pub traffic: Arc<Traffic>,
     /// What is recorded.
@@ -60,7 +63,7 @@ impl Layout {
             for router in range.clone() {
                 first[router as usize] = next;
                 for port in 0..topology.ports(router) {
-                    let queues = u32::from(config.links[topology.port(router, port).class as usize].vcs);
+                    let queues = u32::from(config.links[topology.port(router, port).class as usize].queues);
                     next = (next.0 + 1, next.1 + queues, next.2 + queues);
                 }
             }
@@ -74,7 +77,8 @@ impl Layout {
 
     /// First queue (equally: first channel) of a port.
     fn lanes(&self, router: u32, port: u16, topology: &dyn Topology, config: &Config) -> u32 {
-        let before: u32 = (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].vcs)).sum();
+        let before: u32 =
+            (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
         self.first[router as usize].1 + before
     }
 }
@@ -95,12 +99,14 @@ impl Blueprint {
         }
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
-        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-            // Control messages take the link's latency alone.
-            (config.latency + link.latency)
-                .min(credit_release + link.latency + config.credit_delay)
-                .min(if self.routing.params().sends_messages() { link.latency.max(1) } else { Tick::MAX })
-        });
+        let messages = self.routing.params().sends_messages() || self.queueing.params().sends_messages();
+        let per_class =
+            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+                // Control messages take the link's latency alone.
+                (config.latency + link.latency)
+                    .min(credit_release + link.latency + config.credit_delay)
+                    .min(if messages { link.latency.max(1) } else { Tick::MAX })
+            });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -110,7 +116,7 @@ impl Blueprint {
         let config = &self.config;
         let link = config.links.iter().map(|l| l.latency.max(l.ejection_latency)).max().unwrap_or(1);
         // Packets whose flits alternate in an output buffer end all at once.
-        let packets = u32::from(config.links[0].vcs) + 4;
+        let packets = u32::from(config.links[0].queues) + 4;
         let transfers = u32::from(self.traffic.packet_sizes().1).saturating_mul(packets * config.ticks_per_cycle);
         let sum = [config.latency, config.allocation_delay, config.credit_delay, link, link, transfers]
             .into_iter()
@@ -157,8 +163,11 @@ impl Blueprint {
         let routers = layout.ranges[index].clone();
         let count = routers.len();
         let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
-        let widest = u32::from(config.links.iter().map(|l| l.vcs).max().unwrap_or(1));
+        let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
 
+        // Where queues share a buffer, packets come into the first.
+        let division = config.division;
+        let enters = |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;
         let mut first_port = Vec::with_capacity(count + 1);
         let (mut inputs, mut queues, mut outputs, mut channels) = (vec![], vec![], vec![], vec![]);
         let mut attached = Vec::new();
@@ -167,7 +176,7 @@ impl Blueprint {
             for number in 0..topology.ports(router) {
                 let port = topology.port(router, number);
                 let link = &config.links[port.class as usize];
-                let (index_in, lanes) = (inputs.len() as u32, link.vcs);
+                let (index_in, lanes) = (inputs.len() as u32, link.queues);
                 let (upstream_partition, sender) = match upstream[router as usize][number as usize] {
                     Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
                     None => (index as u32, NONE),
@@ -214,7 +223,7 @@ impl Blueprint {
                     phits: 0,
                     waiters: 0,
                 });
-                channels.extend((0..lanes).map(|_| OutputVc { credits }));
+                channels.extend((0..lanes).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }));
             }
         }
         first_port.push(inputs.len() as u32);
@@ -228,7 +237,9 @@ impl Blueprint {
             let channel = channels.len() as u32;
             inputs[port as usize].upstream = ports + endpoints.len() as u32;
             let credits = config.links[0].buffer as i32;
-            channels.extend((0..config.links[0].vcs).map(|_| OutputVc { credits }));
+            channels.extend(
+                (0..config.links[0].queues).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }),
+            );
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
                 rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
@@ -251,17 +262,40 @@ impl Blueprint {
             topology: self.topology.clone(),
             routers: routers.clone(),
             vcs: config.vcs.clone(),
-            queues: config.links.iter().map(|l| l.vcs).collect(),
+            queues: config.links.iter().map(|l| l.queues).collect(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: config.ticks_per_cycle,
+            table: self.table.clone(),
+        };
+        let routing = self.routing.params().build(&context);
+        let organisation = QueueingContext {
+            topology: self.topology.clone(),
+            routers: routers.clone(),
+            vcs: config.vcs.clone(),
+            table: self.table.clone(),
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: config.ticks_per_cycle,
         };
-        let routing = self.routing.params().build(&context);
-        let counts: Vec<u16> = config.links.iter().map(|l| l.vcs).collect();
-        let queueing = self.queueing.params().build(topology, &counts);
+        let queueing = self.queueing.params().build(&organisation);
+        let manager = self.queueing.params().manager(&organisation, ports, endpoints.len() as u32);
         let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
-        let settings = Settings::new(config, routing.wants(), queueing.transparent(), allocator.ideal());
-        let (lanes, total) = (u64::from(config.links[0].vcs), u64::from(topology.endpoints()));
+        let settings =
+            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
+        let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+        let way_back = |input: &Input| {
+            let at = topology.port(routers.start + input.router, input.number).peer;
+            let back = match (input.class, upstream[(routers.start + input.router) as usize][input.number as usize]) {
+                (0, _) | (_, None) => true,
+                (_, Some((router, port))) => at == Peer::Router { router, port },
+            };
+            if back { Tick::MAX } else { 0 }
+        };
+        let ways_back: Vec<Tick> = match settings.managed {
+            true => inputs.iter().map(way_back).collect(),
+            false => Vec::new(),
+        };
+        let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
         let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
@@ -271,6 +305,7 @@ impl Blueprint {
             settings,
             routing,
             queueing,
+            manager,
             allocator,
             vc_allocator: config.vc_stage.then(|| {
                 let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
@@ -298,6 +333,11 @@ impl Blueprint {
             outputs: outputs.into(),
             channels: channels.into(),
             first_endpoint,
+            admittances: if settings.admits {
+                vec![Admittance::new(topology.endpoints()); endpoints.len()]
+            } else {
+                Vec::new()
+            },
             endpoints: endpoints.into(),
             packets: Arena::default(),
             wheel: Wheel::new(self.horizon()),
@@ -313,6 +353,10 @@ impl Blueprint {
             next_probe: if self.window.probes.is_empty() { Tick::MAX } else { 0 },
             changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
             changing: Vec::new(),
+            reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
+            reviewing: Vec::new(),
+            held,
+            ways_back: ways_back.into(),
             watched: Vec::new(),
             wakes: Vec::new(),
             outgoing: Vec::new(),
@@ -347,7 +391,7 @@ fn check_links(partitions: &[Partition]) {
             assert!(output.far_partition == SINK || far.is_some_and(room), "an output port leads nowhere");
         }
         for endpoint in partition.endpoints.iter() {
-            let lanes = partition.config.links[0].vcs as usize;
+            let lanes = partition.config.links[0].queues as usize;
             assert!(endpoint.channel as usize + lanes <= channels, "an endpoint has no channels");
             assert!(endpoint.queues as usize + lanes <= queues, "an endpoint has no injection queues");
         }

@@ -1,11 +1,12 @@
 //! The router's parameters turned into ticks and phits, shared by all partitions.
 
 use crate::engine::Tick;
+use crate::queueing::Division;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::Wants;
 use crate::scenario::router::{
-    Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision, RouterParams,
-    Switching, VcAllocation,
+    Admittance, Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision,
+    RouterParams, Switching, VcAllocation,
 };
 use crate::topology::Topology;
 
@@ -22,9 +23,9 @@ pub struct LinkClass {
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router; `None` if unlimited.
     pub injection_bandwidth: Option<u32>,
-    /// Virtual channels (queues).
-    pub vcs: u16,
-    /// Phits per virtual channel.
+    /// Queues of an input port: those of all virtual channels.
+    pub queues: u16,
+    /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
     pub buffer: u32,
 }
 
@@ -61,15 +62,19 @@ pub struct Config {
     pub output_buffer: Option<u32>,
     /// Choice of injection queue.
     pub injection_queue: InjectionQueue,
+    /// Room of each admittance queue in phits, if endpoints have any.
+    pub admittance: Option<Phits>,
     /// Blocked heads of a mechanism that re-decides are asked about in every tick.
     pub redecide_every_cycle: bool,
     /// Crossbar allocator.
     pub allocator: AllocatorKind,
     /// Link classes, in the topology's order.
     pub links: Vec<LinkClass>,
+    /// How the buffer of a virtual channel is divided into queues.
+    pub division: Division,
     /// Virtual channels per class.
     pub vcs: Vec<u8>,
-    /// Buffer size per class.
+    /// Buffer size per virtual channel and class.
     pub capacity: Vec<u32>,
 }
 
@@ -117,6 +122,12 @@ pub struct Settings {
     pub every_cycle: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
+    /// The queue organisation is managed.
+    pub managed: bool,
+    /// Endpoints have admittance queues.
+    pub admits: bool,
+    /// Queues of a virtual channel.
+    pub queues: u32,
     /// Transfers take no time in the crossbar.
     pub ideal: bool,
     /// Every packet is one flit and no channel is ever held: the kernel is compiled for this case on its own.
@@ -165,7 +176,7 @@ impl Settings {
     }
 
     /// The settings of `config` for the policies at hand.
-    pub fn new(config: &Config, wants: Wants, transparent: bool, ideal: bool) -> Self {
+    pub fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; 8];
             for (entry, link) in table.iter_mut().zip(&config.links) {
@@ -189,6 +200,9 @@ impl Settings {
             // Heads that are decided about together depend on one another.
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
+            managed,
+            admits: config.admittance.is_some(),
+            queues: config.division.queues,
             ideal,
             single,
             router_latency: config.latency,
@@ -205,6 +219,8 @@ impl Settings {
             immediate,
             plain: immediate
                 && transparent
+                && !managed
+                && config.admittance.is_none()
                 && !ideal
                 && !config.inputs_at_link_rate
                 && !config.credits_in_turn
@@ -245,8 +261,9 @@ impl Times {
 const TABULATED: u32 = 64;
 
 impl Config {
-    /// Ticks and phits of `params` for the given link classes.
-    pub fn new(params: &RouterParams, classes: &[String]) -> Self {
+    /// Ticks and phits of `params` for the given link classes, with buffers divided as `division` says.
+    pub fn new(params: &RouterParams, classes: &[String], division: Division) -> Self {
+        let parts = if division.shared { 1 } else { division.queues };
         let ticks_per_cycle = match params.clock {
             Clock::Link => 1,
             Clock::Crossbar => params.speedup,
@@ -266,8 +283,8 @@ impl Config {
                     Some(Phits::Finite(phits)) => Some(phits),
                     None => Some(link.bandwidth),
                 },
-                vcs: link.vcs,
-                buffer: link.buffer.or_huge(),
+                queues: (u32::from(link.vcs) * division.queues) as u16,
+                buffer: link.buffer.or_huge() / parts,
             }
         };
         let links: Vec<LinkClass> = classes.iter().map(link).collect();
@@ -293,10 +310,12 @@ impl Config {
                 Phits::Infinite => None,
             },
             injection_queue: params.injection_queue,
+            admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
             allocator: params.allocator.clone(),
-            vcs: links.iter().map(|l| l.vcs.min(255) as u8).collect(),
-            capacity: links.iter().map(|l| l.buffer).collect(),
+            division,
+            vcs: links.iter().map(|l| (u32::from(l.queues) / division.queues).min(255) as u8).collect(),
+            capacity: links.iter().map(|l| l.buffer * parts).collect(),
             links,
         }
     }

@@ -8,9 +8,21 @@ use crate::engine::{NONE, Tick};
 use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
 use crate::topology::{Hop, Peer};
 
+/// Who a control message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Party {
+    /// The routing mechanism of a router.
+    Routing,
+    /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint counted from the
+    /// number of its ports on, in the place of the router.
+    Sender,
+}
+
 /// A control message on its way.
 #[derive(Debug, Clone)]
 pub struct Message {
+    /// Who it is for.
+    pub party: Party,
     /// Receiving router.
     pub router: u32,
     /// Its port.
@@ -80,6 +92,9 @@ impl Partition {
             }
             self.changing = changed;
         }
+        if !self.reviews.is_empty() {
+            self.review();
+        }
     }
 
     /// The head of `packet` enters `queue`.
@@ -132,29 +147,41 @@ impl Partition {
             let Peer::Router { router: to, port } = self.topology.port(router + self.routers.start, port).peer else {
                 continue;
             };
-            let output = &mut self.outputs[index];
-            if output.far_partition == BROKEN {
+            if self.outputs[index].far_partition == BROKEN {
                 continue;
             }
-            let class = output.class as usize % 8;
-            let mut leaves = self.now;
-            if phits > 0 {
-                let start = self.config.align(leaves.max(output.free));
-                leaves = start + self.config.serialisation(phits, self.settings.bandwidth[class]);
-                output.free = leaves;
-                output.phits += u64::from(phits);
-                self.collector.control_phits[class] += u64::from(phits);
-            }
-            self.collector.control_messages += 1;
-            let at = leaves + self.settings.latency[class].max(1);
+            let leaves = self.put_on_link(index, phits);
+            let output = &self.outputs[index];
+            let at = leaves + self.settings.latency[output.class as usize % 8].max(1);
             let far = output.far_partition;
-            let message = Message { router: to, port, payload };
-            match far == self.index {
-                true => self.expect(at, message),
-                false => self.outbox[far as usize].messages.push((at, message)),
-            }
+            self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
         }
         self.outgoing = outgoing;
+    }
+
+    /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the tick at which
+    /// it is on it. Without phits it needs no link.
+    pub(crate) fn put_on_link(&mut self, output: u32, phits: u32) -> Tick {
+        self.collector.control_messages += 1;
+        if phits == 0 {
+            return self.now;
+        }
+        let output = &mut self.outputs[output];
+        let class = output.class as usize % 8;
+        let start = self.config.align(self.now.max(output.free));
+        let leaves = start + self.config.serialisation(phits, self.settings.bandwidth[class]);
+        output.free = leaves;
+        output.phits += u64::from(phits);
+        self.collector.control_phits[class] += u64::from(phits);
+        leaves
+    }
+
+    /// Files the arrival of a control message here or with partition `far`.
+    pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
+        match far == self.index {
+            true => self.expect(at, message),
+            false => self.outbox[far as usize].messages.push((at, message)),
+        }
     }
 
     /// Files the arrival of a control message.
@@ -178,8 +205,11 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn hear(&mut self, place: u32) {
-        let Some(Message { router, port, payload }) = self.messages[place as usize].take() else { return };
+        let Some(Message { party, router, port, payload }) = self.messages[place as usize].take() else { return };
         self.free_messages.push(place);
+        if party == Party::Sender {
+            return self.hear_as_sender(router, &payload);
+        }
         let router = router - self.routers.start;
         self.visit(router, |routing, site| routing.hear(site, port, &payload));
     }

@@ -93,7 +93,9 @@ impl Partition {
         self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.settings.cycles)
     }
 
-    fn draw(&mut self, e: u32) {
+    /// Draws the next packet of endpoint `e`.
+    #[inline(always)]
+    pub(crate) fn draw(&mut self, e: u32) {
         let endpoint = &mut self.endpoints[e];
         let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
         endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
@@ -104,6 +106,9 @@ impl Partition {
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
+        if !K::PLAIN && self.settings.admits {
+            return self.send_admitted::<K>(e);
+        }
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
@@ -128,12 +133,18 @@ impl Partition {
 
     /// The injection queue for the next flit, if it has room.
     #[inline(always)]
-    fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
-        let count = self.config.links[0].vcs;
+    pub(crate) fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
+        let count = self.config.links[0].queues;
         let credits = |lane: u16| self.channels[endpoint.channel + u32::from(lane)].credits;
         let fits = |lane: &u16| credits(*lane) >= size as i32;
         if endpoint.sent > 0 {
             return Some(endpoint.lane).filter(fits);
+        }
+        if !self.settings.transparent {
+            let router = endpoint.router + self.routers.start;
+            if let Some(lane) = self.queueing.inject(router, packet.destination) {
+                return Some(lane).filter(fits);
+            }
         }
         match self.config.injection_queue {
             InjectionQueue::Destination => {
@@ -148,7 +159,7 @@ impl Partition {
     }
 
     #[inline(always)]
-    fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+    pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
         let link = &self.config.links[0];
         let flits = self.config.flits(packet.size);
         let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
@@ -167,7 +178,9 @@ impl Partition {
         let index = if head { self.create(e, router, packet, flits) } else { NONE };
         if tail {
             self.endpoints[e].sent = 0;
-            self.draw(e);
+            if K::PLAIN || !self.settings.admits {
+                self.draw(e);
+            }
         }
         if latency == 0 {
             self.arrive::<K>(queue, index);

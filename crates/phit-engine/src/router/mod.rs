@@ -3,6 +3,7 @@
 //! A [`Partition`] holds a range of routers with their endpoints and everything that moves in them. Partitions interact
 //! by messages over links only, so each can run ahead by the shortest latency between them.
 
+pub mod admittance;
 pub mod allocator;
 pub mod bits;
 mod breakdown;
@@ -11,6 +12,7 @@ pub mod candidates;
 pub mod config;
 pub(crate) mod control;
 pub mod endpoint;
+mod managed;
 pub mod packet;
 pub mod partition;
 pub mod state;

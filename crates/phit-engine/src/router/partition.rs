@@ -1,5 +1,6 @@
 //! A partition: its state, its events, its clock.
 
+use super::admittance::Admittance;
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
@@ -16,7 +17,7 @@ use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::measure::probes::Observation;
-use crate::queueing::Queueing;
+use crate::queueing::{Branch, Manager, Queueing};
 use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::scenario::router::Switching;
 use crate::topology::Topology;
@@ -47,6 +48,9 @@ pub(crate) mod kind {
     pub const MESSAGE: u32 = 8;
     /// The tail of packet `target` has gone over a broken link.
     pub const LOSS: u32 = 9;
+
+    /// A manager wants to review input port `target`.
+    pub const REVIEW: u32 = 10;
 
     /// Bits of the index below the kind.
     pub const SHIFT: u32 = 28;
@@ -110,6 +114,8 @@ pub struct Partition {
     /// Ticks that flits take, by size in phits.
     pub(crate) times: Vec<Times>,
     pub(crate) queueing: Box<dyn Queueing>,
+    /// What a managed queue organisation does besides.
+    pub(crate) manager: Option<Box<dyn Manager>>,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
 
@@ -136,6 +142,8 @@ pub struct Partition {
 
     pub(crate) first_endpoint: u32,
     pub(crate) endpoints: Table<Endpoint>,
+    /// The admittance queues of each endpoint; without entries if they have none.
+    pub(crate) admittances: Vec<Admittance>,
 
     /// First destination of each injection queue but the first, where the destination decides: queue
     /// `destination * queues / endpoints`.
@@ -177,6 +185,15 @@ pub struct Partition {
     pub(crate) changed: Candidates,
     /// Those that are being visited.
     pub(crate) changing: Vec<u32>,
+    /// Input ports that a manager is to review.
+    pub(crate) reviews: Candidates,
+    /// Those that are being reviewed.
+    pub(crate) reviewing: Vec<u32>,
+    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages is free; the
+    /// last tick of all where messages go over a link. Without entries if there is no manager.
+    pub(crate) ways_back: Table<Tick>,
+    /// Queues that a manager holds back; without entries if there is none.
+    pub(crate) held: Table<bool>,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
     pub(crate) watched: Vec<Watched>,
     /// Outputs whose watchers the mechanism wakes.
@@ -245,7 +262,7 @@ impl Partition {
             while let Some(endpoint) = self.senders.pop() {
                 self.send::<K>(endpoint);
             }
-            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty()) {
+            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty() || !self.reviews.is_empty()) {
                 self.control();
             }
             if !self.candidates.is_empty() {
@@ -255,10 +272,11 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now = match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty()) {
-                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                false => self.now + 1,
-            };
+            self.now =
+                match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
+                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
+                    false => self.now + 1,
+                };
         }
     }
 
@@ -283,6 +301,20 @@ impl Partition {
     #[inline]
     pub(crate) fn owner(&self, channel: u32) -> u32 {
         if self.settings.single { NONE } else { self.owners[channel] }
+    }
+
+    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network: port, branch.
+    pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
+        let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
+        let local = router - self.routers.start;
+        for port in self.first_port[local]..self.first_port[local + 1] {
+            manager.trees(port, &mut |branch| see(self.inputs[port].number, branch));
+        }
+    }
+
+    /// What a managed queue organisation has counted since the start of the run, by name.
+    pub fn queueing_totals(&self) -> Vec<(&'static str, u64)> {
+        self.manager.as_ref().map_or_else(Vec::new, |manager| manager.totals(self.now))
     }
 
     /// Packets in the network and in injection queues.
@@ -312,6 +344,11 @@ impl Partition {
             + self.wheel.bytes()
             + self.allocator.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
+            + self.manager.as_ref().map_or(0, |manager| manager.bytes())
+            + self.held.bytes()
+            + self.ways_back.bytes()
+            + self.admittances.iter().map(Admittance::bytes).sum::<usize>()
+            + self.reviews.bytes()
             + self.collector.bytes()
     }
 
@@ -339,6 +376,7 @@ impl Partition {
                 self.collector.lost(&self.packets[target]);
                 self.packets.remove(target);
             }
+            kind::REVIEW => self.reviews.insert(target),
             _ => self.tail_left::<K>(target),
         }
     }
@@ -352,6 +390,9 @@ impl Partition {
         }
         if (K::SINGLE || packet != NONE) && self.settings.wants::<K>().arrivals {
             self.announce_arrival(queue, packet);
+        }
+        if !K::PLAIN && self.settings.managed {
+            self.came(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);

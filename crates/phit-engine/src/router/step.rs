@@ -80,6 +80,9 @@ impl Partition {
         if !K::SINGLE && !self.waiting.is_empty() {
             self.allocate_channels();
         }
+        if !K::PLAIN && self.settings.managed {
+            self.choose(&mut requests);
+        }
         let mut grants = std::mem::take(&mut self.grants);
         self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &mut grants);
         let mut left = requests.len();
@@ -120,6 +123,9 @@ impl Partition {
         }
         let port = q.port;
         let &Input { queues, busy, router, number, class, .. } = &self.inputs[port];
+        if !K::PLAIN && self.settings.managed && self.held[queue] {
+            return Look::Later;
+        }
         if busy > now {
             return Look::Again;
         }

@@ -135,9 +135,17 @@ impl Partition {
             }
         }
 
-        let data = pack_credit(grant.lane.into(), size);
+        let mut lane = u32::from(grant.lane);
+        if !K::PLAIN && self.settings.managed {
+            // The credits of all queues of a buffer are those of its first.
+            lane -= lane % self.settings.queues;
+        }
+        let data = pack_credit(lane, size);
         self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
 
+        if !K::PLAIN && self.settings.managed {
+            self.gone(grant.queue, packet);
+        }
         if tail {
             self.pop::<K>(grant.queue, packet, occupied, far != self.index && far < BROKEN);
             return;

@@ -5,7 +5,7 @@
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::router::packet::{Arena, Packet};
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, RouteTable, Topology};
 use crate::verify::Proof;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ pub mod olm;
 pub mod par;
 pub mod piggyback;
 mod source_adaptive;
+pub mod table;
 pub mod tpr;
 pub mod ugal;
 pub mod valiant;
@@ -133,6 +134,8 @@ pub struct RoutingContext {
     pub packet_size: u32,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// The routing tables, for a mechanism that has them ([`RoutingParams::table`]).
+    pub table: Option<Arc<RouteTable>>,
 }
 
 /// What a mechanism's file provides besides the rule.
@@ -164,6 +167,11 @@ pub trait RoutingParams {
     fn packets_per_buffer(&self) -> u32 {
         1
     }
+    /// The routing tables, if the way of a packet depends on its destination alone: made once for a network, for the mechanism
+    /// and for queue organisations that look ahead.
+    fn table(&self, _topology: &dyn Topology) -> Option<Arc<RouteTable>> {
+        None
+    }
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;
 }
@@ -189,6 +197,7 @@ crate::registry! {
         "por" => Por(bubble::por::Por),
         "goal" => Goal(bubble::goal::Goal),
         "outflank" => Outflank(bubble::outflank::Outflank),
+        "table" => Table(table::Table),
     }
 }
 

@@ -43,7 +43,27 @@ impl RouterView<'_> {
 
     #[inline]
     fn credits(&self, port: u16, vc: u8) -> i32 {
-        self.channels[self.output(port).vc + u32::from(vc)].credits
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        match queues {
+            1 => self.channels[first + u32::from(vc)].credits,
+            _ => self.lanes(first, vc, queues).sum(),
+        }
+    }
+
+    /// The most credits of any queue of a virtual channel.
+    #[inline]
+    fn best_credits(&self, port: u16, vc: u8) -> i32 {
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        match queues {
+            1 => self.channels[first + u32::from(vc)].credits,
+            _ => self.lanes(first, vc, queues).max().unwrap_or(0),
+        }
+    }
+
+    /// The credits of the queues of a virtual channel.
+    fn lanes(&self, first: u32, vc: u8, queues: u32) -> impl Iterator<Item = i32> + '_ {
+        let first = first + u32::from(vc) * queues;
+        (first..first + queues).map(|channel| self.channels[channel].credits)
     }
 
     /// Link class of `port`.
@@ -86,7 +106,10 @@ impl RouterView<'_> {
     /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
     #[inline]
     pub fn held(&self, port: u16, vc: u8) -> bool {
-        self.owners.get((self.output(port).vc + u32::from(vc)) as usize).is_some_and(|owner| *owner != NONE)
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        let owned = |lane: u32| self.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
+        let first = u32::from(vc) * queues;
+        (first..first + queues).all(owned)
     }
 
     /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
@@ -104,16 +127,14 @@ impl RouterView<'_> {
     /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
     #[inline]
     pub fn has_room(&self, port: u16, vc: u8, phits: u32) -> bool {
-        self.credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
+        self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
     /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output goes.
     #[inline]
     pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
         let output = self.output(port);
-        output.busy <= self.now
-            && self.channels[output.vc + u32::from(vc)].credits >= phits as i32
-            && self.buffer_has_room(port, phits)
+        output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
     #[inline]

@@ -1,9 +1,10 @@
 //! What must fit together before anything runs.
 
 use super::Scenario;
-use super::router::{LinkParams, Phits, Switching, VcAllocation};
+use super::router::{Admittance, LinkParams, Phits, Switching, VcAllocation};
 use crate::error::ScenarioError;
 use crate::node;
+use crate::queueing::Fit;
 use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
 
@@ -22,8 +23,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
                         \"store_and_forward\" with topology.faults.later";
         return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
     }
-    let queues: Vec<u16> = topology.classes().iter().map(|class| link(scenario, class).1.vcs).collect();
-    scenario.queueing.params().check(topology, &queues).map_err(|e| e.under("queueing"))?;
+    queues(scenario, topology)?;
     buffers(scenario, topology)?;
     node::check(scenario, topology)?;
     duration(scenario)
@@ -152,6 +152,50 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     Ok(())
 }
 
+/// Queues that the kernel can number, and whatever the queue organisation asks for.
+fn queues(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let router = &scenario.router;
+    let sizes = scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?;
+    let (params, links) = (scenario.queueing.params(), topology.classes().iter().map(|class| link(scenario, class).1));
+    let whole_packets = router.switching != Switching::Wormhole && router.vc_allocation != VcAllocation::Stage;
+    let (vcs, buffer): (Vec<u16>, Vec<u32>) = links.map(|link| (link.vcs, link.buffer.or_huge())).unzip();
+    let fit = Fit {
+        topology,
+        vcs: &vcs,
+        buffer: &buffer,
+        packet_size: sizes.range().1.into(),
+        deterministic: scenario.routing.params().table(topology).is_some(),
+        admits: router.admittance == Admittance::PerDestination,
+        whole_packets,
+    };
+    params.check(&fit).map_err(|e| e.under("queueing"))?;
+    let division = params.division(topology);
+    for (class, vcs) in topology.classes().iter().zip(&vcs) {
+        let all = u32::from(*vcs).saturating_mul(division.queues);
+        if all > MOST_QUEUES {
+            let expected = format!(
+                "{vcs} virtual channels of {} queues each make {all} queues of a port of class {class}; expected at most \
+                 {MOST_QUEUES}",
+                division.queues
+            );
+            return Err(ScenarioError::new("queueing.kind", format!("{:?}", scenario.queueing.kind()), expected));
+        }
+    }
+    if vcs[0] > 1 && division.queues > 1 {
+        let path = format!("{}.vcs", link(scenario, &topology.classes()[0]).0);
+        let expected = format!("expected 1: the queueing {:?} divides the injection queue", scenario.queueing.kind());
+        return Err(ScenarioError::new(path, vcs[0], expected));
+    }
+    if router.admittance == Admittance::PerDestination && !whole_packets {
+        let expected = "needs switching of whole packets, and virtual channels allocated with the switch";
+        return Err(ScenarioError::new("router.admittance", "\"per_destination\"", expected));
+    }
+    Ok(())
+}
+
+/// Queues of a port are numbered in 12 bits of a credit.
+const MOST_QUEUES: u32 = 4096;
+
 /// Room for the largest unit that moves.
 fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let router = &scenario.router;
@@ -172,10 +216,10 @@ fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
         )),
         _ => Ok(()),
     };
+    let division = scenario.queueing.params().division(topology);
+    let parts = if division.shared { 1 } else { division.queues };
     for class in topology.classes() {
         let (path, params) = link(scenario, class);
-        fits(format!("{path}.buffer"), params.buffer)?;
-        fits(format!("{path}.ejection_buffer"), params.ejection_buffer.unwrap_or(Phits::Infinite))?;
         let packets = if class == "endpoint" { 1 } else { scenario.routing.params().packets_per_buffer() };
         if packets > 1 && params.buffer.or_huge() / packets < u32::from(largest) {
             return Err(ScenarioError::new(
@@ -186,6 +230,18 @@ fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
                     scenario.routing.kind()
                 ),
             ));
+        }
+        fits(format!("{path}.ejection_buffer"), params.ejection_buffer.unwrap_or(Phits::Infinite))?;
+        let path = format!("{path}.buffer");
+        match params.buffer {
+            Phits::Finite(phits) if parts > 1 && phits / parts < unit => {
+                let expected = format!(
+                    "expected at least {} phits: {parts} queues of {unit} phits, the largest {what}",
+                    u64::from(parts) * u64::from(unit)
+                );
+                return Err(ScenarioError::new(path, phits, expected));
+            }
+            size => fits(path, size)?,
         }
     }
     fits("router.output_buffer".into(), router.output_buffer)

@@ -160,6 +160,16 @@ pub enum InjectionQueue {
     LeastOccupied,
 }
 
+/// The queues in which the packets of an endpoint wait for room in its injection queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Admittance {
+    /// One queue, first come first served.
+    Single,
+    /// One queue for each destination, in turn: a packet waits for none to another endpoint. The packet is the flit.
+    PerDestination,
+}
+
 /// When a routing mechanism that may change its mind is asked again about a blocked head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -256,8 +266,13 @@ pub struct RouterParams {
     pub cut_through: CutThrough,
     /// Transit traffic goes before injected traffic at every output.
     pub transit_priority: bool,
-    /// Which injection queue a packet takes.
+    /// Which injection queue a packet takes, unless the queue organisation says so.
     pub injection_queue: InjectionQueue,
+    /// In which queues the packets of an endpoint wait before that.
+    pub admittance: Admittance,
+    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as if it had not
+    /// been generated. `"infinite"`: no limit.
+    pub admittance_room: Phits,
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,
     /// Links by class; `default` stands for the classes that are not listed.
@@ -293,6 +308,8 @@ impl Default for RouterParams {
             cut_through: CutThrough::Both,
             transit_priority: false,
             injection_queue: InjectionQueue::LeastOccupied,
+            admittance: Admittance::Single,
+            admittance_room: Phits::Infinite,
             redecision: Redecision::OnChange,
             links: BTreeMap::new(),
             node: None,

@@ -15,11 +15,15 @@ pub mod dragonfly;
 pub mod faults;
 pub mod grid;
 pub mod hyperx;
+pub mod k_ary_n_tree;
 mod limits;
 mod lines;
+pub mod multistage;
+pub mod route_table;
 pub mod single;
 mod tree;
 
+pub use route_table::RouteTable;
 pub use tree::{Place, Tree};
 
 /// Where the outgoing side of a port leads.
@@ -255,6 +259,8 @@ crate::registry! {
         "hyperx" => HyperX(hyperx::HyperX),
         "cascade" => Cascade(cascade::Cascade),
         "clos" => Clos(clos::Clos),
+        "k_ary_n_tree" => KAryNTree(k_ary_n_tree::KAryNTree),
+        "multistage" => Multistage(multistage::Multistage),
         "single" => Single(single::Single),
     }
 }

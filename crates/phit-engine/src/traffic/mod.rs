@@ -12,6 +12,7 @@ pub mod packet_size;
 pub mod patterns;
 pub mod processes;
 mod source;
+pub mod trace;
 pub mod weighted;
 
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
@@ -46,6 +47,11 @@ pub struct TrafficParams {
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
     pub packet_size: PacketSizeKind,
+    /// Messages that are given one by one, in the order of their cycles: cycle of generation, source, destination, phits. Messages
+    /// longer than the (largest) packet are sent in several packets. They take the place of `pattern` and `process`, and `load`
+    /// must be 0. On the command line and in Python `trace` can name a file instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trace: Vec<trace::Message>,
     /// Changes of pattern or load during the run, in the order of their cycles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -134,6 +140,13 @@ impl TrafficParams {
         check_load("load", self.load)?;
         if let Some(packets) = self.message.as_ref().map(|m| m.packets).filter(|p| !(1..=1_000_000).contains(p)) {
             return Err(ScenarioError::new("message.packets", packets, "expected 1 to 1000000 packets"));
+        }
+        if !self.trace.is_empty() && (self.load != 0.0 || !self.changes.is_empty()) {
+            return Err(ScenarioError::new(
+                "load",
+                self.load,
+                "expected 0 and no `changes`: the `trace` says what is sent",
+            ));
         }
         self.process.params().check().map_err(|e| e.under("process"))?;
         self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;

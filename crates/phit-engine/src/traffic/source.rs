@@ -3,6 +3,7 @@
 use super::packet_size::Sizes;
 use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
+use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
 use crate::engine::rng::{Rng, Stream};
 use crate::error::{ScenarioError, join};
@@ -30,6 +31,8 @@ pub struct Traffic {
     sizes: Arc<dyn Sizes>,
     /// Packets of a message, and messages of an endpoint; `None` if every packet is on its own.
     messages: Option<(u32, u32)>,
+    /// Messages given one by one, which take the place of all else.
+    trace: Option<Trace>,
 }
 
 /// The process from cycle `start` on.
@@ -135,19 +138,29 @@ impl Traffic {
                 patterns.push(PatternPhase { start: u64::from(change.cycle), pattern });
             }
         }
-        Ok(Self { loads, patterns, sizes, messages })
+        let trace = match params.trace.is_empty() {
+            true => None,
+            false => Some(Trace::new(&params.trace, topology.endpoints(), sizes.range().1)?),
+        };
+        Ok(Self { loads, patterns, sizes, messages, trace })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
-        let state = self.loads[0].process.start(0, &mut rng);
+        let state = match self.trace {
+            None => self.loads[0].process.start(0, &mut rng),
+            Some(_) => ProcessState::default(),
+        };
         Source { message: self.messages.map(|_| Box::default()), rng, state, load: 0, pattern: 0 }
     }
 
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
     #[inline]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        if let Some(trace) = &self.trace {
+            return trace.next(endpoint, &mut source.state);
+        }
         match self.messages {
             None => self.drawn(endpoint, source, None),
             Some((packets, count)) => self.next_of_message(endpoint, source, packets, count),
@@ -237,7 +250,9 @@ impl Traffic {
 
     /// Smallest and largest packet size in phits.
     pub fn packet_sizes(&self) -> (u16, u16) {
-        self.sizes.range()
+        let (smallest, largest) = self.sizes.range();
+        // The end of a message may be of any size.
+        if self.trace.is_some() { (1, largest) } else { (smallest, largest) }
     }
 }
 

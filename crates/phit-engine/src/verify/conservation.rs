@@ -8,7 +8,7 @@ use crate::router::packet::Packet;
 use crate::router::partition::{Partition, TAIL_PENDING, kind, unpack_credit};
 use crate::router::state::{BROKEN, Input, Queue, SINK};
 use crate::sim::Simulation;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The events of one partition that have been filed, in its wheel or its mail, and not handled.
 #[derive(Default)]
@@ -166,6 +166,7 @@ impl Load {
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
 /// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room for;
 /// * credits that wait for their turn come one in a cycle;
+/// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its way;
 /// * whoever could move is awake or about to be woken.
 pub fn audit(simulation: &Simulation) -> Result<(), String> {
     let (partitions, inboxes) = simulation.parts();
@@ -200,7 +201,13 @@ pub fn audit(simulation: &Simulation) -> Result<(), String> {
         outputs(partition)?;
         ejections(partition, pending_here)?;
         turns(partition, pending_here)?;
+        managed(partition)?;
         awake(partition, pending_here)?;
+    }
+    let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
+    inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
+    if !on_the_way {
+        agreement(partitions)?;
     }
     match injected == delivered + held {
         true => Ok(()),
@@ -222,7 +229,10 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
     let mut held = 0;
     for input in here.inputs.iter() {
         let capacity = i64::from(config.links[input.class as usize].buffer);
-        for lane in 0..u32::from(input.count) {
+        let division = config.division;
+        // Phits in the queues that share a buffer with the one at hand and come after it.
+        let mut others = 0;
+        for lane in (0..u32::from(input.count)).rev() {
             let index = input.queues + lane;
             let queue = &here.queues[index];
             let wrong = |what: String| format!("{}: {what}", name(here, index));
@@ -243,10 +253,18 @@ fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> R
             let channel = sending_channel(sender, input) + lane;
             let vc = &sender.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);
-            let sum = i64::from(vc.credits) + (load.coming + load.inside + back) as i64;
+            let sum = i64::from(vc.credits) + (load.coming + load.inside + others + back) as i64;
+            if division.shared && lane % division.queues > 0 {
+                if load.coming > 0 || vc.credits != 0 || back > 0 {
+                    return Err(wrong("packets come into a queue that others share their room with".into()));
+                }
+                others += load.inside;
+                continue;
+            }
+            others = 0;
             if vc.credits < 0 || sum != capacity {
                 return Err(wrong(format!(
-                    "{} credits, {} phits coming, {} in the queue, {back} phits of credit on their way back: not {capacity}",
+                    "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit on their way back: not {capacity}",
                     vc.credits, load.coming, load.inside
                 )));
             }
@@ -393,6 +411,57 @@ fn outputs(partition: &Partition) -> Result<(), String> {
     Ok(())
 }
 
+/// When no message is on its way, both ends of a link know the same of the flows that are isolated behind it: virtual channel and
+/// line, destinations, and whether they are held back.
+fn agreement(partitions: &[Partition]) -> Result<(), String> {
+    type Known = BTreeMap<(u8, u8), (Vec<u32>, bool)>;
+    let known = |partition: &Partition, port: u32, input: bool| -> Known {
+        let mut known = Known::new();
+        if let Some(manager) = &partition.manager {
+            manager.trees(port, &mut |branch| {
+                if branch.input == input && branch.mapped {
+                    known.insert((branch.vc, branch.line), (branch.destinations.to_vec(), branch.stopped));
+                }
+            });
+        }
+        known
+    };
+    for here in partitions {
+        for (port, input) in here.inputs.iter().enumerate().filter(|(_, input)| input.upstream != NONE) {
+            let sender = &partitions[input.upstream_partition as usize];
+            if input.class == 0 || input.upstream as usize >= sender.outputs.len() {
+                continue;
+            }
+            let (told, heard) = (known(here, port as u32, true), known(sender, input.upstream, false));
+            if told != heard {
+                let router = here.routers.start + input.router;
+                let (input, now) = (input.number, here.now);
+                return Err(format!(
+                    "input {input} of router {router} at tick {now} has told {told:?}, its sender knows {heard:?}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the manager of a queue organisation keeps agrees with the queues.
+fn managed(partition: &Partition) -> Result<(), String> {
+    let Some(manager) = &partition.manager else { return Ok(()) };
+    for (port, input) in partition.inputs.iter().enumerate() {
+        let held = |lane: u16| -> u32 {
+            let queue = &partition.queues[input.queues + u32::from(lane)];
+            let list = members(partition, queue).unwrap_or_default();
+            list.iter().map(|&packet| u32::from(partition.packets[packet].size)).sum()
+        };
+        manager.audit(port as u32, &held).map_err(|what| {
+            let router = partition.routers.start + input.router;
+            format!("input {} of router {router} at tick {}: {what}", input.number, partition.now)
+        })?;
+    }
+    Ok(())
+}
+
 /// Every queue whose front could move is ready, or something will make it so in time.
 fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let now = partition.now;
@@ -413,6 +482,9 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
         let packet = &partition.packets[queue.first];
         let available = if queue.first == queue.last { queue.arrived } else { packet.flits };
         if queue.sent >= available || pending.wakes_ever(kind::READY, index) {
+            continue;
+        }
+        if partition.held.get(index as usize) == Some(&true) {
             continue;
         }
         let bit = 1u64 << (index - input.queues);

@@ -49,7 +49,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
         partition.routing = routing();
         let old = partition.settings;
         let wants = partition.routing.wants();
-        partition.settings = Settings::new(&partition.config, wants, old.transparent, old.ideal);
+        partition.settings = Settings::new(&partition.config, wants, old.transparent, old.managed, old.ideal);
     }
     simulation
 }

@@ -90,7 +90,9 @@ pub fn find_cycle(simulation: &Simulation) -> Option<Vec<Waiting>> {
 /// The queues any of which must move before the front of `queue` can; `None` if it need not wait for another queue.
 fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Option<Vec<Place>> {
     let q = &partition.queues[queue];
-    if q.first == NONE || q.sent == TAIL_PENDING || q.output == NONE {
+    // What a manager holds back waits for a notification.
+    let held = partition.held.get(queue as usize) == Some(&true);
+    if q.first == NONE || q.sent == TAIL_PENDING || q.output == NONE || held {
         return None;
     }
     let packet = &partition.packets[q.first];

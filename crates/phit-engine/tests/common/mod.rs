@@ -1,6 +1,7 @@
 //! What the integration tests share: running a scenario, and drawing random ones.
 #![allow(dead_code)]
 
+use phit_engine::queueing::QueueingKind;
 use phit_engine::result::Outcome;
 use phit_engine::routing::RoutingKind;
 use phit_engine::scenario::Scenario;
@@ -60,7 +61,7 @@ pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 /// Numbers that [`random`] takes at most.
-pub const CHOICES: usize = 72;
+pub const CHOICES: usize = 80;
 
 impl Choices<'_> {
     fn below(&mut self, n: u32) -> u32 {
@@ -162,6 +163,16 @@ pub fn random(choices: &[u32]) -> Value {
         3 => json!(4 * unit),
         _ => json!("infinite"),
     };
+    // Buffers divided into queues of a packet each at least; injection queues then are divided, too.
+    let queueing = draw.of(&[
+        json!("virtual_channels"),
+        json!("virtual_channels"),
+        json!({ "kind": "dbbm", "queues": 2 }),
+        json!("voqsw"),
+        json!("voqnet"),
+    ]);
+    let whole = QueueingKind::from_value("", &queueing).unwrap().params().division(&*graph).queues;
+    let vc_allocation = draw.of(&["with_switch", "stage"]);
     let mut links = serde_json::Map::new();
     for (class, needed) in graph.classes().iter().zip(&needed) {
         let mut link = json!({
@@ -170,7 +181,13 @@ pub fn random(choices: &[u32]) -> Value {
             "vcs": u32::from(*needed) + draw.below(3),
             "buffer": buffer(&mut draw),
         });
+        if let Some(phits) = link["buffer"].as_u64() {
+            link["buffer"] = json!(phits * u64::from(whole));
+        }
         if class == "endpoint" {
+            if whole > 1 {
+                link["vcs"] = json!(1);
+            }
             link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
             link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
@@ -184,6 +201,7 @@ pub fn random(choices: &[u32]) -> Value {
         2 => json!({ "kind": "islip", "iterations": 1 + draw.below(3) }),
         _ => json!("ideal"),
     };
+    let admits = draw.bool() && switching != "wormhole" && vc_allocation == "with_switch";
     let router = json!({
         "latency": 1 + draw.below(4),
         "allocation_delay": draw.below(3),
@@ -191,7 +209,9 @@ pub fn random(choices: &[u32]) -> Value {
         "clock": draw.of(&["link", "crossbar"]),
         "switching": switching,
         "flit_size": flit,
-        "vc_allocation": draw.of(&["with_switch", "stage"]),
+        "vc_allocation": vc_allocation,
+        "admittance": if admits { "per_destination" } else { "single" },
+        "admittance_room": draw.of(&[json!("infinite"), json!(20)]),
         "allocator": allocator,
         "output_buffer": buffer(&mut draw),
         "credit_release": draw.of(&["input", "output"]),
@@ -239,6 +259,7 @@ pub fn random(choices: &[u32]) -> Value {
         "topology": topology,
         "routing": routing,
         "router": router,
+        "queueing": queueing,
         "traffic":
             { "pattern": pattern, "load": load, "process": process, "packet_size": size, "changes": changes },
         "measure": measure,

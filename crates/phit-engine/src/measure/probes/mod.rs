@@ -6,6 +6,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
+use crate::queueing::Branch;
 use crate::router::Partition;
 use crate::router::state::BROKEN;
 use crate::topology::Topology;
@@ -15,6 +16,9 @@ use std::ops::Range;
 pub mod buffers;
 pub mod counters;
 pub mod fullest_buffers;
+pub mod ports;
+pub mod queueing;
+pub mod trees;
 
 /// What a probe sees: the routers of one partition between two ticks.
 pub struct Observation<'a> {
@@ -35,6 +39,20 @@ impl Observation<'_> {
     /// Calls `see` with what the routing mechanism keeps for `router`: a name, a port (or another index), a value.
     pub fn mechanism(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
         self.partition.routing.observe(router, self.partition.now + 1, see);
+    }
+
+    /// Calls `see` with what a managed queue organisation keeps for `port`: a name, a value.
+    pub fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&str, u32)) {
+        if let Some(manager) = &self.partition.manager {
+            manager.observe(self.port(router, port), self.partition.now, see);
+        }
+    }
+
+    /// Calls `see` with what a managed queue organisation isolates at `port`.
+    pub fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>)) {
+        if let Some(manager) = &self.partition.manager {
+            manager.trees(self.port(router, port), see);
+        }
     }
 
     fn port(&self, router: u32, port: u16) -> u32 {
@@ -63,8 +81,11 @@ impl Observation<'_> {
     pub fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {
         let output = &self.partition.outputs[self.port(router, port)];
         let credits = self.partition.channels[output.vc + u32::from(vc)].credits;
-        let capacity = self.partition.config.capacity[output.class as usize] as i32;
-        (output.far_partition < BROKEN).then_some((capacity - credits).max(0) as u32)
+        let config = &self.partition.config;
+        let capacity = config.capacity[output.class as usize] as i32;
+        let division = config.division;
+        let charged = !division.shared || u32::from(vc) % division.queues == 0;
+        (output.far_partition < BROKEN).then_some(if charged { (capacity - credits).max(0) as u32 } else { 0 })
     }
 }
 
@@ -82,6 +103,9 @@ crate::registry! {
         "counters" => Counters(counters::CountersProbe),
         "buffers" => Buffers(buffers::BuffersProbe),
         "fullest_buffers" => FullestBuffers(fullest_buffers::FullestBuffersProbe),
+        "ports" => Ports(ports::PortsProbe),
+        "queueing" => Queueing(queueing::QueueingProbe),
+        "trees" => Trees(trees::TreesProbe),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 pub mod adversarial;
 pub mod bits;
+pub mod by_endpoint;
 pub mod fft;
 pub mod groups;
 pub mod hotspot;
@@ -59,6 +60,7 @@ crate::registry! {
         "hotspot" => Hotspot(hotspot::Hotspot),
         "worst_case_uniform" => WorstCaseUniform(worst_case_uniform::WorstCaseUniform),
         "mix" => Mix(mix::Mix),
+        "by_endpoint" => ByEndpoint(by_endpoint::ByEndpoint),
     }
 }
 

@@ -1,0 +1,56 @@
+//! Destination-based buffer management.
+
+use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::topology::{Hop, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Destination-based buffer management: a few queues of equal size, and a packet stands in queue (destination modulo their number)
+/// of every port (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS 2006).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dbbm {
+    /// Queues of a port, 1 to 1024; each virtual channel has so many.
+    #[schemars(range(min = 1, max = 1024))]
+    pub queues: u32,
+}
+
+impl Default for Dbbm {
+    fn default() -> Self {
+        Self { queues: 8 }
+    }
+}
+
+impl QueueingParams for Dbbm {
+    fn division(&self, _: &dyn Topology) -> Division {
+        Division::equal(self.queues)
+    }
+
+    fn check(&self, _: &Fit<'_>) -> Result<(), ScenarioError> {
+        match self.queues {
+            1..=1024 => Ok(()),
+            queues => Err(ScenarioError::new("queues", queues, "expected 1 to 1024 queues")),
+        }
+    }
+
+    fn build(&self, _: &QueueingContext) -> Box<dyn Queueing> {
+        Box::new(Rule { queues: self.queues })
+    }
+}
+
+struct Rule {
+    queues: u32,
+}
+
+impl Queueing for Rule {
+    #[inline]
+    fn select(&self, _: &dyn Topology, _: u32, packet: &Packet, hop: Hop) -> Lanes {
+        Lanes::one((u32::from(hop.vc) * self.queues + packet.destination % self.queues) as u16)
+    }
+
+    fn inject(&self, _: u32, destination: u32) -> Option<u16> {
+        Some((destination % self.queues) as u16)
+    }
+}

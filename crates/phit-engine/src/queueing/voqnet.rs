@@ -1,0 +1,39 @@
+//! Virtual output queues at network level.
+
+use super::{Division, Lanes, Queueing, QueueingContext, QueueingParams};
+use crate::router::packet::Packet;
+use crate::topology::{Hop, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Virtual output queues at network level: every port has a queue of its own for each destination of the network, all of
+/// equal size, so that no packet ever waits behind one for another endpoint (Dally, Carvey and Dennison, "Architecture of the
+/// Avici terabit switch/router", Hot Interconnects 1998).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VoqNet {}
+
+impl QueueingParams for VoqNet {
+    fn division(&self, topology: &dyn Topology) -> Division {
+        Division::equal(topology.endpoints())
+    }
+
+    fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
+        Box::new(Rule { queues: context.topology.endpoints() })
+    }
+}
+
+struct Rule {
+    queues: u32,
+}
+
+impl Queueing for Rule {
+    #[inline]
+    fn select(&self, _: &dyn Topology, _: u32, packet: &Packet, hop: Hop) -> Lanes {
+        Lanes::one((u32::from(hop.vc) * self.queues + packet.destination) as u16)
+    }
+
+    fn inject(&self, _: u32, destination: u32) -> Option<u16> {
+        Some(destination as u16)
+    }
+}

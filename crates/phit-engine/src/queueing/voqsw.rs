@@ -1,0 +1,68 @@
+//! Virtual output queues at switch level.
+
+use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
+use crate::error::ScenarioError;
+use crate::router::packet::Packet;
+use crate::topology::route_table::MOST_ENTRIES;
+use crate::topology::{Hop, RouteTable, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Virtual output queues at switch level: a port has a queue for each output of its router, all of equal size, and a packet stands
+/// in that of the output which it will take there (Anderson, Owicki, Saxe and Thacker, "High-speed switch scheduling for
+/// local-area networks", 1993). With several virtual channels each has so many.
+///
+/// The output is that of the routing tables. Under routing without tables it is that of balanced ones
+/// ([`RouteTable::balanced`]): the queue is then the one of the output that the packet would take if it were routed
+/// deterministically.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VoqSw {}
+
+/// The most ports of any router.
+fn radix(topology: &dyn Topology) -> u32 {
+    (0..topology.routers()).map(|router| u32::from(topology.ports(router))).max().unwrap_or(1)
+}
+
+impl QueueingParams for VoqSw {
+    fn division(&self, topology: &dyn Topology) -> Division {
+        Division::equal(radix(topology))
+    }
+
+    fn check(&self, fit: &Fit<'_>) -> Result<(), ScenarioError> {
+        let (routers, endpoints) = (fit.topology.routers(), fit.topology.endpoints());
+        if u64::from(routers) * u64::from(endpoints) <= MOST_ENTRIES {
+            return Ok(());
+        }
+        let expected = format!(
+            "needs tables of {routers} routers for {endpoints} destinations; expected at most {MOST_ENTRIES} entries"
+        );
+        Err(ScenarioError::new("kind", "\"voqsw\"", expected))
+    }
+
+    fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
+        match context.routes() {
+            Some(routes) => Box::new(Rule { queues: radix(&*context.topology), routes }),
+            // The scenario has been checked: a network too large for tables is not built.
+            None => unreachable!("queues by output without a table"),
+        }
+    }
+}
+
+struct Rule {
+    queues: u32,
+    routes: Arc<RouteTable>,
+}
+
+impl Queueing for Rule {
+    #[inline]
+    fn select(&self, _: &dyn Topology, next: u32, packet: &Packet, hop: Hop) -> Lanes {
+        let output = self.routes.port(next, packet.destination);
+        Lanes::one((u32::from(hop.vc) * self.queues) as u16 + output)
+    }
+
+    fn inject(&self, router: u32, destination: u32) -> Option<u16> {
+        Some(self.routes.port(router, destination))
+    }
+}

@@ -1,0 +1,73 @@
+//! The k-ary n-tree.
+
+use super::clos::Clos;
+use super::faults::Faults;
+use super::{Topology, TopologyParams};
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A k-ary n-tree: n levels of k^(n-1) routers with k ports down and k ports up, and k^n endpoints (Petrini and Vanneschi,
+/// "k-ary n-trees: high performance networks for massively parallel architectures", IPPS 1997). It is the folded Clos network
+/// [`Clos`] with n times k ports down and n - 1 times k up: the k ports by which routers of the top level could grow further
+/// have no links.
+///
+/// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 3
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KAryNTree {
+    /// Ports of a router in either direction, k: 1 or more.
+    #[schemars(range(min = 1))]
+    pub arity: u32,
+    /// Levels of routers, n: 2 to 32.
+    #[schemars(range(min = 2, max = 32))]
+    pub levels: u32,
+    /// Links that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
+}
+
+impl TopologyParams for KAryNTree {
+    fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        super::limits::positive("arity", self.arity)?;
+        if !(2..=32).contains(&self.levels) {
+            return Err(ScenarioError::new("levels", self.levels, "expected 2 to 32 levels"));
+        }
+        let levels = self.levels as usize;
+        let ports = |count: usize| vec![self.arity; count];
+        let clos = Clos { down: ports(levels), up: ports(levels - 1), faults: self.faults.clone() };
+        clos.build().map_err(|error| match error.path.as_str() {
+            path if path.starts_with("faults") => error,
+            _ => ScenarioError::new("arity", self.arity, error.expected),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_networks_of_table_5_1() {
+        for (levels, endpoints, routers) in [(3, 64, 48), (4, 256, 256)] {
+            let tree = KAryNTree { arity: 4, levels, faults: None }.build().unwrap();
+            assert_eq!((tree.endpoints(), tree.routers()), (endpoints, routers));
+            assert_eq!(tree.ports(0), 8);
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        let error = |arity, levels| KAryNTree { arity, levels, faults: None }.build().unwrap_err().to_string();
+        assert_eq!(error(0, 3), "arity = 0: expected a whole number, 1 or more");
+        assert_eq!(error(4, 1), "levels = 1: expected 2 to 32 levels");
+        assert!(error(4, 32).starts_with("arity = 4: too large"));
+        assert!(error(40_000, 2).starts_with("arity = 40000: a router would have 80000 ports"));
+    }
+}

@@ -1,0 +1,225 @@
+"""The report's figures as charts."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from phit.plots import COLOURS, SHAPES, Chart
+from phit.studies.fbicm.setting import US, Setting
+from phit.studies.figures import Look, beside, finished, over, panel, rule
+
+NAMES = ("VOQnet", "FBICM", "VOQsw", "DBBM", "1Q", "FBICM first")
+LOOK = Look(
+    {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(NAMES)},
+    {name: SHAPES[i % len(SHAPES)] for i, name in enumerate(NAMES)},
+)
+"""The same colour and mark for a scheme in every figure."""
+
+LOAD = "Generated traffic (share of the links)"
+ACCEPTED = "Throughput (share of the links)"
+TIME = "Time (µs)"
+
+
+def _named(setting: Setting, name: str) -> str:
+    found = [net for net in setting.networks if net.name == name]
+    return f"{name}: {found[0].arity}-ary {found[0].levels}-tree, {found[0].endpoints} endpoints" if found else name
+
+
+def _groups(table: pl.DataFrame, column: str) -> list[tuple[Any, pl.DataFrame]]:
+    return [(value, table.filter(pl.col(column) == value)) for value in table[column].unique(maintain_order=True)]
+
+
+def _seeds(table: pl.DataFrame) -> str:
+    most = max(table["seeds"])
+    return "one seed" if most == 1 else f"means of {most} seeds with 95 % confidence bands"
+
+
+def uniform_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """Figure 5.1: throughput against generated traffic."""
+    panels = [
+        panel(
+            rows, "mechanism", "load", "accepted_load", LOOK, LOAD, ACCEPTED, diagonal=True, title=_named(setting, net)
+        )
+        for net, rows in _groups(table, "network")
+    ]
+    notes = (f"{_seeds(table)}; dashed: everything is delivered",)
+    return {"5.1": finished(beside(*panels), "Figure 5.1: uniform traffic", notes)}
+
+
+def time_figure(stem: str, title: str) -> Any:
+    """A function that draws throughput over time, the hot spot's time between dashed lines."""
+
+    def draw(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+        begin, end = setting.hot[0] / US, setting.hot[1] / US
+        shown = table.filter(pl.col("t") >= begin - (end - begin) / 2)
+        panels = []
+        for net, rows in _groups(shown, "network"):
+            lines = panel(
+                rows,
+                "mechanism",
+                "t",
+                "accepted_load",
+                LOOK,
+                TIME,
+                ACCEPTED,
+                dots=False,
+                domain=(max(0.0, begin - (end - begin) / 2), max(rows["t"]) + setting.bin / US),
+                title=_named(setting, net),
+            )
+            panels.append(rule(rule(lines, begin), end))
+        notes = (
+            f"{_seeds(table)}; bins of {setting.bin / US:g} µs; a quarter of the sources is silent otherwise",
+            f"dashed: the hot spot begins and ends, {begin:g} and {end:g} µs",
+        )
+        return {stem: finished(beside(*panels), f"Figure {stem}: {title}", notes)}
+
+    return draw
+
+
+def io_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """Figure 5.4: throughput over time under I/O."""
+    panels = [
+        panel(
+            rows,
+            "mechanism",
+            "t",
+            "accepted_load",
+            LOOK,
+            TIME,
+            ACCEPTED,
+            dots=False,
+            domain=(0.0, setting.io_seconds / 20 * 1e6),
+            title=f"compressed {compression} times",
+            height=220,
+            width=620,
+        )
+        for compression, rows in _groups(table, "compression")
+    ]
+    notes = (f"{_named(setting, table['network'][0])}; {_seeds(table)}; built-in bursty trace",)
+    return {"5.4": finished(over(*panels), "Figure 5.4: I/O traffic", notes)}
+
+
+SCANNED = {"single": "single hot spot", "uniform": "uniform traffic at full load"}
+"""The cases of the scan."""
+
+
+def scan_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """The sensitivity to the thresholds: throughput relative to VOQnet's."""
+    first, last = setting.scan_hot
+    notes = (
+        f"{_named(setting, table['network'][0])}; FBICM relative to VOQnet, one seed",
+        f"hot spot from {first / US:g} to {last / US:g} µs, mean from the time a fifth of it is over",
+    )
+    panels = [_scan(table.filter(pl.col("case") == case), title) for case, title in SCANNED.items()]
+    return {"thresholds": finished(beside(*panels), "Thresholds of FBICM", notes)}
+
+
+def _scan(table: pl.DataFrame, title: str) -> Chart:
+    reference = table.filter(pl.col("mechanism") == "VOQnet")["accepted_load"]
+    percent = 100 * (pl.col("accepted_load") / (reference[0] if len(reference) else 1.0) - 1)
+    rows = table.filter(pl.col("mechanism") == "FBICM").with_columns(percent=percent)
+    base = alt.Chart(rows).encode(
+        alt.X("stop:O", title="Stop (bytes in a CFQ); Go at half of it", axis=alt.Axis(labelAngle=0)),
+        alt.Y("detection:O", title="Detection (bytes in the NFQ)", sort="descending"),
+    )
+    scale = alt.Scale(scheme="viridis", domain=[-8, 0], clamp=True)
+    cells = base.mark_rect().encode(alt.Color("percent:Q", title="Percent", scale=scale))
+    ink = alt.condition(alt.datum.percent > -3.0, alt.value("black"), alt.value("white"))
+    text = base.mark_text(fontSize=13).encode(alt.Text("percent:Q", format="+.1f"), color=ink)
+    return (cells + text).properties(width=330, height=240, title=alt.TitleParams(title, anchor="middle", fontSize=14))
+
+
+def versions_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """What the versions send, by kind of notification."""
+    kinds = ("allocation", "update", "stop", "go", "deallocation")
+    wide = table.filter(pl.col("case") != "none").select("mechanism", "case", *(f"{kind}_bits" for kind in kinds))
+    long = wide.unpivot(index=["mechanism", "case"], variable_name="kind", value_name="bits").with_columns(
+        pl.col("kind").str.strip_suffix("_bits"), kbit=pl.col("bits") / 1000
+    )
+    bars = (
+        alt.Chart(long)
+        .mark_bar()
+        .encode(
+            alt.X("kbit:Q", title="Notifications (kbit in all)"),
+            alt.Y("mechanism:N", title=None),
+            alt.Color("kind:N", title="Notification", sort=list(kinds)),
+            alt.Row("case:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
+            order="kind:N",
+        )
+        .properties(width=480, height=70)
+        .resolve_scale(x="independent")
+    )
+    notes = (f"{_named(setting, table['network'][0])}, {setting.networks[0].end / US:g} µs of cases #2 and #3",)
+    return {"versions": finished(bars, "Notifications of the two versions", notes)}
+
+
+def elsewhere_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """Beyond the report."""
+    begin, end = setting.scan_hot[0] / US, setting.scan_hot[1] / US
+    panels = []
+    legend = table["mechanism"].unique(maintain_order=True).to_list()
+    for net, rows in _groups(table, "network"):
+        lines = panel(
+            rows,
+            "mechanism",
+            "t",
+            "accepted_load",
+            LOOK,
+            TIME,
+            ACCEPTED,
+            dots=False,
+            domain=(0.0, setting.scan_end / US),
+            title=net,
+            width=330,
+            height=200,
+            legend=legend,
+        )
+        panels.append(rule(rule(lines, begin), end))
+    pairs = [beside(*panels[i : i + 2]) for i in range(0, len(panels), 2)]
+    notes = (f"{_seeds(table)}; a quarter of the sources sends to one endpoint from {begin:g} to {end:g} µs",)
+    return {"elsewhere": finished(over(*pairs), "Isolation and adaptivity in other networks", notes)}
+
+
+STILLS = 6
+"""Frames of the printed time-lapse."""
+
+
+def lapse_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
+    """The congestion tree: stills, and all frames with a slider in the interactive form."""
+    begin, end = setting.hot[0] / US, setting.hot[1] / US
+    times = [t for t in table["t"].unique().sort() if begin - 2 * setting.frames / US <= t <= end + (end - begin)]
+    shown = table.filter(pl.col("t").is_in(times))
+    stills = (
+        [times[round(i * (len(times) - 1) / (STILLS - 1))] for i in range(STILLS)] if len(times) >= STILLS else times
+    )
+    notes = (
+        f"{_named(setting, setting.networks[0].name)}; single hot spot from {begin:g} to {end:g} µs",
+        "each cell is an input port; framed: the port holds a line of the congestion tree",
+    )
+    charts = {
+        "tree": finished(_facets(shown.filter(pl.col("t").is_in(stills))), "A congestion tree grows and drains", notes)
+    }
+    step = alt.binding_range(min=min(times), max=max(times), step=setting.frames / US, name="time (µs) ")
+    time = alt.param(name="time", value=stills[len(stills) // 2], bind=step)
+    moving = _facets(shown, still=False).transform_filter("datum.t == time").add_params(time)
+    charts["tree_frames"] = finished(moving, "A congestion tree: frame by frame", notes)
+    return charts
+
+
+def _facets(rows: pl.DataFrame, *, still: bool = True) -> Chart:
+    cells = alt.Chart(rows).encode(
+        alt.X("router:O", title="Switch, leaves on the left", axis=alt.Axis(labels=False, ticks=False)),
+        alt.Y("port:O", title="Input port", axis=alt.Axis(values=[0, 3, 7])),
+    )
+    full = cells.mark_rect().encode(
+        alt.Color("phits:Q", title="Bytes", scale=alt.Scale(scheme="inferno", domain=[0, 8192], reverse=True)),
+        tooltip=["router", "port", "phits", "trees", "hops", "t"],
+    )
+    framed = cells.transform_filter("datum.lines > 0").mark_rect(filled=False, stroke="#1f77b4", strokeWidth=1)
+    width = 150 if still else 520
+    chart = alt.layer(full, framed).properties(width=width, height=70 if still else 140)
+    if still:
+        column = alt.Column("t:O", title="Time (µs)", sort="ascending")
+        return chart.facet(column=column, row=alt.Row("mechanism:N", title=None), spacing=8)
+    return chart.facet(row=alt.Row("mechanism:N", title=None), spacing=8)

@@ -1,0 +1,118 @@
+"""`phit reproduce fbicm`: its cases, its tables and the rules of its claims."""
+
+import json
+from pathlib import Path
+
+import phit
+import polars as pl
+import pytest
+from phit.studies import claims, registry
+from phit.studies.claims import Verdict
+from phit.studies.fbicm import cost, rules, traffic
+from phit.studies.fbicm.network import SCHEMES
+from phit.studies.fbicm.setting import NET_1, NET_2, setting
+from phit.studies.scale import Scale
+
+from .conftest import Cli
+
+STUDY = registry.find("fbicm")
+
+
+def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
+    figures = [part for name in ("5.2", "versions", "tree") for part in ("--figure", name)]
+    status, out, err = cli("reproduce", "fbicm", "--scale", "smoke", "--output", tmp_path, "--jobs", 1, *figures)
+    assert status == 0, err
+    table = pl.read_parquet(tmp_path / "tables" / "5.2.parquet")
+    assert set(table["mechanism"]) == set(SCHEMES)
+    frames = pl.read_parquet(tmp_path / "tables" / "tree.parquet")
+    assert frames.filter(pl.col("mechanism") == "1Q")["lines"].max() == 0
+    assert frames.filter(pl.col("trees").is_not_null()).height > 0
+    found = {row["id"]: row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())}
+    assert list(found) == [claim.id for claim in STUDY.claims]
+    assert (found["F1"], found["F9"], found["F10"]) == ("not run", "holds", "holds")
+    assert "F11" in out
+
+
+def test_every_case_is_a_valid_scenario() -> None:
+    of = setting(Scale.PAPER)
+    for figure in STUDY.figures.values():
+        for case in figure.cases(of, None):
+            if "trace" in case.scenario["traffic"]:
+                continue
+            completed = phit.complete(case.scenario)
+            assert completed["measure"]["order"] is True, figure.name
+
+
+def test_the_traffic_of_table_5_2() -> None:
+    for net in (NET_1, NET_2):
+        for sources in (traffic.spread_sources(net), traffic.crowded_sources(net)):
+            assert len(set(sources)) == len(sources) == net.endpoints // 4
+            assert max(sources) < net.endpoints
+        assert net.target not in traffic.spread_sources(net)
+        # More destinations than a list of eight holds, all behind one link upwards of a leaf switch.
+        shared = traffic.shared_destinations(net)
+        assert len(shared) > 8
+        routes = phit.routes(
+            {
+                "topology": {"kind": "k_ary_n_tree", "arity": 4, "levels": net.levels},
+                "routing": "table",
+                "router": {"links": {"default": {"vcs": 1}}},
+                "traffic": {"load": 0.1},
+            }
+        )
+        leaf = traffic.crowded_sources(net)[0] // net.arity
+        ports = {routes[leaf][d] for d in shared if d // net.arity != leaf}
+        assert len(ports) == 1
+
+
+def test_the_cost_model_is_table_5_3() -> None:
+    rows = cost.of_scenario(None).rows
+    assert [(row.first, row.new) for row in rows] == [(1072, 176), (4144, 176), (16432, 176)]
+    assert [row.voqnet for row in rows[:2]] == [16384, 65536]
+
+
+def evidence(values: dict[str, float], *, after: float | None = None) -> rules.Evidence:
+    """Throughput over time: 0.75 before the hot spot, the given values while it is there, 0.75 (or `after` for 1Q)
+    after it."""
+    of = setting(Scale.SMALL)
+    rows = [
+        {
+            "network": "#1",
+            "mechanism": scheme,
+            "t": float(t),
+            "accepted_load": value
+            if 1000 <= t < 1300
+            else (after if after and scheme == "1Q" and 1300 <= t < 1600 else 0.75),
+            "out_of_order": 0,
+        }
+        for scheme, value in values.items()
+        for t in range(800, 2000, 10)
+    ]
+    return rules.Evidence({"5.2": pl.DataFrame(rows)}, of)
+
+
+GOOD = {"1Q": 0.14, "DBBM": 0.68, "VOQsw": 0.62, "VOQnet": 0.757, "FBICM": 0.74}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "after", "holds"),
+    [
+        ("F3", {}, 0.3, True),
+        ("F3", {"FBICM": 0.70}, 0.3, False),
+        ("F4", {}, 0.3, True),
+        ("F4", {"DBBM": 0.60}, 0.3, False),
+        ("F4", {"DBBM": 0.50, "VOQsw": 0.4}, 0.3, False),
+        ("F5", {}, 0.3, True),
+        ("F5", {}, None, False),
+        ("F5", {"VOQsw": 0.1}, 0.3, False),
+        ("F9", {}, 0.3, True),
+        ("F1", {}, 0.3, None),
+    ],
+)
+def test_rules_tell_the_shapes_apart(
+    claim: str, changes: dict[str, float], after: float | None, holds: bool | None
+) -> None:
+    found = next(c for c in STUDY.claims if c.id == claim)
+    verdict = claims.judge(found, evidence(GOOD | changes, after=after)).verdict
+    expected = {True: Verdict.HOLDS, False: Verdict.DIFFERS, None: Verdict.NOT_RUN}[holds]
+    assert verdict is expected

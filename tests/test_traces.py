@@ -1,0 +1,182 @@
+"""Traces: what is read, what is refused with line and column, and the built-in generator."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import phit
+import polars as pl
+import pytest
+from phit import traces
+from phit.errors import InputError
+
+from .conftest import Cli
+
+MESSAGES = "time,source,destination,bytes\n0,0,3,64\n10,1,2,200\n10.6,2,0,1\n"
+BLOCK_IO = """Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
+100,b,0,Read,4096,8192,5
+300,a,0,Write,0,512,5
+"""
+
+
+def file(folder: Path, text: str, name: str = "trace.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_messages_are_read(tmp_path: Path) -> None:
+    path = file(tmp_path, MESSAGES)
+    expected = [(0, 0, 3, 64), (10, 1, 2, 200), (11, 2, 0, 1)]
+    assert traces.read(path, 4)[0] == expected
+    pl.read_csv(path).write_parquet(tmp_path / "trace.parquet")
+    assert traces.read(tmp_path / "trace.parquet", 4)[0] == expected
+    # Microseconds, twice as fast, cycles of 2 ns, phits of 8 bytes, from cycle 100 on.
+    found, _ = traces.read(path, 4, unit="us", compression=2, cycle_ns=2, phit_bytes=8, start=100, limit=2700)
+    assert found == [(100, 0, 3, 8), (2600, 1, 2, 25)]
+
+
+def test_block_io_becomes_messages(tmp_path: Path) -> None:
+    found, skipped = traces.read(file(tmp_path, BLOCK_IO), 8, unit="100ns")
+    # Hosts a and b are at 0 and 2, their disks at 1 and 3; 200 units are 20 microseconds.
+    assert found == [(0, 2, 3, 64), (0, 3, 2, 8192), (20_000, 0, 1, 512), (20_000, 1, 0, 64)]
+    assert skipped.lines == 0
+    placed, _ = traces.read(
+        file(tmp_path, BLOCK_IO), 8, unit="100ns", hosts={"a": 7, "b": 7}, disks={"a/0": 5, "b/0": 6}, request_bytes=32
+    )
+    assert placed[:2] == [(0, 7, 6, 32), (0, 6, 7, 8192)]
+
+
+BAD = [
+    ("", "empty; expected a line with the names of the columns"),
+    (
+        "time,from,to\n",
+        "line 1: the columns are time, from, to; expected time, source, destination, bytes or timestamp",
+    ),
+    (MESSAGES + "11,3\n", "line 5: 2 fields; expected 4, as in the first line"),
+    (MESSAGES + "11,3,x,5\n", "line 5: column destination: 'x'; expected a number, 0 or more"),
+    (MESSAGES + "-1,3,0,5\n", "line 5: column time: '-1'; expected a number, 0 or more"),
+    (MESSAGES + "9,3,0,5\n", "line 5: column time: 9 after 10.6; expected ascending times"),
+    (MESSAGES + "11,4,0,5\n", "line 5: column source: 4; expected an endpoint, 0 to 3"),
+    (MESSAGES + "11,3,0.5,5\n", "line 5: column destination: 0.5; expected an endpoint, 0 to 3"),
+    (MESSAGES + "11,3,0,0\n", "line 5: column bytes: 0; expected 1 or more"),
+    (BLOCK_IO + "400,a,0,Trim,0,512,5\n", "line 4: column type: 'Trim'; expected Read or Write"),
+    (BLOCK_IO + "200,a,0,Read,0,512,5\n", "line 4: column timestamp: 200 after 300; expected ascending times"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD, ids=range(len(BAD)))
+def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    path = file(tmp_path, text)
+    with pytest.raises(InputError) as raised:
+        traces.read(path, 4)
+    assert message in str(raised.value)
+    if "line 1" not in message and "empty" not in message:
+        found, skipped = traces.read(path, 4, skip_bad=True)
+        assert skipped.lines == 1
+        assert message.startswith(skipped.first)
+        assert len(found) in (3, 4)
+
+
+def test_names_without_a_place_and_unknown_units_are_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, BLOCK_IO)
+    for options, message in (
+        ({"unit": "h"}, "unit = 'h': expected one of s, ms, us, 100ns, ns"),
+        ({"hosts": {"a": 0}}, "hosts: no endpoint is given for 'b'"),
+        ({"hosts": {"a": 0, "b": 9}}, "hosts.b = 9: expected an endpoint, 0 to 7"),
+        ({"compression": 0}, "compression = 0: expected a number more than 0"),
+    ):
+        given: dict[str, Any] = options
+        with pytest.raises(InputError, match=message.replace("(", r"\(")):
+            traces.read(path, 8, **given)
+    with pytest.raises(InputError, match="no such file"):
+        traces.read(tmp_path / "none.csv", 8)
+
+
+def scenario(**traffic: Any) -> dict[str, Any]:
+    return {
+        "topology": {"kind": "k_ary_n_tree", "arity": 2, "levels": 2},
+        "routing": "table",
+        "router": {"admittance": "per_destination", "links": {"default": {"vcs": 1, "buffer": 512}}},
+        "queueing": {"kind": "dbbm", "queues": 4},
+        "traffic": {"load": 0, "packet_size": 64, **traffic},
+        "measure": {"warmup": 0, "cycles": 2000, "order": True, "endpoints": True},
+    }
+
+
+def test_a_scenario_names_a_trace(tmp_path: Path, cli: Cli) -> None:
+    file(tmp_path, MESSAGES)
+    path = file(tmp_path, json.dumps(scenario(trace="trace.csv")), "scenario.json")
+    status, out, err = cli("run", path, "--json")
+    assert status == 0, err
+    summary = json.loads(out)
+    # 64, 200 in four packets, 1.
+    assert (summary["packets"], summary["out_of_order"]) == (6, 0)
+    assert summary["accepted_load"] * 4 * 2000 == pytest.approx(265)
+    assert summary["scenario"]["traffic"]["trace"] == [[0, 0, 3, 64], [10, 1, 2, 200], [11, 2, 0, 1]]
+    path.write_text(json.dumps(scenario(trace={"file": "trace.csv", "speed": 2})))
+    status, _, err = cli("run", path)
+    assert status == 2
+    assert "traffic.trace.speed: no such key; expected one of file, compression" in err
+
+
+def test_a_trace_takes_the_place_of_a_load() -> None:
+    with pytest.raises(phit.ScenarioError, match=r"traffic\.load = 0\.5: expected 0"):
+        phit.complete(scenario(trace=[[0, 0, 1, 5]], load=0.5))
+
+
+def test_tables_are_printed_changed_and_read_again(tmp_path: Path, cli: Cli) -> None:
+    path = file(tmp_path, json.dumps(scenario()), "scenario.json")
+    status, out, err = cli("routes", path)
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0] == "router,destination,port"
+    assert len(lines) == 1 + 4 * 4
+    assert "0,2,2" in lines
+    file(tmp_path, "router,destination,port\n0,2,3\n", "routes.csv")
+    changed = scenario() | {"routing": {"kind": "table", "file": "routes.csv"}}
+    path.write_text(json.dumps(changed))
+    status, out, err = cli("routes", path)
+    assert status == 0, err
+    assert set(lines) - set(out.splitlines()) == {"0,2,2"}
+    for text, message in (
+        (
+            "router,destination,port\n0,2,1\n",
+            "routing.entries[0] = [0, 2, 1]: expected a port on a minimal route: one of 2, 3",
+        ),
+        ("router,destination,port\n0,x,1\n", "line 2: '0,x,1'; expected three whole numbers"),
+        ("a,b\n", "line 1: expected the columns router,destination,port"),
+    ):
+        file(tmp_path, text, "routes.csv")
+        status, _, err = cli("routes", path)
+        assert status == 2
+        assert message in err
+    status, _, err = cli("routes", path, "--set", 'routing="minimal"')
+    assert status == 2
+
+
+def test_bursty_io_is_the_same_for_a_seed_and_self_similar() -> None:
+    first = traces.bursty(seed=3, seconds=0.02)
+    assert first == traces.bursty(seed=3, seconds=0.02)
+    assert first != traces.bursty(seed=4, seconds=0.02)
+    assert [io.time for io in first] == sorted(io.time for io in first)
+    # Of independent requests the variance of the mean over m bins falls like 1/m; of these it falls far more slowly.
+    requests = traces.bursty(seed=1, hosts=64, seconds=0.2, rate=3000)
+    bins = [0] * 4096
+    for io in requests:
+        bins[int(io.time / 0.2e9 * 4096)] += 1
+
+    def variance(m: int) -> float:
+        means = [sum(bins[i : i + m]) / m for i in range(0, len(bins), m)]
+        mean = sum(means) / len(means)
+        return sum((x - mean) ** 2 for x in means) / len(means)
+
+    assert variance(64) > 3 * variance(1) / 64
+
+
+def test_what_is_generated_can_be_written_and_read(tmp_path: Path) -> None:
+    requests = traces.bursty(seed=1, seconds=0.001)
+    traces.write(requests, tmp_path / "io.csv")
+    found, skipped = traces.read(tmp_path / "io.csv", 64)
+    assert skipped.lines == 0
+    assert len(found) == 2 * len(requests)
