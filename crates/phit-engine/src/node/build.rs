@@ -22,6 +22,10 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     };
     bubble.deroute(topology).map_err(|e| e.under("routing"))?;
     unread(&scenario.router)?;
+    if scenario.queueing.kind() != "virtual_channels" {
+        let reason = "router.node has queues of its own: expected \"virtual_channels\", or no such key";
+        return Err(ScenarioError::new("queueing.kind", format!("{:?}", scenario.queueing.kind()), reason));
+    }
     if node.answer == 0 {
         return Err(ScenarioError::new("router.node.answer", 0, "expected 1 phit or more"));
     }

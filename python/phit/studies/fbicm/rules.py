@@ -185,13 +185,13 @@ def input_output(evidence: Evidence) -> Judgement:
 
 def memories(evidence: Evidence) -> Judgement:
     """F8: table 5.3, from the memories of the runs."""
-    table = evidence.table("memory")
+    table = evidence.table("table5.3")
     found: dict[str, dict[int, int]] = {}
     for version, endpoints, size in table.select("mechanism", "endpoints", "bytes_per_cam").iter_rows():
         found.setdefault(version, {})[endpoints] = round(size)
     expected = {v: {n: b for n, b in TABLE_5_3[v].items() if n in sizes} for v, sizes in found.items()}
     if not any(expected.values()):
-        raise NotRunError("memory: none of the report's networks was run")
+        raise NotRunError("table 5.3: none of the report's networks was run")
     words = "; ".join(f"{v}: {', '.join(f'{b:,}' for b in sizes.values())}" for v, sizes in found.items())
     return Judgement(found == expected, f"{words} bytes")
 

@@ -51,12 +51,13 @@ FIGURES = (
         drawing.io_figure,
     ),
     Figure(
-        "memory",
+        "table5.3",
         "Table 5.3: memories",
         "Bytes of a CAM of both versions in networks of three sizes.",
         cases.memory,
         measures.counts,
         _no_chart,
+        is_table=True,
     ),
     Figure(
         "versions",
