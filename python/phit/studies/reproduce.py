@@ -139,7 +139,8 @@ def _write(
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum())))
+        seconds = float(found["cpu_seconds"].sum()) if found.height else 0.0
+        parts.append(page.Part(figure, images, found.height, seconds))
     evidence = study.evidence(tables, setting)
     findings = [claims.judge(claim, evidence) for claim in study.claims]
     written.append(claims.write(findings, folder / CLAIMS))

@@ -16,7 +16,7 @@ REMARKS = {
     ),
     "K18": (
         "2 and 3 bits save what the paper says, 4 bits no more than these, where the paper has 60 %. One flit of a "
-        "packet of 10 more or less in a buffer of 16 entries says little about the next cycles, so that exact knowledge "
+        "packet of 10 more or less in a buffer of 16 entries says little about the next cycles: exact knowledge "
         "makes inputs prefer outputs for differences that do not matter."
     ),
     "K19": (
