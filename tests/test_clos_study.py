@@ -206,3 +206,10 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert routers.height == 2 * 8
     assert (routers["greatest"] >= routers["snapshot"]).all()
     assert {"5.png", "6.png", "11.png"} <= {path.name for path in (out / "figures").glob("*.png")}
+
+
+def test_a_closed_form_needs_no_runs(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    status, _, error = cli("reproduce", "clos", "--figure", "11", "--scale", "smoke", "--output", out)
+    assert status == 0, error
+    assert {path.stem for path in (out / "figures").iterdir()} == {"11"}
