@@ -116,7 +116,9 @@ impl Partition {
             self.channels[channel].credits -= size as i32;
             let queue = far_queue + u32::from(grant.vc);
             if head {
-                (p.came_by, p.came_in) = (class as u8, grant.vc as u8);
+                // Mechanisms know virtual channels, not the queues that these are divided into.
+                let vc = if K::PLAIN || settings.transparent { grant.vc } else { (u32::from(grant.vc) / settings.queues) as u16 };
+                (p.came_by, p.came_in) = (class as u8, vc as u8);
                 if far == self.index {
                     self.file(at, kind::ARRIVAL, queue, packet);
                 } else {

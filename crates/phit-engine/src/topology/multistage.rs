@@ -128,7 +128,7 @@ impl MultistageGraph {
         }
     }
 
-    fn into_stage(&self, stage: u32, line: u32) -> Peer {
+    fn entering(&self, stage: u32, line: u32) -> Peer {
         let (switch, port) = self.enter(stage, line);
         Peer::Router { router: self.lines + stage * self.switches() + switch, port }
     }
@@ -157,12 +157,12 @@ impl Topology for MultistageGraph {
     fn port(&self, router: u32, port: u16) -> Port {
         match (self.place(router), port) {
             (None, ENDPOINT) => Port { class: 0, peer: Peer::Endpoint(router) },
-            (None, _) => Port { class: 1, peer: self.into_stage(0, router) },
+            (None, _) => Port { class: 1, peer: self.entering(0, router) },
             (Some((stage, switch)), port) => {
                 let line = self.leave(stage, switch, port);
                 let last = stage + 1 == self.stages;
                 let adapter = Peer::Router { router: line, port: NETWORK };
-                Port { class: 1, peer: if last { adapter } else { self.into_stage(stage + 1, line) } }
+                Port { class: 1, peer: if last { adapter } else { self.entering(stage + 1, line) } }
             }
         }
     }
