@@ -117,7 +117,11 @@ impl Partition {
             let queue = far_queue + u32::from(grant.vc);
             if head {
                 // Mechanisms know virtual channels, not the queues that these are divided into.
-                let vc = if K::PLAIN || settings.transparent { grant.vc } else { (u32::from(grant.vc) / settings.queues) as u16 };
+                let vc = if K::PLAIN || settings.transparent {
+                    grant.vc
+                } else {
+                    (u32::from(grant.vc) / settings.queues) as u16
+                };
                 (p.came_by, p.came_in) = (class as u8, vc as u8);
                 if far == self.index {
                     self.file(at, kind::ARRIVAL, queue, packet);
