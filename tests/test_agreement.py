@@ -84,7 +84,7 @@ def test_a_single_channel_rests_between_packets(packet: int, routing_delay: int)
 
 def test_the_cheap_comparisons_agree() -> None:
     chosen = cases(REFERENCE, quick=True)
-    assert {case.simulator for case in chosen} == {"FOGSim", "BookSim"}
+    assert {case.simulator for case in chosen} == {"FOGSim", "BookSim", "OutFlank"}
     changes = transients(REFERENCE, quick=True)
     assert changes
     found, phases = simulate(chosen, changes, quick=True)

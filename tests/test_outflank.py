@@ -146,7 +146,7 @@ def test_reproduce_a_table(cli: Cli, tmp_path: Path) -> None:
     assert rows.height == 10
     status, _, errors = cli("reproduce", "outflank", "--table", "4", "--scale", "smoke")
     assert status == 2
-    assert "table4" in errors
+    assert "--table 4: expected one of 2, 3" in errors
 
 
 def test_saturation_is_found_on_a_grid_and_by_bisection() -> None:
