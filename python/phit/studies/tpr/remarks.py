@@ -40,8 +40,8 @@ REMARKS = {
     ),
     "T11": (
         "In NLC(50,50) all orders are as in the paper. In NLC(20,80) TPR's latency is 2 % above UGAL-L's at 0.1 and "
-        "0.2, where its negative offsets decide (as under ADV), and below it elsewhere. In NLC(80,20) TPR collapses at 0.85 "
-        "as UGAL-L does at 0.75 (see T6)."
+        "0.2, where its negative offsets decide (as under ADV), and below it elsewhere. In NLC(80,20) TPR collapses at "
+        "0.85 as UGAL-L does at 0.75 (see T6)."
     ),
     "T12": (
         "TPR sends everything minimally, and its gains over UGAL-L are within the rule. UGAL-L sends 69 % minimally at "
