@@ -164,7 +164,9 @@ def test_claims_differ_where_one_value_does(claim: str, changes: dict[str, list[
 
 def test_a_curve_that_does_not_saturate_has_no_throughput() -> None:
     short = [row for row in uniform() if row["load"] < 0.9]
-    assert finding("T2", tables(**{"2": short})).verdict is Verdict.NOT_RUN
+    found = finding("T2", tables(**{"2": short}))
+    assert found.verdict is Verdict.NOT_RUN
+    assert "carries its highest load 0.4" in found.note
 
 
 @pytest.mark.parametrize("scale", Scale)

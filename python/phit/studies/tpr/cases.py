@@ -129,6 +129,7 @@ def windows(setting: Setting, seeds: int | None) -> list[Case]:
             scenario(setting, routing("TPR", window=window, window_kind=kind), traffic, load, seed),
         )
         for traffic, loads in setting.scan.items()
+        if traffic not in (UR, ADV)
         for load in loads
         for kind in ("sliding", "tumbling")
         for window in setting.windows
@@ -138,7 +139,7 @@ def windows(setting: Setting, seeds: int | None) -> list[Case]:
 
 def choices(setting: Setting, seeds: int | None) -> list[Case]:
     """What the paper leaves open, one choice at a time against the study's own, where it shows."""
-    low, high = setting.loads[UR][0], setting.loads[UR][-2]
+    low, high = setting.loads[UR][0], setting.loads[UR][-1]
     loads = setting.loads[ADV]
     peak, over = loads[-3], loads[-2]
 

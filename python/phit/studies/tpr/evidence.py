@@ -14,13 +14,19 @@ LOW = 0.2
 """Low load: at most this share of a mechanism's saturation throughput."""
 
 
+BEHIND = 0.99
+"""Who accepts less than this share of the offered load is beyond what it carries: noise is a third of that."""
+
+
 class Curves(Steady):
     """Steady states of one pattern, by mechanism."""
 
     def throughput(self, mechanism: str) -> float:
-        """Accepted load at the highest offered load, of a curve that goes on into saturation."""
-        self.saturation(mechanism=mechanism)
-        return self.top(mechanism=mechanism)[1]
+        """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
+        load, accepted = self.top(mechanism=mechanism)
+        if accepted > BEHIND * load:
+            raise NotRunError(f"figure {self._figure}: {mechanism} carries its highest load {load:g}")
+        return accepted
 
     def nonminimal(self, **where: Any) -> float:
         """Share of packets sent over Valiant routes."""

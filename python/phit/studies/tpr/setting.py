@@ -54,7 +54,7 @@ class Setting:
     counted: Loads
     """Loads of tables I and II."""
     scan: Mapping[str, Loads]
-    """By pattern: the loads at which `thr` is scanned."""
+    """By pattern: the loads at which `thr` is scanned; those of mixes, at which windows are compared, too."""
     thresholds: tuple[float, ...]
     """The values of `thr` that are scanned."""
     windows: tuple[int, ...]
@@ -106,7 +106,7 @@ _SMOKE: dict[str, Any] = {
     "minimal_adversarial": (0.05, 0.25),
     "minimal_mixed": (0.1, 0.5),
     "counted": (0.1, 0.44, 0.9),
-    "scan": {UR: (0.8,), ADV: (0.1,)},
+    "scan": {UR: (0.8,), nlc(50): (0.1,)},
     "thresholds": (0.0, 0.5, 1.5),
     "windows": (16, 128),
     "groups": 3,
@@ -158,16 +158,16 @@ _PAPER: dict[str, Any] = {
     "warmup": 10_000,
     "cycles": 50_000,
     "loads": _loads(
-        (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.85, 0.9, 1.0),
+        (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.85, 0.9),
         (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.44, 0.48),
-        (0.05, 0.1, 0.2, 0.4, 0.5, 0.6, 0.7),
         (0.05, 0.1, 0.2, 0.4, 0.5, 0.6),
+        (0.05, 0.1, 0.2, 0.4, 0.5),
         (0.05, 0.1, 0.15, 0.2, 0.4, 0.6, 0.75, 0.85),
     ),
     "valiant_uniform": (0.05, 0.1, 0.2, 0.3, 0.4, 0.48),
     "valiant_mixed": (0.1, 0.3, 0.48),
-    "scan": {UR: (0.8, 0.9), nlc(80): (0.1, 0.2), nlc(50): (0.05,)},
-    "thresholds": (0.0, 0.25, 0.5, 0.75, 1.0, 1.4),
+    "scan": {UR: (0.9,), nlc(80): (0.1, 0.2), nlc(50): (0.05,)},
+    "thresholds": (0.0, 0.5, 1.0, 1.4),
     "windows": (32, 128, 512),
     "minimal_adversarial": (0.02, 0.05, 0.06),
     "minimal_mixed": (0.05, 0.1, 0.2),
