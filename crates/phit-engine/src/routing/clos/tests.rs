@@ -7,6 +7,7 @@ use crate::scenario::Scenario;
 use crate::sim::{Options, Simulation, verify};
 use crate::topology::faults::Faults;
 use crate::topology::{Peer, TopologyParams};
+use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -155,7 +156,7 @@ impl Watch for DeadEnds {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_packet_enters_a_dead_end(seed in 0u64..1_000_000, count in 1u32..18, kind in 0usize..7) {
