@@ -397,7 +397,7 @@ def validate(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="The paper: contention, clos, tpr, outflank, fbicm.", show_default=False)],
+    study: Annotated[str, typer.Argument(help="clos, contention, fbicm, outflank or tpr.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
     ] = None,
