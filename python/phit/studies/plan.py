@@ -78,7 +78,7 @@ class Done:
     def read(cls, folder: Path) -> "Done":
         """Reads what is there; a folder that does not exist holds nothing."""
         if not (folder / MANIFEST).exists():
-            return cls(frozenset(), NO_RUNS, NO_RUNS, NO_RUNS, 0)
+            return cls(frozenset(), NO_RUNS, NO_RUNS, 0)
         entries = read_manifest(folder)["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
