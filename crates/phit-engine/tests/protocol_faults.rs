@@ -55,6 +55,17 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
     }
 }
 
+/// Each queue of a broken link's buffer takes what comes without limit, which is more than a number holds for all together.
+#[test]
+fn buffers_may_be_divided_into_queues() {
+    let routing = json!({ "kind": "clos", "allocation": "greedy", "precompute": 1 });
+    let value = breaking(json!({ "routing": routing, "queueing": { "kind": "dbbm", "queues": 4 } }));
+    let outcome = run(&value);
+    let collector = outcome.collector();
+    assert_eq!(collector.generated_delivered + collector.generated_lost, collector.generated_packets);
+    assert!(collector.generated_delivered > 2800, "{}", collector.generated_delivered);
+}
+
 /// The utilisation of a link in the window.
 fn utilisation(value: &Value, router: u64, port: u64) -> f64 {
     let links = run(value).tables()["links"].clone();

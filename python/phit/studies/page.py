@@ -48,8 +48,6 @@ def text(
         f"{study.source}.",
         f"{made}\n\n```console\n{command}\n```",
     ]
-    if lacking := study.absent():
-        blocks.append(f"Left out, as this version of Phit lacks them: {', '.join(lacking)}.")
     blocks += [
         "## Claims",
         f"What the paper says, with the rule that decides each claim: {verdicts}.",

@@ -86,8 +86,6 @@ def reproduce(
         raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
     plan = Plan.of({figure.name: figure.cases(setting, seeds) for figure in chosen})
     say(f"{study.name}, {scale} scale: {study.describe(setting)}")
-    if lacking := study.absent():
-        say(f"this engine has no {', '.join(lacking)}: their curves are left out")
     failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
     return _write(study, folder, scale, setting, seeds, failure)
 

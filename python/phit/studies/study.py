@@ -74,8 +74,6 @@ class Study:
     """What the claims' rules are given."""
     cost: Callable[[Document | None], Cost] | None
     """What the mechanisms cost on the routers of a scenario, or of the paper's network."""
-    absent: Callable[[], Sequence[str]]
-    """Names of mechanisms that the study uses and this engine lacks."""
     remarks: Mapping[str, str] = field(default_factory=dict)
     """By claim: why it differs at the paper's scale, in Markdown."""
 

@@ -46,7 +46,8 @@ impl RouterView<'_> {
         let (first, queues) = (self.output(port).vc, self.config.division.queues);
         match queues {
             1 => self.channels[first + u32::from(vc)].credits,
-            _ => self.lanes(first, vc, queues).sum(),
+            // Those of a broken link are without limit, each of them.
+            _ => self.lanes(first, vc, queues).fold(0, i32::saturating_add),
         }
     }
 

@@ -180,10 +180,6 @@ def options(of: Setting) -> str:
     return "\n\n".join((router, measurement, faults))
 
 
-def _absent() -> list[str]:
-    return []
-
-
 STUDY = Study(
     name="clos",
     title="Adaptive routing in high-radix Clos networks",
@@ -196,6 +192,5 @@ STUDY = Study(
     options=options,
     evidence=Evidence,
     cost=of_scenario,
-    absent=_absent,
     remarks=REMARKS,
 )

@@ -8,8 +8,6 @@ from phit.studies.contention.mechanisms import (
     ADAPTIVE,
     MECHANISMS,
     PROBE,
-    has_probe,
-    present,
     routing,
 )
 from phit.studies.contention.setting import MIXED_LOAD, TRANSIENT_LOAD, Setting
@@ -60,7 +58,7 @@ def _seeds(given: int | None, own: int) -> Iterable[int]:
 def load_curves(setting: Setting, seeds: int | None, pattern: str, names: Iterable[str]) -> list[Case]:
     """Figures 5a to 5c: latency and accepted load against offered load under one pattern."""
     found = []
-    for name in present(list(names)):
+    for name in names:
         loads = setting.uniform_loads if pattern == "UN" else setting.adversarial_loads
         if name == "MIN" and pattern != "UN":
             loads = setting.minimal_loads
@@ -103,7 +101,7 @@ def mixes(setting: Setting, seeds: int | None) -> list[Case]:
             {"mechanism": name, "uniform_percent": share, "load": MIXED_LOAD, "seed": seed},
             scenario(setting, name, mixed(share), MIXED_LOAD, seed),
         )
-        for name in present(["VAL", *ADAPTIVE])
+        for name in ("VAL", *ADAPTIVE)
         for share in (0, *setting.uniform_shares, 100)
         for seed in _seeds(seeds, setting.seeds)
     ]
@@ -142,7 +140,7 @@ def transients(
             },
             change_of_traffic(setting, name, seed, large=large),
         )
-        for name in present(list(names))
+        for name in names
         for seed in _seeds(seeds, setting.transient_seeds)
     ]
 
@@ -155,7 +153,7 @@ def thresholds(setting: Setting, seeds: int | None) -> list[Case]:
             {"mechanism": name, "pattern": pattern, "threshold": threshold, "load": load, "seed": seed},
             scenario(setting, name, patterns(setting)[pattern], load, seed, threshold=threshold),
         )
-        for name in present(["Base"])
+        for name in ("Base",)
         for pattern, loads in plans.items()
         for threshold in setting.swept_thresholds
         for load in loads
@@ -164,11 +162,9 @@ def thresholds(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def counters(setting: Setting, seeds: int | None) -> list[Case]:
-    """Section VI-A: the counters of Base under saturated UN, if the engine can record them."""
-    if not has_probe():
-        return []
+    """Section VI-A: the counters of Base under saturated UN."""
     found = []
-    for name in present(["Base"]):
+    for name in ("Base",):
         for seed in _seeds(seeds, setting.seeds):
             load = max(setting.uniform_loads)
             document = scenario(setting, name, UNIFORM, load, seed)
@@ -190,7 +186,7 @@ def overhead(setting: Setting, seeds: int | None) -> list[Case]:
             {"mechanism": name, "pattern": pattern, "updates": updates, "load": load, "seed": seed},
             scenario(setting, name, patterns(setting)[pattern], load, seed, updates=updates),
         )
-        for name in present(["ECtN"])
+        for name in ("ECtN",)
         for pattern, loads in plans.items()
         for updates in UPDATES
         for load in loads

@@ -4,12 +4,9 @@ The options that the paper leaves open are those of the simulator that made its 
 triggers, Hybrid's candidates need room only, ECtN's are chosen by the router's own counters.
 """
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import phit
 from phit.scenario import Document
 from phit.studies.contention.setting import PERIOD, Setting
 
@@ -76,19 +73,3 @@ PROBE: Document = {"kind": "counters", "every": 100}
 def routing(name: str, setting: Setting, **changes: Any) -> Document:
     """The `[routing]` of a mechanism at a scale."""
     return {**MECHANISMS[name].routing, **setting.thresholds.get(name, {}), **changes}
-
-
-def present(names: Sequence[str]) -> list[str]:
-    """Those mechanisms that the engine has."""
-    kinds = {entry["kind"] for entry in phit.catalogue()["routing"]}
-    return [name for name in names if MECHANISMS[name].routing["kind"] in kinds]
-
-
-def absent() -> list[str]:
-    """The mechanisms of the study that the engine lacks."""
-    return [name for name in MECHANISMS if name not in present([name])]
-
-
-def has_probe() -> bool:
-    """True if the engine can record the contention counters."""
-    return '"probes"' in json.dumps(phit.schema())

@@ -11,7 +11,7 @@ from phit.studies.contention import cases, drawing
 from phit.studies.contention.claims import CLAIMS
 from phit.studies.contention.cost import of_scenario
 from phit.studies.contention.evidence import Evidence
-from phit.studies.contention.mechanisms import MECHANISMS, absent, present, routing
+from phit.studies.contention.mechanisms import MECHANISMS, routing
 from phit.studies.contention.remarks import REMARKS
 from phit.studies.contention.setting import Setting, setting
 from phit.studies.plan import Case, Done
@@ -154,10 +154,7 @@ def options(of: Setting) -> str:
     lines = [
         "| mechanism | `[routing]` | local VCs |",
         "| --- | --- | --- |",
-        *(
-            f"| {name} | `{_inline(routing(name, of))}` | {MECHANISMS[name].local_vcs} |"
-            for name in present(list(MECHANISMS))
-        ),
+        *(f"| {name} | `{_inline(routing(name, of))}` | {MECHANISMS[name].local_vcs} |" for name in MECHANISMS),
         "",
         f"{choices}\n\n{steady} {changing} {router}",
     ]
@@ -188,6 +185,5 @@ STUDY = Study(
     options=options,
     evidence=Evidence,
     cost=of_scenario,
-    absent=absent,
     remarks=REMARKS,
 )

@@ -47,6 +47,11 @@ def uniform_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     return {"5.1": finished(beside(*panels), "Figure 5.1: uniform traffic", notes)}
 
 
+def _over_time(rows: pl.DataFrame, **look: Any) -> Chart:
+    """Throughput over time, a line for each mechanism."""
+    return panel(rows, "mechanism", "t", "accepted_load", LOOK, TIME, ACCEPTED, dots=False, **look)
+
+
 def time_figure(stem: str, title: str) -> Any:
     """A function that draws throughput over time, the hot spot's time between dashed lines."""
 
@@ -55,15 +60,8 @@ def time_figure(stem: str, title: str) -> Any:
         shown = table.filter(pl.col("t") >= begin - (end - begin) / 2)
         panels = []
         for net, rows in _groups(shown, "network"):
-            lines = panel(
+            lines = _over_time(
                 rows,
-                "mechanism",
-                "t",
-                "accepted_load",
-                LOOK,
-                TIME,
-                ACCEPTED,
-                dots=False,
                 domain=(max(0.0, begin - (end - begin) / 2), max(rows["t"]) + setting.bin / US),
                 title=_named(setting, net),
             )
@@ -80,15 +78,8 @@ def time_figure(stem: str, title: str) -> Any:
 def io_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Figure 5.4: throughput over time under I/O."""
     panels = [
-        panel(
+        _over_time(
             rows,
-            "mechanism",
-            "t",
-            "accepted_load",
-            LOOK,
-            TIME,
-            ACCEPTED,
-            dots=False,
             domain=(0.0, setting.io_seconds / 20 * 1e6),
             title=f"compressed {compression} times",
             height=220,
@@ -160,15 +151,8 @@ def elsewhere_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     panels = []
     legend = table["mechanism"].unique(maintain_order=True).to_list()
     for net, rows in _groups(table, "network"):
-        lines = panel(
+        lines = _over_time(
             rows,
-            "mechanism",
-            "t",
-            "accepted_load",
-            LOOK,
-            TIME,
-            ACCEPTED,
-            dots=False,
             domain=(0.0, setting.scan_end / US),
             title=net,
             width=330,

@@ -162,6 +162,5 @@ STUDY = Study(
     options=options,
     evidence=Evidence,
     cost=of_scenario,
-    absent=list,
     remarks=REMARKS,
 )

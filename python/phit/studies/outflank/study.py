@@ -1,7 +1,5 @@
 """The study: its tables and figures and what they consist of."""
 
-from collections.abc import Sequence
-
 from phit.studies.outflank import cases, drawing, evidence, model, text
 from phit.studies.outflank.claims import CLAIMS
 from phit.studies.outflank.evidence import CUT, SHARE, Evidence
@@ -121,11 +119,6 @@ def options(of: Setting) -> str:
     return "\n".join(lines)
 
 
-def absent() -> Sequence[str]:
-    """Every routing of the study is there."""
-    return ()
-
-
 STUDY = Study(
     name="outflank",
     title="OutFlank routing on tori",
@@ -138,6 +131,5 @@ STUDY = Study(
     options=options,
     evidence=Evidence,
     cost=None,
-    absent=absent,
     remarks=REMARKS,
 )

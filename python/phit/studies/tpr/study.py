@@ -6,7 +6,6 @@ from functools import partial
 
 import polars as pl
 
-import phit
 from phit.plots import Chart
 from phit.studies.study import Figure, Study
 from phit.studies.tpr import bounds, cases, drawing, tables
@@ -149,12 +148,6 @@ def options(of: Setting) -> str:
     )
 
 
-def absent() -> list[str]:
-    """The mechanisms of the study that the engine lacks."""
-    kinds = {entry["kind"] for entry in phit.catalogue()["routing"]}
-    return [name for name, rule in MECHANISMS.items() if rule["kind"] not in kinds]
-
-
 STUDY = Study(
     name="tpr",
     title="Traffic-pattern-based adaptive routing",
@@ -168,6 +161,5 @@ STUDY = Study(
     options=options,
     evidence=Evidence,
     cost=None,
-    absent=absent,
     remarks=REMARKS,
 )
