@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 SCALE ?= full
+ROUNDS ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
@@ -13,7 +14,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python validate lint bench docs clean
+.PHONY: help build demo test test-rust test-python soak validate lint bench docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,11 +27,20 @@ build: $(STAMPS)/build ## Build the package and the command `phit` into .venv
 
 test: test-rust test-python ## Run all fast tests, Rust and Python
 
+# The same random cases each time: what fails then was changed. Other cases are `make soak`'s.
 test-rust: ## Run the Rust tests
-	cargo test --workspace --quiet
+	PROPTEST_RNG_SEED=1 cargo test --workspace --quiet
 
 test-python: $(STAMPS)/build ## Run the Python tests
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q --hypothesis-profile=ci
+
+soak: $(STAMPS)/build ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)
+	@for round in $$(seq $(ROUNDS)); do \
+		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
+		echo "round $$round of $(ROUNDS), seed $$seed"; \
+		PROPTEST_RNG_SEED=$$seed cargo test --workspace --quiet || exit 1; \
+		$(BIN)/pytest -q --hypothesis-seed=$$seed || exit 1; \
+	done
 
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate
