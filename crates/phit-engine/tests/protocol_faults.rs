@@ -55,6 +55,32 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
     }
 }
 
+/// Whatever the ticks before did: in most, nothing; in some, an input has become free without anybody waiting for it.
+#[test]
+fn links_break_in_any_tick() {
+    for cycle in 300..360 {
+        let later = json!([{ "cycle": cycle, "links": [[1, 5]] }]);
+        let value = breaking(json!({
+            "topology": { "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]], "later": later } },
+            "queueing": "voqnet",
+            "router": {
+                "speedup": 3,
+                "clock": "crossbar",
+                "vc_allocation": "stage",
+                "injection_queue": "destination",
+                "links": { "default": { "latency": 9, "bandwidth": 2, "buffer": 36 } },
+            },
+            "routing": { "kind": "clos", "allocation": "availability", "redecide": false },
+            "traffic": { "load": 0.7, "packet_size": 4, "process": "periodic" },
+            "measure": { "cycles": 300 },
+        }));
+        let outcome = run(&value);
+        let collector = outcome.collector();
+        let (arrived, lost) = (collector.generated_delivered, collector.generated_lost);
+        assert_eq!(arrived + lost, collector.generated_packets, "{cycle}");
+    }
+}
+
 /// Each queue of a broken link's buffer takes what comes without limit, which is more than a number holds for all together.
 #[test]
 fn buffers_may_be_divided_into_queues() {
@@ -92,7 +118,7 @@ fn heads_that_wait_for_a_broken_link_are_decided_about_again() {
     // the window opens in that very cycle.
     let later = json!([{ "cycle": 300, "delay": 50, "links": [[0, 4]] }]);
     let value = breaking(json!({
-        "routing": "minimal", "traffic": { "load": 0.9 }, "topology": { "faults": { "later": later } },
+        "routing": "minimal", "traffic": { "load": 0.9 }, "topology": { "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]], "later": later } },
         "measure": { "warmup": 350, "cycles": 200, "links": true },
     }));
     assert_eq!(utilisation(&value, 0, 4), 0.0);

@@ -31,6 +31,8 @@ impl Partition {
         for queue in self.queues.iter_mut().filter(|queue| queue.first != NONE && queue.sent == 0 && queue.vcs != 0) {
             queue.output = NONE;
         }
+        // Those who wake look in this tick, whenever the last look was.
+        self.next_look = self.now;
         (0..self.outputs.len() as u32).for_each(|output| self.wake(output));
     }
 
