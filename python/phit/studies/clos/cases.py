@@ -152,7 +152,7 @@ def ratios(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for radix in reversed(setting.radices):
         labels: Labels = {"radix": radix, "stages": stages(setting.large, radix)}
-        measure: Document = {"warmup": setting.large_warmup, "cycles": setting.large_cycles}
+        measure: Document = {"warmup": setting.warmup_of(radix), "cycles": setting.large_cycles}
         measure |= {
             "until": {"half_width": HALF_WIDTH, "confidence": CONFIDENCE, "max_cycles": 2 * setting.large_cycles}
         }
@@ -221,7 +221,7 @@ def radices(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for radix in reversed(setting.radices):
         keys = {"network": topology(setting.large, radix)}
-        measure = throughput(setting.large_warmup, setting.large_cycles)
+        measure = throughput(setting.warmup_of(radix), setting.large_cycles)
         found += _curves(setting, seeds, ["greedy"], setting.large_loads, {"radix": radix}, measure=measure, **keys)
     return found
 

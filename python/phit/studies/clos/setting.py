@@ -33,7 +33,7 @@ class Setting:
     """Measured cycles at most, where the measurement is not precise enough before."""
     large_warmup: int
     large_cycles: int
-    """The same for the networks of `large` endpoints, which need fewer."""
+    """The same for the networks of `large` endpoints, which need fewer; see `warmup_of`."""
     seeds: int
     loads: Loads
     """Offered loads of the latency curves."""
@@ -64,6 +64,14 @@ class Setting:
         """Endpoints of the network with three stages."""
         return self.half**2
 
+    def warmup_of(self, radix: int) -> int:
+        """Warm-up of the network of `large` endpoints and that radix: queues settle stage after stage.
+
+        Greedy allocation at radix 4, with 23 stages, accepts 0.934 of a load of 0.98 after 500
+        cycles, and 0.957 after 1,500.
+        """
+        return max(self.large_warmup, SETTLING * stages(self.large, radix))
+
 
 BUFFER = 16
 """Entries of an input buffer, where buffers are finite (section 3.2.2)."""
@@ -73,6 +81,9 @@ LONG = 10
 
 RATIO_LOAD = 0.95
 """Offered load of figure 2."""
+
+SETTLING = 100
+"""Cycles of warm-up for each stage of a network of many, at least."""
 
 HISTOGRAM_LOAD = 0.9
 """Offered load of figures 5 and 12."""

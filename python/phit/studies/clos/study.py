@@ -15,6 +15,7 @@ from phit.studies.clos.setting import (
     HALF_WIDTH,
     HISTOGRAM_LOAD,
     RATIO_LOAD,
+    SETTLING,
     SNAPSHOT_LOAD,
     Setting,
     setting,
@@ -162,7 +163,8 @@ def options(of: Setting) -> str:
         "and again in the next for heads that could not be sent."
     )
     measurement = (
-        f"Measurement: {of.warmup:,} cycles of warm-up (figures 2 and 10a: {of.large_warmup:,}), then at least "
+        f"Measurement: {of.warmup:,} cycles of warm-up (figures 2 and 10a: "
+        f"{of.large_warmup:,}, or {SETTLING} for each stage if these are more), then at least "
         f"{of.cycles:,} ({of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
         f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
         "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
