@@ -3,13 +3,14 @@
 import copy
 import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import phit
 import pytest
 from phit.result import MACHINE_KEYS
-from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, transient
+from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, run, transient
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
@@ -209,3 +210,20 @@ def test_the_page_is_written(tmp_path: Path) -> None:
     page = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
     assert "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |" in page
     assert json.loads(json.dumps(case.scenario)) == case.scenario
+
+
+def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = booksim.empty_network()
+    case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
+    first = simulate([case], workers=1, results=tmp_path / "kept")
+    asked: list[str] = []
+
+    def nothing(documents: list[str], _: object) -> Iterator[tuple[int, Any]]:
+        asked.extend(documents)
+        yield from ()
+
+    monkeypatch.setattr(run, "run_here", nothing)
+    assert simulate([case], workers=1, results=tmp_path / "kept") == first
+    assert not asked
+    run.answers([case], workers=1, results=tmp_path / "other")
+    assert len(asked) == len(case.scenarios(quick=False))

@@ -378,6 +378,9 @@ def validate(
         Path, typer.Option("--reference", metavar="DIR", help="The other simulators' numbers.")
     ] = Path("tests/reference"),
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs there, and go on from there.")
+    ] = None,
 ) -> None:
     """Compare Phit with other simulators; exit status 1 if something differs."""
     from phit.studies import validation
@@ -385,7 +388,9 @@ def validate(
 
     try:
         with interruptible():
-            report = validation.validate(folder, folder=reference, quick=quick, workers=workers, progress=True)
+            report = validation.validate(
+                folder, folder=reference, quick=quick, workers=workers, progress=True, results=results
+            )
     except OSError as error:
         raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
     out(rich_table(report.comparisons, report.phases))

@@ -166,6 +166,13 @@ class ResultsFolder:
         """Keeps the answer of a finished point."""
         write_json(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
 
+    def answer(self, point: Point) -> Answer:
+        """The answer of a point that is kept."""
+        found = self._read_point(point.hash)
+        if found is None:
+            raise ResultsError(f"{self._point_file(point.hash)}: this finished point cannot be read any more")
+        return found
+
     def has(self, point: Point) -> bool:
         """True if the point's result is kept."""
         return self._point_file(point.hash).exists()

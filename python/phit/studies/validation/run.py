@@ -1,14 +1,16 @@
 """Runs every case and writes what came out."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from phit.errors import PhitError, one_line
 from phit.executors import Answer, run_here, run_in_processes
-from phit.experiment import Point
+from phit.experiment import Experiment, Point
 from phit.progress import reporter
+from phit.results import ResultsFolder
 from phit.scenario import complete, to_json
 from phit.studies.validation import (
     booksim,
@@ -72,9 +74,10 @@ def simulate(
     quick: bool = False,
     workers: int | None = None,
     progress: bool = False,
+    results: Path | None = None,
 ) -> tuple[list[Comparison], list[Phase]]:
     """Runs everything that is chosen and compares."""
-    found = answers([*changes, *chosen], quick=quick, workers=workers, progress=progress)
+    found = answers([*changes, *chosen], quick=quick, workers=workers, progress=progress, results=results)
     phases = [p for change, runs in zip(changes, found, strict=False) for p in transient.compare(change, runs)]
     comparisons = []
     for case, runs in zip(chosen, found[len(changes) :], strict=True):
@@ -83,24 +86,41 @@ def simulate(
 
 
 def answers(
-    chosen: Sequence[Runs], *, quick: bool = False, workers: int | None = None, progress: bool = False
+    chosen: Sequence[Runs],
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    progress: bool = False,
+    results: Path | None = None,
 ) -> list[list[Answer]]:
-    """Runs all scenarios of what is chosen; the answers for each in the order of the seeds."""
+    """Runs all scenarios of what is chosen; the answers for each in the order of the seeds.
+
+    The folder `results`, if there is one, keeps what has finished; runs that it holds are not repeated.
+    """
     plan = [(i, complete(scenario)) for i, runs in enumerate(chosen) for scenario in runs.scenarios(quick)]
     points = [Point({"case": str(chosen[i]), "seed": scenario["seed"]}, scenario) for i, scenario in plan]
     found: list[list[Answer]] = [[] for _ in chosen]
-    with reporter(progress) as report:
-        report.begin("validation", points, 0)
-        documents = [to_json(point.scenario) for point in points]
+    with reporter(progress) as report, ResultsFolder(results, report.warn) if results else nullcontext() as kept:
+        missing = list(range(len(points)))
+        if kept is not None:
+            there = kept.adopt(Experiment("validation", {}, {"name": "validation"}, {}), points)
+            missing = [position for position in missing if points[position].hash not in there]
+            for position in set(range(len(points))).difference(missing):
+                found[plan[position][0]].append(kept.answer(points[position]))
+        report.begin("validation", [points[position] for position in missing], len(points) - len(missing))
+        documents = [to_json(points[position].scenario) for position in missing]
         runs = (
             run_here(documents, report.shares) if workers == 1 else run_in_processes(documents, workers, report.shares)
         )
-        for position, answer in runs:
+        for i, answer in runs:
+            position = missing[i]
             index = plan[position][0]
             if isinstance(answer, Exception):
                 raise PhitError(f"{chosen[index]}: {one_line(answer)}")
             found[index].append(answer)
-            report.finished(position, points[position], answer["summary"])
+            if kept is not None:
+                kept.add(points[position], answer)
+            report.finished(i, points[position], answer["summary"])
     # Runs end in any order; means must not depend on it.
     return [sorted(of_one, key=lambda answer: answer["summary"]["scenario"]["seed"]) for of_one in found]
 
@@ -112,10 +132,16 @@ def validate(
     quick: bool = False,
     workers: int | None = None,
     progress: bool = False,
+    results: Path | None = None,
 ) -> Report:
     """Runs everything and writes the page `validation.md` and its plots below `out`."""
     comparisons, phases = simulate(
-        cases(folder, quick=quick), transients(folder, quick=quick), quick=quick, workers=workers, progress=progress
+        cases(folder, quick=quick),
+        transients(folder, quick=quick),
+        quick=quick,
+        workers=workers,
+        progress=progress,
+        results=results,
     )
     images = out / "images" / "validation"
     written = [*figures.write(comparisons, images), *transient_figures.write(phases, images)]
