@@ -4,6 +4,7 @@
 //! that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph is another
 //! one, and every head that has not been granted is decided about again.
 
+use super::config::General;
 use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::NONE;
@@ -33,7 +34,10 @@ impl Partition {
         }
         // Those who wake look in this tick, whenever the last look was.
         self.next_look = self.now;
-        (0..self.outputs.len() as u32).for_each(|output| self.wake(output));
+        match self.settings.lists {
+            true => self.wake_all_lists(),
+            false => (0..self.outputs.len() as u32).for_each(|output| self.wake::<General>(output)),
+        }
     }
 
     /// Those of `dead` that are here.

@@ -9,6 +9,7 @@ use super::packet::Arena;
 use super::partition::Partition;
 use super::state::{Input, Output, OutputVc, Queue, SINK};
 use super::vc_allocation::VcAllocator;
+use super::wait_lists::WaitLists;
 use crate::engine::rng::{Rng, Stream};
 use crate::engine::wheel::Wheel;
 use crate::engine::{NONE, Tick};
@@ -295,6 +296,10 @@ impl Blueprint {
             true => inputs.iter().map(way_back).collect(),
             false => Vec::new(),
         };
+        let lists = match settings.lists {
+            true => WaitLists::new(inputs.len(), radix, channels.len(), queues.len()),
+            false => WaitLists::default(),
+        };
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
         let mut partition = Partition {
             index: index as u32,
@@ -318,6 +323,7 @@ impl Blueprint {
             candidates: Candidates::new(queues.len()),
             looking: Vec::new(),
             again: Vec::new(),
+            lists,
             next_look: 0,
             senders: Vec::new(),
             rings: vec![0; (ports * ring) as usize].into(),

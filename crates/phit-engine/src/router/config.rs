@@ -84,18 +84,26 @@ pub(crate) trait Kernel {
     const SINGLE: bool = false;
     /// Nothing out of the ordinary is asked for, see [`Settings::plain`].
     const PLAIN: bool = false;
+    /// Queues wait in lists, see [`Settings::lists`].
+    const LISTS: bool = false;
 }
 
 /// Whatever the settings ask for.
 pub(crate) struct General;
 /// Packets of one flit.
 pub(crate) struct Single;
+/// Packets of one flit, and queues that wait in lists.
+pub(crate) struct Listed;
 /// Packets of one flit and nothing out of the ordinary.
 pub(crate) struct Plain;
 
 impl Kernel for General {}
 impl Kernel for Single {
     const SINGLE: bool = true;
+}
+impl Kernel for Listed {
+    const SINGLE: bool = true;
+    const LISTS: bool = true;
 }
 impl Kernel for Plain {
     const SINGLE: bool = true;
@@ -124,6 +132,9 @@ pub struct Settings {
     pub transparent: bool,
     /// The queue organisation is managed.
     pub managed: bool,
+    /// Queues that wait stand in lists, see [`super::wait_lists`]: there are
+    /// many of them, and nothing but a grant changes what the first packet of one asks for.
+    pub lists: bool,
     /// Endpoints have admittance queues.
     pub admits: bool,
     /// Queues of a virtual channel.
@@ -201,6 +212,7 @@ impl Settings {
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
             managed,
+            lists: single && !transparent && !managed && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.division.queues,
             ideal,

@@ -1,6 +1,7 @@
 //! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
 //! control messages from neighbours.
 
+use super::config::General;
 use super::partition::{Partition, advance_leg, kind};
 use super::state::BROKEN;
 use crate::engine::wheel::Event;
@@ -67,7 +68,10 @@ impl Partition {
     #[inline]
     fn carry_out(&mut self, router: u32) {
         while let Some(output) = self.wakes.pop() {
-            self.wake(output);
+            match self.settings.lists {
+                true => self.output_free_listed(output),
+                false => self.wake::<General>(output),
+            }
         }
         if !self.outgoing.is_empty() {
             self.send_messages(router);

@@ -1,6 +1,7 @@
 //! What managed queue organisations do to a partition (see [`Manager`]).
 
 use super::allocator::Request;
+use super::config::General;
 use super::control::{Message, Party};
 use super::partition::Partition;
 use super::state::Queue;
@@ -107,7 +108,7 @@ impl Partition {
         let queue = self.inputs[port].queues + u32::from(lane);
         let before = std::mem::replace(&mut self.held[queue], held);
         if before && !held && self.queues[queue].first != NONE {
-            self.offer(port, queue);
+            self.offer::<General>(port, queue);
         }
     }
 

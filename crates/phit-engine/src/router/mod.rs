@@ -19,5 +19,6 @@ pub mod state;
 mod step;
 mod transfer;
 mod vc_allocation;
+pub mod wait_lists;
 
 pub use partition::{Mail, Partition};

@@ -4,12 +4,13 @@ use super::admittance::Admittance;
 use super::allocator::{Allocator, Request};
 use super::bits::{bit, for_each_member};
 use super::candidates::Candidates;
-use super::config::{Config, General, Kernel, Plain, Settings, Single, Times};
+use super::config::{Config, General, Kernel, Listed, Plain, Settings, Single, Times};
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::packet::{Arena, GROUP, Packet};
 use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
+use super::wait_lists::WaitLists;
 use crate::engine::parallel::{Post, Runs};
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
@@ -157,6 +158,8 @@ pub struct Partition {
     pub(crate) looking: Vec<u32>,
     /// Queues of these to be looked at again in the next tick.
     pub(crate) again: Vec<u32>,
+    /// Queues that wait, by what they wait for; without entries unless [`Settings::lists`].
+    pub(crate) lists: WaitLists,
     /// Tick of the next look at the candidates: this one until it has taken place.
     pub(crate) next_look: Tick,
     /// Endpoints that may have something to send in this tick.
@@ -238,10 +241,11 @@ impl Runs for Partition {
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
-        match (self.settings.single, self.settings.plain) {
-            (true, true) => self.run_ticks::<Plain>(end),
-            (true, false) => self.run_ticks::<Single>(end),
-            (false, _) => self.run_ticks::<General>(end),
+        match self.settings {
+            Settings { plain: true, single: true, .. } => self.run_ticks::<Plain>(end),
+            Settings { lists: true, .. } => self.run_ticks::<Listed>(end),
+            Settings { single: true, .. } => self.run_ticks::<Single>(end),
+            _ => self.run_ticks::<General>(end),
         }
         std::mem::swap(&mut self.outbox, outbox);
     }
@@ -338,6 +342,7 @@ impl Partition {
             + self.ring_phits.bytes()
             + self.endpoints.bytes()
             + self.candidates.bytes()
+            + self.lists.bytes()
             + (self.looking.capacity() + self.again.capacity()) * 4
             + self.senders.capacity() * 4
             + self.packets.bytes()
@@ -367,9 +372,9 @@ impl Partition {
                 self.collector.delivered(&self.packets[target], self.now);
                 self.packets.remove(target);
             }
-            kind::INPUT => self.input_free(target),
-            kind::OUTPUT => self.wake(target),
-            kind::READY => self.make_ready(target),
+            kind::INPUT => self.input_free::<K>(target),
+            kind::OUTPUT => self.wake::<K>(target),
+            kind::READY => self.make_ready::<K>(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
             kind::LOSS => {
@@ -404,13 +409,13 @@ impl Partition {
             if self.settings.wants::<K>().heads {
                 self.announce(queue, false);
             }
-            self.offer(port, queue);
+            self.offer::<K>(port, queue);
             return;
         }
         if !K::SINGLE && packet == NONE {
             q.arrived += 1;
             if q.first == q.last && q.eligible <= now {
-                self.make_ready(queue);
+                self.make_ready::<K>(queue);
             }
             return;
         }
@@ -441,16 +446,16 @@ impl Partition {
         if K::PLAIN || self.settings.immediate {
             q.eligible = from;
             let port = q.port;
-            self.offer(port, queue);
+            self.offer::<K>(port, queue);
         } else {
-            self.come_to_front_later(queue, from);
+            self.come_to_front_later::<K>(queue, from);
         }
     }
 
     /// The same with an allocation delay or under store-and-forward.
     #[cold]
     #[inline(never)]
-    fn come_to_front_later(&mut self, queue: u32, from: Tick) {
+    fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
@@ -463,7 +468,7 @@ impl Partition {
         if eligible > self.now {
             self.file(eligible, kind::READY, queue, 0);
         } else {
-            self.make_ready(queue);
+            self.make_ready::<K>(queue);
         }
     }
 
@@ -479,13 +484,16 @@ impl Partition {
 
     /// The front of `queue` may request from now on.
     #[inline(always)]
-    pub(crate) fn make_ready(&mut self, queue: u32) {
-        self.offer(self.queues[queue].port, queue);
+    pub(crate) fn make_ready<K: Kernel>(&mut self, queue: u32) {
+        self.offer::<K>(self.queues[queue].port, queue);
     }
 
     /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, port: u32, queue: u32) {
+    pub(crate) fn offer<K: Kernel>(&mut self, port: u32, queue: u32) {
+        if K::LISTS {
+            return self.offer_listed(port, queue);
+        }
         let input = &mut self.inputs[port];
         if input.busy > self.next_look {
             input.ready |= bit(queue - input.queues);
@@ -496,10 +504,13 @@ impl Partition {
     }
 
     /// The queues of `port` that have waited for its path to the crossbar may be looked at.
-    fn input_free(&mut self, port: u32) {
+    fn input_free<K: Kernel>(&mut self, port: u32) {
+        if K::LISTS {
+            return self.input_free_listed(port);
+        }
         let input = &mut self.inputs[port];
         let (first, count) = (input.queues, input.count.into());
-        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer(port, first + lane));
+        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer::<K>(port, first + lane));
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
@@ -522,8 +533,11 @@ impl Partition {
             if self.settings.wants::<K>().occupancy {
                 self.changed.insert(output.router);
             }
-            if output.waiters != 0 {
-                self.wake(target);
+            if K::LISTS {
+                let channel = output.vc + vc;
+                self.credit_listed(target, channel);
+            } else if output.waiters != 0 {
+                self.wake::<K>(target);
             }
         } else {
             let endpoint = target - self.outputs.len() as u32;
@@ -537,7 +551,10 @@ impl Partition {
 
     /// Lets those who wait for `output` try again.
     #[inline(never)]
-    pub(crate) fn wake(&mut self, output: u32) {
+    pub(crate) fn wake<K: Kernel>(&mut self, output: u32) {
+        if K::LISTS {
+            return self.output_free_listed(output);
+        }
         let &Output { router, waiters, .. } = &self.outputs[output];
         if waiters == 0 {
             return;
@@ -548,7 +565,7 @@ impl Partition {
             let port = first + number;
             let input = &mut self.inputs[port];
             let (queues, count) = (input.queues, input.count.into());
-            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer(port, queues + lane));
+            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer::<K>(port, queues + lane));
         });
     }
 }

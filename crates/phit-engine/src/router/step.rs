@@ -8,6 +8,7 @@ use super::packet::Packet;
 use super::partition::{Partition, advance_leg, kind};
 use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
+use super::wait_lists::Waits;
 use crate::engine::{NONE, Tick};
 use crate::queueing::Lanes;
 use crate::routing::{Head, RouterView, View, Watched, minimal};
@@ -24,6 +25,8 @@ enum Look {
     Later,
     /// It waits for this output port.
     Sleep(u32),
+    /// It waits in the list of that.
+    Wait(Waits),
     /// It waits for what its decision depends on.
     Watch,
 }
@@ -70,6 +73,11 @@ impl Partition {
             Look::Again => self.again.push(queue),
             Look::Later => {}
             Look::Watch => self.watch(queue),
+            Look::Wait(what) => {
+                if K::LISTS {
+                    self.wait(queue, what);
+                }
+            }
             Look::Sleep(output) => {
                 let input = &mut self.inputs[self.queues[queue].port];
                 input.asleep |= bit(queue - input.queues);
@@ -102,14 +110,14 @@ impl Partition {
         if left > 0 {
             // The losers try again.
             for &Request { port, queue, .. } in requests.iter().filter(|request| request.queue != NONE) {
-                self.offer(port, queue);
+                self.offer::<K>(port, queue);
             }
         }
         grants.clear();
         requests.clear();
         (self.grants, self.requests) = (grants, requests);
         while let Some(queue) = self.again.pop() {
-            self.offer(self.queues[queue].port, queue);
+            self.offer::<K>(self.queues[queue].port, queue);
         }
     }
 
@@ -153,9 +161,13 @@ impl Partition {
         };
         let output = &self.outputs[index];
         // An ejection depends on nothing but its output.
-        let sleep = if redecides && output.class != 0 { watch } else { Look::Sleep(index) };
+        let sleep = match K::LISTS {
+            true => Look::Wait(Waits::Output(index)),
+            false if redecides && output.class != 0 => watch,
+            false => Look::Sleep(index),
+        };
 
-        let vc = match vcs {
+        let granted = match vcs {
             0 if !K::SINGLE => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
             _ if !K::SINGLE && self.vc_allocator.is_some() => {
                 return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
@@ -169,15 +181,16 @@ impl Partition {
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         };
-        let Some(vc) = vc else { return sleep };
-
+        let Some(vc) = granted else {
+            return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
+        };
         if output.busy > now {
             // A port that is free in the next tick is simply asked again.
             if output.busy == now + 1 {
                 return Look::Again;
             }
             self.wake_output_at(index, output.busy);
-            return sleep;
+            return if K::LISTS { Look::Wait(Waits::Crossbar(port, index - self.first_port[router])) } else { sleep };
         }
         // Flits that have left the buffer are counted out when their room is wanted.
         let capacity = self.settings.output_buffer;
@@ -413,7 +426,7 @@ impl Partition {
 
     /// Files a wake-up of those who wait for `output`.
     #[inline(never)]
-    fn wake_output_at(&mut self, output: u32, at: u32) {
+    pub(crate) fn wake_output_at(&mut self, output: u32, at: u32) {
         let o = &mut self.outputs[output];
         if o.wake <= self.now || o.wake > at {
             o.wake = at;

@@ -19,7 +19,7 @@ impl Partition {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
         if !K::PLAIN && self.settings.rereads {
-            self.occupied(grant.output);
+            self.occupied::<K>(grant.output);
         }
         let q = &self.queues[grant.queue];
         let (packet, port) = (q.first, q.port);
@@ -137,7 +137,7 @@ impl Partition {
         if !K::SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
             self.owners[channel] = if tail { NONE } else { grant.queue };
             if tail {
-                self.wake(grant.output);
+                self.wake::<K>(grant.output);
             }
         }
 
@@ -161,18 +161,18 @@ impl Partition {
         q.vc = grant.vc;
         q.vcs = 0;
         if q.first != q.last || q.sent < q.arrived {
-            self.offer(port, grant.queue);
+            self.offer::<K>(port, grant.queue);
         }
     }
 
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
     #[inline(always)]
-    fn occupied(&mut self, output: u32) {
+    fn occupied<K: Kernel>(&mut self, output: u32) {
         if self.settings.wants.occupancy {
             self.changed.insert(self.outputs[output].router);
         }
         if self.settings.wants.redecide && self.outputs[output].waiters != 0 {
-            self.wake(output);
+            self.wake::<K>(output);
         }
     }
 

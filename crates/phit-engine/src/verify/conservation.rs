@@ -3,10 +3,12 @@
 //! An audit looks at everything and changes nothing. It is for tests: it costs far more than the ticks between two audits.
 
 use crate::engine::{NONE, Tick};
+use crate::router::bits::bit;
 use crate::router::config::Config;
 use crate::router::packet::Packet;
 use crate::router::partition::{Partition, TAIL_PENDING, kind, unpack_credit};
 use crate::router::state::{BROKEN, Input, Queue, SINK};
+use crate::router::wait_lists::Waits;
 use crate::sim::Simulation;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -465,10 +467,11 @@ fn managed(partition: &Partition) -> Result<(), String> {
 /// Every queue whose front could move is ready, or something will make it so in time.
 fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let now = partition.now;
+    let listed = listed(partition)?;
     for (index, queue) in partition.queues.iter().enumerate() {
         let input = &partition.inputs[queue.port];
         let ports = partition.first_port[input.router + 1] - partition.first_port[input.router];
-        if queue.first == NONE || input.count > 64 || ports > 64 {
+        if queue.first == NONE {
             continue;
         }
         let index = index as u32;
@@ -487,28 +490,33 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
         if partition.held.get(index as usize) == Some(&true) {
             continue;
         }
-        let bit = 1u64 << (index - input.queues);
         if partition.candidates.contains(index) {
             continue;
         }
-        if input.ready & bit != 0 {
+        if let Some(&what) = listed.get(&index) {
+            in_list(partition, pending, queue, what).map_err(|wrong| format!("{} {wrong}", name(partition, index)))?;
+            continue;
+        }
+        let lane = bit(index - input.queues);
+        if input.ready & lane != 0 {
             if !pending.wakes_ever(kind::INPUT, queue.port) {
                 return wrong("waits for its port, which will not wake it");
             }
             continue;
         }
-        if input.asleep & bit == 0 {
+        let at_port = bit(input.number.into());
+        if input.asleep & lane == 0 {
             return wrong("has been forgotten");
         }
         if queue.output == NONE {
             let first = partition.first_port[input.router];
-            if (0..ports).all(|port| partition.outputs[first + port].waiters >> input.number & 1 == 0) {
+            if (0..ports).all(|port| partition.outputs[first + port].waiters & at_port == 0) {
                 return wrong("sleeps without a decision, and no output knows");
             }
             continue;
         }
         let output = &partition.outputs[queue.output];
-        if output.waiters >> input.number & 1 == 0 {
+        if output.waiters & at_port == 0 {
             return wrong("sleeps, but its output does not know");
         }
         let size = partition.config.flit_phits(packet.size, queue.sent);
@@ -525,6 +533,66 @@ fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What each queue waits for that stands in a list; nothing may stand in two.
+fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
+    let mut listed = HashMap::new();
+    let mut twice = None;
+    partition.lists.for_each(|queue, what| {
+        if let Some(other) = listed.insert(queue, what) {
+            twice = Some(format!("{} waits for {other:?} and for {what:?}", name(partition, queue)));
+        }
+    });
+    twice.map_or(Ok(listed), Err)
+}
+
+/// A queue in the list of `what` cannot move yet, and will be woken when that has changed.
+fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits) -> Result<(), &'static str> {
+    let now = partition.now;
+    let size = u32::from(partition.packets[queue.first].size);
+    let outputs = &partition.outputs;
+    match what {
+        Waits::Input(port) if port != queue.port => Err("waits for another port"),
+        Waits::Input(port) if !pending.wakes_ever(kind::INPUT, port) => {
+            Err("waits for its port, which will not wake it")
+        }
+        Waits::Input(_) => Ok(()),
+        Waits::Output(output) if output != queue.output => Err("waits for another output"),
+        Waits::Output(output) => {
+            let moves = could_move(partition, queue, size) && !woken(partition, pending, output, now);
+            let time_alone = has_channel(partition, queue, size) && !pending.wakes_ever(kind::OUTPUT, output);
+            if moves || time_alone { Err("waits for room, but could move or will not be woken") } else { Ok(()) }
+        }
+        Waits::Crossbar(port, number) => {
+            let input = &partition.inputs[port];
+            let own = partition.first_port[input.router] + number;
+            if port != queue.port || own != queue.output {
+                return Err("waits for another way through the crossbar");
+            }
+            let free = input.busy <= now && outputs[own].busy <= now;
+            let marked = input.asleep & bit(number) != 0 && outputs[own].waiters & bit(input.number.into()) != 0;
+            match free {
+                _ if !marked => Err("waits for the crossbar, but not all know"),
+                true if !pending.wakes_at(kind::INPUT, port, now) && !pending.wakes_at(kind::OUTPUT, own, now) => {
+                    Err("waits for the crossbar, which is free")
+                }
+                false if !pending.wakes_ever(kind::INPUT, port) && !pending.wakes_ever(kind::OUTPUT, own) => {
+                    Err("waits for the crossbar, and nobody will wake it")
+                }
+                _ => Ok(()),
+            }
+        }
+        Waits::Channel(channel) => {
+            let own = queue.vcs == 1 && channel == partition.outputs[queue.output].vc + u32::from(queue.vc);
+            let enough = partition.channels[channel].credits >= size as i32;
+            match (own, enough && !pending.wakes_at(kind::CREDIT, channel, now)) {
+                (false, _) => Err("waits for another channel"),
+                (_, true) => Err("waits for credits that it has"),
+                _ => Ok(()),
+            }
+        }
+    }
 }
 
 /// True if those who wait for `output` are woken in tick `now`, which has not begun.
