@@ -1,6 +1,8 @@
 """Traces: what is read, what is refused with line and column, and the built-in generator."""
 
 import json
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,28 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str
         assert skipped.lines == 1
         assert message.startswith(skipped.first)
         assert len(found) in (3, 4)
+
+
+def test_lines_that_are_left_out_are_counted(tmp_path: Path, cli: Cli) -> None:
+    file(tmp_path, MESSAGES + "11,3,x,5\n11,4,0,5\n")
+    document: dict[str, Any] = {
+        "topology": {"kind": "single", "endpoints": 4},
+        "traffic": {"load": 0, "trace": {"file": "trace.csv", "skip_bad": True}},
+    }
+    (tmp_path / "scenario.json").write_text(json.dumps(document))
+    words = "trace.csv: 2 lines left out; the first is line 5: column destination: 'x'; expected a number, 0 or more"
+    with pytest.warns(UserWarning, match=re.escape(words)):
+        phit.load(tmp_path / "scenario.json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        status, _, said = cli("run", tmp_path / "scenario.json")
+    assert (status, said) == (0, f"phit: warning: {words}\n")
+
+
+def test_a_quote_that_is_never_closed_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = file(tmp_path, MESSAGES + '11,3,0,"5\n' + "11,3,0,5\n" * 20_000)
+    with pytest.raises(InputError, match=r"line \d+: field larger than field limit"):
+        traces.read(path, 4, skip_bad=True)
 
 
 def test_names_without_a_place_and_unknown_units_are_refused(tmp_path: Path) -> None:

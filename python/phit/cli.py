@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
@@ -479,6 +480,12 @@ def cost(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: note(f"phit: warning: {message}")
+        return _main(arguments)
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     try:
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except (ScenarioError, PhitError) as error:

@@ -13,6 +13,7 @@ holds. Files have a header line. Two layouts are known by their columns:
 import csv
 import math
 import random
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,9 @@ class Reader:
                     yield reader.line_num, {name: fields[at].strip() for name, at in columns.items()}
         except FileNotFoundError:
             raise InputError(f"{self.path}: no such file") from None
+        except csv.Error as error:
+            # Of a quote that is never closed the rest of the file is one field.
+            raise InputError(f"{self.path}: line {reader.line_num}: {error}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be read ({error})") from None
 
@@ -345,5 +349,8 @@ def inline(trace: str | Mapping[str, Any], endpoints: int, folder: Path) -> list
     for key in options:
         if key not in OPTIONS:
             raise InputError(f"traffic.trace.{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
-    messages, _ = read(folder / file, endpoints, **options)
+    messages, skipped = read(folder / file, endpoints, **options)
+    if skipped.lines:
+        lines = "1 line" if skipped.lines == 1 else f"{skipped.lines:,} lines"
+        warnings.warn(f"{file}: {lines} left out; the first is {skipped.first}", stacklevel=2)
     return [list(message) for message in messages]
