@@ -67,7 +67,7 @@ CLAIMS = (
         "F10",
         "4.2-4.3",
         "The new version sends fewer notification bits, frees CFQs sooner, and has its CAM off without congestion",
-        "less and sooner on cases #2 and #3; never on at a load of 0.1",
+        "less, and sooner beyond the 95 % interval over seeds, on cases #2 and #3; never on at a load of 0.1",
         rules.cheaper_version,
     ),
     Claim(
