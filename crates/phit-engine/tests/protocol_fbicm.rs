@@ -16,12 +16,17 @@ struct Seen {
     router: u32,
     port: u16,
     input: bool,
+    vc: u8,
     line: u8,
     hops: u8,
     destinations: Vec<u32>,
     phits: u32,
     stopped: bool,
     next: Option<u8>,
+    /// The output, and virtual channel and line there, of an input's line that is linked to it.
+    link: Option<(u16, u8, u8)>,
+    /// The output to which an input's line leads.
+    output: Option<u16>,
     mapped: bool,
 }
 
@@ -35,12 +40,15 @@ fn lines(simulation: &Simulation) -> Vec<Seen> {
                     router,
                     port,
                     input: branch.input,
+                    vc: branch.vc,
                     line: branch.line,
                     hops: branch.hops,
                     destinations: branch.destinations.to_vec(),
                     phits: branch.phits,
                     stopped: branch.stopped,
-                    next: branch.next,
+                    next: branch.next.map(|(_, line)| line),
+                    link: branch.next.map(|(vc, line)| (branch.output.unwrap() as u16, vc, line)),
+                    output: branch.output.map(|output| output as u16),
                     mapped: branch.mapped,
                 });
             });
@@ -71,16 +79,60 @@ fn messages(trace: &mut Vec<[u32; 4]>, cycle: u32, sources: &[u32], destination:
     trace.sort_by_key(|message| message[0]);
 }
 
+/// The lines of a router agree with one another, `before` a tick and `now`, after it: a line of an input has destinations behind its
+/// output only; one that is linked finds its line there, with a destination of its own, and is not given up while that is
+/// stopped; and none is taken for a root if the output knew better.
+fn agree(simulation: &Simulation, before: &[Seen], now: &[Seen]) -> Result<(), String> {
+    let table = simulation.blueprint().table.as_ref().unwrap();
+    let one_channel = simulation.blueprint().config.vcs.iter().all(|&vcs| vcs == 1);
+    let place = |l: &Seen| (l.router, l.port, l.input, l.vc, l.line);
+    let share = |a: &Seen, b: &Seen| a.destinations.iter().any(|d| b.destinations.contains(d));
+    let same = |all: &[Seen], one: &Seen| all.iter().find(|l| place(l) == place(one)).cloned();
+    let linked = |line: &Seen, all: &[Seen]| {
+        let (output, vc, number) = line.link?;
+        let there = (line.router, output, false, vc, number);
+        all.iter().find(|copy| place(copy) == there && share(copy, line)).cloned()
+    };
+    for line in now.iter().filter(|line| line.input) {
+        if line.destinations.iter().any(|d| Some(table.port(line.router, *d)) != line.output) {
+            return Err(format!("not all destinations are behind its output: {line:?}"));
+        }
+        if line.link.is_some() && linked(line, now).is_none() {
+            return Err(format!("its output has no line that this one could be linked to: {line:?}"));
+        }
+        let knew = |copy: &&Seen| {
+            let of_output = !copy.input && (copy.router, Some(copy.port)) == (line.router, line.output);
+            of_output && share(copy, line) && same(now, copy).is_some()
+        };
+        if one_channel && line.link.is_none() && same(before, line).is_none() {
+            if let Some(copy) = before.iter().find(knew) {
+                return Err(format!("taken for a root, but its output knew better: {line:?}, {copy:?}"));
+            }
+        }
+    }
+    for line in before.iter().filter(|line| line.input && same(now, line).is_none()) {
+        let stopped = |all| linked(line, all).is_some_and(|copy| copy.stopped);
+        if stopped(before) && stopped(now) {
+            return Err(format!("given up while it was held back: {line:?}"));
+        }
+    }
+    Ok(())
+}
+
 /// Runs with `trace` until `done`, with an audit of every tick; returns the tick.
 #[track_caller]
 fn until(simulation: &mut Simulation, limit: u32, what: &str, done: impl Fn(&[Seen]) -> bool) -> u32 {
+    let mut before = lines(simulation);
     while simulation.now() < limit {
         let now = simulation.now();
         simulation.advance_to(now + 1);
         audit(simulation).unwrap();
-        if done(&lines(simulation)) {
+        let seen = lines(simulation);
+        agree(simulation, &before, &seen).unwrap();
+        if done(&seen) {
             return now;
         }
+        before = seen;
     }
     panic!("{what}: not before tick {limit}; lines: {:#?}", lines(simulation));
 }
@@ -336,6 +388,27 @@ fn the_first_version_isolates_all_destinations_behind_the_output() {
     assert_eq!(summed(&s, "updates_sent"), 0);
 }
 
+#[test]
+fn only_what_goes_over_the_output_is_isolated_before_it() {
+    // Endpoints of leaves 0 and 1 of a tree send to endpoint 6 of leaf 2, more than the root between them can pass on. The root's way
+    // down leads to 7 and 8 as well, but leaf 0 reaches these over other roots: what it sends to them is not held up there.
+    let mut trace = vec![];
+    messages(&mut trace, 0, &[0, 3], 6, 400);
+    let mut s = start(base(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }), "first"), &trace);
+    let table = s.blueprint().table.clone().unwrap();
+    let (way, other) = (table.port(0, 6), table.port(0, 7));
+    assert!(way != other);
+    until(&mut s, 200, "the way up is known to be congested", |seen| {
+        seen.iter().any(|l| (l.router, l.port, l.input, &l.destinations[..]) == (0, way, false, &[6, 7, 8]))
+    });
+    until(&mut s, 200, "an input is linked to it", |seen| {
+        seen.iter().any(|l| l.router == 0 && l.input && l.link.is_some())
+    });
+    let linked: Vec<Seen> = lines(&s).into_iter().filter(|l| l.router == 0 && l.input && l.link.is_some()).collect();
+    assert!(linked.iter().all(|l| l.destinations == [6] && l.output == Some(way)), "{linked:?}");
+    quiet_at_the_end(&mut s, 6000, 800);
+}
+
 fn summed(simulation: &Simulation, name: &str) -> u64 {
     simulation
         .parts()
@@ -494,11 +567,14 @@ proptest! {
     fn nothing_is_lost_reordered_or_left(choices in prop::collection::vec(0u32..720_720, 88), partitions in 1usize..4) {
         let (value, phits) = random(&choices);
         let mut s = simulation(&value, Options { threads: 1, partitions: Some(partitions) });
+        let mut before = lines(&s);
         for tick in 1..=700 {
             s.advance_to(tick);
-            if let Err(wrong) = audit(&s) {
-                panic!("{wrong}\n{value}");
+            let seen = lines(&s);
+            if let Err(wrong) = audit(&s).and_then(|()| agree(&s, &before, &seen)) {
+                panic!("{wrong} at tick {tick}\n{value}");
             }
+            before = seen;
         }
         s.advance_to(30_000);
         quiet_at_the_end(&mut s, 30_001, phits);

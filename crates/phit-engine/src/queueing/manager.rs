@@ -50,7 +50,7 @@ pub struct Branch<'a> {
     pub line: u8,
     /// Links to the congested point.
     pub hops: u8,
-    /// The output port (an index in the partition) that it leads to, at an input.
+    /// The output port that it leads to, at an input: an index in the partition from a manager, of the router from a partition.
     pub output: Option<u32>,
     /// Destinations, ascending.
     pub destinations: &'a [u32],
@@ -58,8 +58,8 @@ pub struct Branch<'a> {
     pub phits: u32,
     /// True if it is held back.
     pub stopped: bool,
-    /// The output's line that it is linked to, at an input.
-    pub next: Option<u8>,
+    /// The output's line that it is linked to, by virtual channel and number, at an input.
+    pub next: Option<(u8, u8)>,
     /// True if the far end has a line for it, at an input.
     pub mapped: bool,
 }

@@ -311,8 +311,12 @@ impl Partition {
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
         let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
         let local = router - self.routers.start;
-        for port in self.first_port[local]..self.first_port[local + 1] {
-            manager.trees(port, &mut |branch| see(self.inputs[port].number, branch));
+        let first = self.first_port[local];
+        for port in first..self.first_port[local + 1] {
+            manager.trees(port, &mut |branch| {
+                let output = branch.output.map(|output| output - first);
+                see(self.inputs[port].number, &Branch { output, ..*branch });
+            });
         }
     }
 

@@ -10,10 +10,10 @@ pub(super) struct Line {
     pub output: u32,
     /// Links to the congested point.
     pub hops: u8,
-    /// Destinations, ascending.
+    /// Destinations, ascending: all are behind `output`.
     pub destinations: Vec<u32>,
-    /// The line of the output port that it is linked to, NextCAM.
-    pub next: Option<u8>,
+    /// The line of the output port that it is linked to, NextCAM, by virtual channel and number.
+    pub next: Option<(u8, u8)>,
     /// The output port (or endpoint) at the other end of the link has a line for this one.
     pub mapped: bool,
     /// That line has been stopped.
@@ -35,7 +35,7 @@ impl Line {
     }
 
     /// Makes it a line for packets to `output`; the destinations are to be added.
-    pub fn allocate(&mut self, output: u32, hops: u8, next: Option<u8>, now: Tick) {
+    pub fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
         let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
         destinations.clear();
         unsent.clear();

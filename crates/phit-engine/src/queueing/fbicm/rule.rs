@@ -216,7 +216,7 @@ impl Rule {
         let b = self.buffer(port, vc);
         let first = self.params.version == Version::First;
         let room = if first { usize::MAX } else { self.params.destinations as usize };
-        let linked = |line: &Line| line.active && line.output == output && line.next == Some(next);
+        let linked = |line: &Line| line.active && line.output == output && line.next == Some((out_vc, next));
         if let Some(line) = self.buffers[b].lines.iter().position(|l| linked(l) && l.destinations.len() < room) {
             self.buffers[b].lines[line].add(destination);
             return Some(line);
@@ -225,10 +225,19 @@ impl Rule {
         let hops = copy.hops;
         let whole = !self.buffers[b].lines.iter().any(linked);
         let list: Vec<u32> = match whole {
-            true => copy.destinations.iter().copied().filter(|d| self.buffers[b].find(*d).is_none()).collect(),
+            true => {
+                let here = |d: &u32| self.leads(site, output, *d) && self.buffers[b].find(*d).is_none();
+                copy.destinations.iter().copied().filter(here).collect()
+            }
             false => vec![destination],
         };
-        self.allocate(site, b, output, hops, Some(next), &list)
+        self.allocate(site, b, output, hops, Some((out_vc, next)), &list)
+    }
+
+    /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of the next
+    /// router gets its packets from here by another output, and they are not held up there.
+    fn leads(&self, site: &QueueSite<'_>, output: u32, destination: u32) -> bool {
+        site.ports(output).0 + u32::from(self.table.port(site.router(output), destination)) == output
     }
 
     /// A free line with its CFQ; `None` if all are taken, and then the packet stays where it is.
@@ -238,7 +247,7 @@ impl Rule {
         b: usize,
         output: u32,
         hops: u8,
-        next: Option<u8>,
+        next: Option<(u8, u8)>,
         destinations: &[u32],
     ) -> Option<usize> {
         let buffer = &mut self.buffers[b];
@@ -263,7 +272,7 @@ impl Rule {
         let demand = self.demand(site, port, queue);
         let known = demand.and_then(|(output, out_vc, destination)| {
             let known = self.known_at(output, out_vc, destination).filter(|(_, stopped)| *stopped)?;
-            Some((known.0, self.copies(output, out_vc)[usize::from(known.0)].hops))
+            Some(((out_vc, known.0), self.copies(output, out_vc)[usize::from(known.0)].hops))
         });
         site.hold(port, queue, known.is_some());
         let own = &mut self.buffers[b].lines[line];
@@ -296,7 +305,7 @@ impl Rule {
     fn free(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let l = &self.buffers[b].lines[line];
-        if l.next.is_some_and(|next| self.linked_copy(site, l.output, next, l).is_some_and(|copy| copy.stopped)) {
+        if l.next.is_some_and(|(vc, next)| self.copies(l.output, vc)[usize::from(next)].stopped) {
             return;
         }
         let due = l.empty_since.saturating_add(self.params.timer * self.ticks_per_cycle);
@@ -316,13 +325,6 @@ impl Rule {
         if buffer.active == 0 {
             self.counts.cam_on += u64::from(now - buffer.on_since);
         }
-    }
-
-    /// The line of the output that `line` is linked to: of whichever virtual channel has it for these destinations.
-    fn linked_copy(&self, site: &QueueSite<'_>, output: u32, next: u8, line: &Line) -> Option<&Copy> {
-        let vcs = site.vcs()[usize::from(site.class(output))];
-        let destination = *line.destinations.first()?;
-        (0..vcs).map(|vc| &self.copies(output, vc)[usize::from(next)]).find(|copy| copy.has(destination))
     }
 
     /// Sends a notification about all of a line.
@@ -348,8 +350,11 @@ impl Rule {
         site.notify(port, notification.encode(), bits.div_ceil(self.params.phit_bits));
     }
 
-    /// Adds a destination to the lines of input ports that are linked to line `next` of an output.
-    fn spread(&mut self, site: &QueueSite<'_>, output: u32, next: u8, destination: u32) {
+    /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that output's.
+    fn spread(&mut self, site: &QueueSite<'_>, output: u32, next: (u8, u8), destination: u32) {
+        if !self.leads(site, output, destination) {
+            return;
+        }
         let first = self.params.version == Version::First;
         let room = if first { usize::MAX } else { self.params.destinations as usize };
         self.each_linked(site, output, next, |buffer, line| {
@@ -359,8 +364,15 @@ impl Rule {
         });
     }
 
-    /// Calls `change` with every line of the router's input ports that is linked to line `next` of an output.
-    fn each_linked(&mut self, site: &QueueSite<'_>, output: u32, next: u8, mut change: impl FnMut(&mut Buffer, usize)) {
+    /// Calls `change` with every line of the router's input ports that is linked to line `next`, by virtual channel and number, of
+    /// an output.
+    fn each_linked(
+        &mut self,
+        site: &QueueSite<'_>,
+        output: u32,
+        next: (u8, u8),
+        mut change: impl FnMut(&mut Buffer, usize),
+    ) {
         let (first, end) = site.ports(output);
         let buffers = (first * self.vcs) as usize..(end * self.vcs) as usize;
         for buffer in self.buffers[buffers].iter_mut().filter(|buffer| buffer.active > 0) {
@@ -430,7 +442,7 @@ impl Manager for Rule {
             Kind::Update => {
                 for destination in destinations {
                     insert(&mut self.copies_mut(port, vc)[usize::from(line)].destinations, destination);
-                    self.spread(site, port, line, destination);
+                    self.spread(site, port, (vc, line), destination);
                 }
             }
             Kind::Stop => copy.stopped = true,
@@ -439,7 +451,7 @@ impl Manager for Rule {
                 copy.active = false;
                 copy.stopped = false;
                 self.known[port as usize] -= 1;
-                self.each_linked(site, port, line, |buffer, line| buffer.lines[line].next = None);
+                self.each_linked(site, port, (vc, line), |buffer, line| buffer.lines[line].next = None);
             }
         }
     }
