@@ -606,3 +606,6 @@ impl Manager for Rule {
             + self.known.capacity() * 4
     }
 }
+
+#[cfg(test)]
+mod tests;
