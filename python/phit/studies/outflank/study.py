@@ -63,6 +63,17 @@ FIGURES = (
         text=text.shares,
     ),
     Figure(
+        "acceptance",
+        "Answers and credits",
+        "The same links, queues and routing rules with ACK/NAK answers (packet-level node) and with credits "
+        "(input-queued router), single packets at random times. An answer takes 2 % of a packet's time on the links, "
+        "and a refused packet goes again, which credits avoid.",
+        cases.acceptance,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.acceptance,
+    ),
+    Figure(
         "text",
         "The rules of the text in the author's node",
         "Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's node.",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from phit.studies.claims import NotRunError
+from phit.studies.outflank.cases import ANSWERS, CREDITS
 from phit.studies.outflank.evidence import Curves
 from phit.studies.outflank.numbers import (
     PATTERNS,
@@ -63,6 +64,33 @@ def derouted(table: pl.DataFrame, of: Setting) -> str:
             [pattern, *(f"{mine} ({printed:.2f})" for mine, printed in zip(ours, TABLE_3[pattern], strict=True))]
         )
     return f"{_lines(['pattern', *TABLE_3_COLUMNS], rows)}\n\nk = {of.largest}; in brackets: the paper's, k = 16."
+
+
+def acceptance(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """Lifetimes and shares with answers beside those with credits."""
+    if table.is_empty():
+        return ""
+    keys = ["pattern", "routing", "load"]
+    sides = [table.filter(pl.col("acceptance") == by) for by in (ANSWERS, CREDITS)]
+    both = sides[0].join(sides[1], on=keys, suffix="_credits", maintain_order="left")
+    rows = [
+        [
+            row["pattern"],
+            row["routing"],
+            f"{row['load']:.2f}",
+            f"{row['lifetime_us']:.3f}",
+            f"{row['lifetime_us_credits']:.3f}",
+            f"{100 * (row['lifetime_us'] / row['lifetime_us_credits'] - 1):+.1f} %",
+            f"{row['derouted']:.3f}",
+            f"{row['derouted_credits']:.3f}",
+            f"{row['delivered']:.3f}",
+            f"{row['delivered_credits']:.3f}",
+        ]
+        for row in both.iter_rows(named=True)
+    ]
+    headings = ["pattern", "routing", "load", "lifetime (µs), answers", "credits", "difference"]
+    headings += ["derouted, answers", "credits", "delivered, answers", "credits"]
+    return _lines(headings, rows)
 
 
 def shares(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
