@@ -67,37 +67,37 @@ def derouted(table: pl.DataFrame, of: Setting) -> str:
 
 
 def acceptance(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
-    """Lifetimes and shares with answers beside those with credits."""
+    """Times and shares with answers beside those with credits."""
     if table.is_empty():
         return ""
     keys = ["pattern", "routing", "load"]
     sides = [table.filter(pl.col("acceptance") == by) for by in (ANSWERS, CREDITS)]
     both = sides[0].join(sides[1], on=keys, suffix="_credits", maintain_order="left")
-    rows = [
-        [
-            row["pattern"],
-            row["routing"],
-            f"{row['load']:.2f}",
-            f"{row['lifetime_us']:.3f}",
-            f"{row['lifetime_us_credits']:.3f}",
-            f"{100 * (row['lifetime_us'] / row['lifetime_us_credits'] - 1):+.1f} %",
-            f"{row['derouted']:.3f}",
-            f"{row['derouted_credits']:.3f}",
-            f"{row['delivered']:.3f}",
-            f"{row['delivered_credits']:.3f}",
-        ]
-        for row in both.iter_rows(named=True)
-    ]
-    headings = ["pattern", "routing", "load", "lifetime (µs), answers", "credits", "difference"]
-    headings += ["derouted, answers", "credits", "delivered, answers", "credits"]
-    return _lines(headings, rows)
+    columns = {"network_us": 3, "derouted": 3, "delivered": 3, "lifetime_us": 3}
+    rows = []
+    for row in both.iter_rows(named=True):
+        pairs = [f"{row[name]:.{digits}f} / {row[f'{name}_credits']:.{digits}f}" for name, digits in columns.items()]
+        difference = f"{100 * (row['network_us'] / row['network_us_credits'] - 1):+.1f} %"
+        rows.append([row["pattern"], row["routing"], f"{row['load']:.2f}", pairs[0], difference, *pairs[1:]])
+    headings = ["pattern", "routing", "load", "in the network (µs)", "difference", "derouted", "delivered"]
+    return f"{_lines([*headings, 'lifetime (µs)'], rows)}\n\nWith answers / with credits."
 
 
 def shares(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """Lifetimes and shares, row by row."""
     if table.is_empty():
         return ""
-    skipped = {"reading", "rules", "seeds", "lifetime_us_half", "packets", "packet_hops", "cpu_seconds", "converged"}
+    skipped = {
+        "reading",
+        "rules",
+        "seeds",
+        "lifetime_us_half",
+        "network_us",
+        "packets",
+        "packet_hops",
+        "cpu_seconds",
+        "converged",
+    }
     columns = [column for column in table.columns if column not in skipped]
     rows = [
         [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row]
