@@ -33,6 +33,12 @@ Record = dict[str, Any]
 
 H8, H4 = "dragonfly-h8-uniform-0.3", "dragonfly-h4-uniform-0.3"
 TORUS = ("torus-1flit-0.5", "torus-4flit-0.5")
+NODES = tuple(
+    f"nodes-{side}-{routing}-{load}"
+    for side, loads in ((8, (0.55, 0.7, 0.7)), (16, (0.7, 0.8, 0.8)))
+    for routing, load in zip(("abr", "por", "outflank"), loads, strict=True)
+)
+"""Tori of packet-level nodes at the largest loads that the OutFlank paper's table has for uniform traffic."""
 PROFILED = H8
 
 COUNTED = {
@@ -62,7 +68,12 @@ COLUMNS = {
     "l2": ("ILmr", "DLmr", "DLmw"),
 }
 
-PEERS = {"dragonfly-h8": ("FOGSim", 0.05e6), "dragonfly-h4": ("FOGSim", 0.08e6), "torus": ("BookSim", 0.28e6)}
+PEERS = {
+    "dragonfly-h8": ("FOGSim", 0.05e6),
+    "dragonfly-h4": ("FOGSim", 0.08e6),
+    "torus": ("BookSim", 0.28e6),
+    "nodes": ("the OutFlank author's", 0.07e6),
+}
 """Hops per CPU second of the peers' best builds on the same networks and loads, on a quiet machine of two cores."""
 
 
@@ -191,6 +202,8 @@ def describe(case: str) -> str:
         return f"Cascade group of 1,728, UN, {rest[0]}, {load}"
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
+    if kind == "nodes":
+        return f"{'×'.join([rest[0]] * 3)} torus of packet-level nodes, UN, {rest[1]}, {load}"
     if kind == "clos":
         return f"folded Clos of {int(rest[0]):,} endpoints in three levels, UN, {rest[1]}, {load}"
     size, *options, traffic = rest
@@ -237,6 +250,8 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
     for case in TORUS:
         what = f"8×8×8 torus, 0.5, {case[6]}-flit packets: million flit-hops/s"
         row(what, "≥", 3, 10, runs[case]["best"] / 1e6)
+    for case in NODES:
+        row(f"{describe(case)}: million packet-hops/s", "≥", 3.5, None, runs[case]["best"] / 1e6)
     for case, h in ((H8, 8), (H4, 4)):
         measured = counts[case]["all"]["instructions"] if case in counts else None
         row(f"h={h}, UN 0.3: instructions per packet-hop", "≤", 1000, 600, measured, 0)
@@ -247,7 +262,7 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
 
 def peers_table(runs: dict[str, Record]) -> str:
     """The speed of this engine over that of its peers."""
-    compared = ["dragonfly-h8-fogsim-uniform-0.3", H8, "dragonfly-h4-fogsim-uniform-0.3", H4, *TORUS]
+    compared = ["dragonfly-h8-fogsim-uniform-0.3", H8, "dragonfly-h4-fogsim-uniform-0.3", H4, *TORUS, *NODES]
     rows = []
     for case in compared:
         peer, theirs = next(found for prefix, found in PEERS.items() if case.startswith(prefix))

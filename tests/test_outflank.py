@@ -16,6 +16,8 @@ from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, su
 from phit.studies.outflank.setting import FIRST, STEP, setting
 from phit.studies.scale import Scale
 from phit.studies.validation import outflank as validation
+from phit.studies.validation import outflank_agreement
+from phit.studies.validation.comparison import compare
 
 from .conftest import ROOT, Cli
 
@@ -183,3 +185,58 @@ def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     status, text, errors = cli("saturate", file, "--from", "0.1", "--to", "0.2", "--grid", "0.1", "--json")
     assert status == 0, errors
     assert json.loads(text)["sustained"] == 0.2
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_answers_and_credits_agree(routing: str) -> None:
+    """Below saturation it hardly matters how a router says that it has room."""
+    found: dict[float, list[phit.Result]] = {}
+    for case in cases.acceptance(setting(Scale.SMOKE), 1):
+        labels = case.labels
+        if (labels["routing"], labels["pattern"]) == (routing, "Uniform"):
+            found.setdefault(labels["load"], []).append(phit.run(case.scenario))
+    assert sorted(found) == [0.1, 0.3, 0.5]
+
+    def waits(service: float, load: float) -> float:
+        """In an M/D/1 queue of this service time; gamma_0 is 8 / k of a link for each node."""
+        busy = load * 8 / 4 * service / model.PACKET_NS
+        return busy / (2 * (1 - busy)) * service
+
+    for load, (answered, credited) in found.items():
+        assert answered["hops_mean"] == pytest.approx(credited["hops_mean"], rel=0.02)
+        assert answered["misrouted"] == pytest.approx(credited["misrouted"], abs=0.035)
+        # A phit is not the same in both.
+        delivered = [run["accepted_load"] / run["offered_load"] for run in (answered, credited)]
+        if load > 0.4:
+            # Beyond what an endpoint can send that waits for answers: 204.8 / 225.25 of a link, a load of 0.45.
+            assert delivered[0] < 0.95 * delivered[1]
+            continue
+        assert answered["network_latency_mean"] == pytest.approx(credited["network_latency_mean"], rel=0.015)
+        assert delivered[0] == pytest.approx(delivered[1], rel=0.005)
+        longer = (answered["source_latency_mean"] - credited["source_latency_mean"]) * 1.6
+        assert longer == pytest.approx(waits(225.25, load) - waits(64.0, load), rel=0.1)
+
+
+def test_agreement_counts_rows_and_sustained_loads() -> None:
+    """Numbers made up: ours are the author's but for two lifetimes, one of which ends a curve a step earlier."""
+    everything = [case for case in validation.cases(ROOT / "tests" / "reference") if not case.setting]
+    chosen = [case for case in everything if "Bit-Reverse" in case.series]
+    found = []
+    for case in chosen:
+        ours = {measure: value for measure, [value] in case.theirs.items()}
+        if (case.series, case.load) == ("8x8x8, Bit-Reverse, POR", 0.1):
+            ours["latency_mean"] *= 1.04
+        if (case.series, case.load) == ("8x8x8, Bit-Reverse, POR", 0.6):
+            ours["latency_mean"] *= 2
+        found += compare(case, [ours])
+    assert list(outflank_agreement.sustained(found)) == [
+        ("8x8x8, Bit-Reverse, ABR", 0.35, 0.35),
+        ("8x8x8, Bit-Reverse, OFR", 0.5, 0.5),
+        ("8x8x8, Bit-Reverse, POR", 0.6, 0.55),
+    ]
+    text = outflank_agreement.text(found)
+    rows = sum(bool(case.tolerances) for case in chosen)
+    assert f"| mean latency | {rows} | {rows - 1} |" in text
+    assert f"| globally misrouted | {rows} | {rows} |" in text
+    assert "| gamma*, within a step of 0.05 | 3 | 3 |" in text
+    assert "2 of 3 are equal. Not equal: 8x8x8, Bit-Reverse, POR 0.60, here 0.55." in text

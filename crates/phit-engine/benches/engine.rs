@@ -109,6 +109,35 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true }
 }
 
+/// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform destinations.
+/// A span is the time from one message of a node to the next.
+fn nodes(side: u32, name: &str, routing: &Value, load: f64) -> Case {
+    let scenario = json!({
+        "units": { "cycle": "1/60 ns" },
+        "topology": { "kind": "torus", "dims": [side, side, side] },
+        "router": {
+            "node": { "answer": "10 B", "injection_rate": 2.4, "injection_room": "more_than_half" },
+            "links": {
+                "default": { "latency": "200 ns", "bandwidth": "20 Gb/s", "vcs": 3, "buffer": "4096 B" },
+                "endpoint": { "latency": "80 ns", "bandwidth": "64 Gb/s", "vcs": 1, "buffer": "4096 B" },
+            },
+        },
+        "routing": routing,
+        "traffic": {
+            "pattern": { "kind": "uniform", "include_self": true },
+            "load": load,
+            "load_unit": "bisection",
+            "packet_size": "512 B",
+            "process": { "kind": "periodic", "phase": "zero" },
+            "message": { "packets": 96 },
+        },
+    });
+    // 96 packets of 204.8 ns, 60 cycles each ns; the bisection carries 8 / side of a link for each node.
+    let period = f64::from(side) / 8.0 * 96.0 * 204.8 * 60.0 / load;
+    let name = format!("nodes-{side}-{name}-{load}");
+    Case { name, scenario, warmup: (2.0 * period) as u32, cycles: period as u32, flits: false }
+}
+
 /// A folded Clos network of three levels of radix-64 routers with 27,648 endpoints, under uniform traffic.
 fn clos(allocation: &str) -> Case {
     let scenario = json!({
@@ -186,6 +215,19 @@ fn cases() -> Vec<Case> {
     }
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
+    }
+    let choices = |kind: &str, of_its_own: Value| {
+        let mut table = json!({ "kind": kind, "half_way": "plus", "empty_queue": "every_way", "full_way": "worthless", "least_distance": 2 });
+        of_its_own.as_object().into_iter().flatten().for_each(|(key, value)| table[key] = value.clone());
+        table
+    };
+    let por = choices("por", json!({ "mean": "all_dimensions" }));
+    let idns = json!({ "midpoint": "folded", "collinear": "negative_side", "mean": "second_leg" });
+    let outflank = choices("outflank", idns);
+    for (side, loads) in [(8, [0.55, 0.7]), (16, [0.7, 0.8])] {
+        cases.push(nodes(side, "abr", &json!({ "kind": "abr", "half_way": "plus" }), loads[0]));
+        cases.push(nodes(side, "por", &por, loads[1]));
+        cases.push(nodes(side, "outflank", &outflank, loads[1]));
     }
     cases
 }
@@ -268,8 +310,7 @@ impl Bench {
     }
 
     fn hops(&self, flits: bool) -> u64 {
-        let counted = self.simulation.parts().0.iter().map(|p| p.collector());
-        counted.map(|c| if flits { c.flit_hops } else { c.packet_hops }).sum()
+        self.simulation.collectors().map(|c| if flits { c.flit_hops } else { c.packet_hops }).sum()
     }
 
     fn time(&mut self, cycles: u32, flits: bool) {
@@ -314,7 +355,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
     }
     for bench in benches {
         let endpoints = bench.simulation.blueprint().topology.endpoints();
-        let delivered: u64 = bench.simulation.parts().0.iter().map(|p| p.collector().delivered_phits).sum();
+        let delivered: u64 = bench.simulation.collectors().map(|c| c.delivered_phits).sum();
         let accepted = delivered as f64 / (f64::from(endpoints) * f64::from(measured));
         let bytes = bench.simulation.bytes() as f64 / f64::from(endpoints);
         let rates = bench.rates();

@@ -293,7 +293,8 @@ impl Simulation {
         self.collectors().map(|collector| collector.generated_delivered + collector.generated_lost).sum()
     }
 
-    fn collectors(&self) -> impl Iterator<Item = &Collector> {
+    /// What has been counted so far, in parts.
+    pub fn collectors(&self) -> impl Iterator<Item = &Collector> {
         self.partitions.iter().map(Partition::collector).chain(self.network.iter().map(|network| network.collector()))
     }
 

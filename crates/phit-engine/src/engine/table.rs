@@ -52,6 +52,21 @@ impl<T> Table<T> {
         }
     }
 
+    /// Brings an entry into the cache before it is needed. It need not be there.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub fn prefetch(&self, index: u32) {
+        let entry = self.0.as_ptr().wrapping_add(index as usize);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint to the cache; it reads nothing, so that any address will do.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(entry.cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = entry;
+    }
+
     /// Adds an entry and returns its index.
     #[inline]
     pub fn push(&mut self, item: T) -> u32 {

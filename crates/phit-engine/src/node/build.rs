@@ -2,16 +2,18 @@
 
 use super::calendar::Calendar;
 use super::params::InjectionRoom;
-use super::state::{Answers, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Period, Queue};
-use crate::engine::NONE;
+use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
 use crate::engine::rng::{Rng, Stream};
+use crate::engine::table::Table;
+use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
 use crate::measure::collector::Collector;
 use crate::router::build::Blueprint;
+use crate::router::config::Config;
+use crate::routing::bubble::choices::Choices;
 use crate::scenario::Scenario;
 use crate::scenario::router::{RouterParams, Switching};
 use crate::topology::{Peer, Topology};
-use std::collections::VecDeque;
 
 /// Refuses a scenario that the packet-level node could not simulate as described.
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
@@ -80,21 +82,23 @@ impl Network {
         let deroute = bubble.deroute(&**topology).ok()?;
         let lattice = deroute.lattice().clone();
         let escape = bubble.escape();
-        let directions = 2 * lattice.dimensions() as u32;
-        let endpoints_per_router = topology.endpoints() / topology.routers();
+        let numbers = Numbers::new(2 * lattice.dimensions() as u32);
+        let endpoints = topology.endpoints();
+        let endpoints_per_router = endpoints / topology.routers();
         let vcs = config.vcs[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
-        let size = u32::from(blueprint.traffic.packet_sizes().1);
+        let (smallest, size) = blueprint.traffic.packet_sizes();
+        let fixed = (smallest == size).then_some(u32::from(size));
+        let size = u32::from(size);
         let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
         let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);
-        let links = links(&**topology, endpoints_per_router, directions);
+        let ejection_capacity = slots(0);
+        let (links, classes) = links(&**topology, endpoints_per_router, numbers);
+        let queues = links.len() * MOST_VCS;
         let endpoint = |endpoint: u32| Endpoint {
             source: blueprint.traffic.source(endpoint, blueprint.seed),
             rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
             next: None,
             injected: 0,
-            arrived: VecDeque::new(),
-            ejection_free: 0,
-            ejected: 0,
         };
         let mut network = Self {
             injection_room: match node.injection_room {
@@ -105,27 +109,40 @@ impl Network {
                 .injection_rate
                 .zip(config.bisection_load(&**topology))
                 .map(|(rate, load)| period(size, rate * load)),
+            times: (0..config.links.len())
+                .map(|class| times(config, class, fixed, node.answer))
+                .collect::<Vec<_>>()
+                .into(),
+            injection_times: injection_times(config, fixed, node.answer),
             config: config.clone(),
             topology: topology.clone(),
             traffic: blueprint.traffic.clone(),
             deroute,
             lattice,
             escape,
-            directions,
+            numbers,
             endpoints_per_router,
             vcs,
             capacity,
-            ejection_capacity: slots(0),
+            ejection_capacity,
             answer: node.answer,
+            largest: size,
             now: 0,
             calendar: Calendar::default(),
-            slots: vec![NONE; links.len() * MOST_VCS * usize::from(capacity)],
+            busy: vec![0; links.len()].into(),
+            classes: classes.into(),
+            used: vec![0; queues].into(),
+            slots: vec![NONE; queues * usize::from(capacity)].into(),
             answers: Answers::default(),
-            links,
-            endpoints: (0..topology.endpoints()).map(endpoint).collect(),
-            records: Vec::new(),
+            links: links.into(),
+            choices: (0..endpoints).map(|_| Choices::default()).collect::<Vec<_>>().into(),
+            endpoints: (0..endpoints).map(endpoint).collect::<Vec<_>>().into(),
+            ejections: vec![Ejection::default(); endpoints as usize].into(),
+            arrived: vec![NONE; endpoints as usize * usize::from(ejection_capacity)].into(),
+            records: Table::default(),
+            origins: Table::default(),
             vacant: Vec::new(),
-            free: vec![None; directions as usize],
+            free: vec![None; numbers.directions as usize],
             collector: Collector::new(blueprint.window.clone()),
             offered_phits: 0,
             refused: (0, 0),
@@ -135,20 +152,41 @@ impl Network {
     }
 }
 
-/// The links of all routers in the order of their ports.
-fn links(topology: &dyn Topology, endpoints: u32, directions: u32) -> Vec<Link> {
-    let ports = (0..topology.routers()).flat_map(|router| (0..directions).map(move |direction| (router, direction)));
-    ports
-        .map(|(router, direction)| {
-            let port = topology.port(router, (endpoints + direction) as u16);
+/// The links of all routers, and their classes.
+fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link>, Vec<u8>) {
+    let nowhere = Link { waiting: [0; MOST_VCS], far: NONE, first: NONE, last: NONE, phits: 0 };
+    let mut links = vec![nowhere; numbers.links(topology.routers()) as usize];
+    let mut classes = vec![0; links.len()];
+    for router in 0..topology.routers() {
+        for link in numbers.of_router(router) {
+            let port = topology.port(router, (endpoints + numbers.direction(link)) as u16);
             let far = match port.peer {
-                Peer::Router { router, port } => router * directions + u32::from(port) - endpoints,
+                Peer::Router { router, port } => numbers.first_link(router) + u32::from(port) - endpoints,
                 Peer::Endpoint(_) | Peer::None => NONE,
             };
-            let queues = [Queue::default(); MOST_VCS];
-            Link { queues, far, free: 0, first: NONE, last: NONE, class: port.class, phits: 0 }
-        })
-        .collect()
+            links[link as usize].far = far;
+            classes[link as usize] = port.class;
+        }
+    }
+    (links, classes)
+}
+
+/// Of a link class; `size` is that of all packets, if they have one.
+fn times(config: &Config, class: usize, size: Option<u32>, answer: u32) -> Times {
+    let link = &config.links[class];
+    Times {
+        packet: size.map_or(0, |size| config.serialisation(size, link.bandwidth)),
+        answer: config.serialisation(answer, link.bandwidth),
+        latency: link.latency,
+    }
+}
+
+/// See [`Network::injection_times`].
+fn injection_times(config: &Config, size: Option<u32>, answer: u32) -> (Tick, Tick) {
+    let link = &config.links[0];
+    let bandwidth = link.injection_bandwidth.unwrap_or(link.bandwidth);
+    let packet = size.map_or(0, |size| config.serialisation(size, bandwidth));
+    (packet, config.serialisation(answer, link.bandwidth) + link.ejection_latency)
 }
 
 /// The time of a packet of `size` phits at `load` phits per tick.

@@ -3,13 +3,15 @@
 //! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in order as they
 //! are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes. What comes out of
 //! order (packets of several sizes, links of several lengths, sources that wait for their next packet) goes to a heap.
+//! And since it is known what is next in each queue, what an event will need can be brought into the cache before its turn.
 
 use crate::engine::Tick;
+use crate::engine::table::Table;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// An event: its tick, its number in the order of filing, what it is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Event {
     /// Tick in the upper half, order of filing in the lower: the order of events.
     key: u64,
@@ -27,12 +29,72 @@ impl Event {
     }
 }
 
+/// Events in order: a ring.
+#[derive(Debug)]
+struct Ring {
+    /// A power of two of them.
+    items: Table<Event>,
+    /// Of the first and behind the last, before they are taken modulo the size.
+    first: u32,
+    behind: u32,
+    /// Key of the last.
+    last: u64,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self { items: vec![Event::default(); 16].into(), first: 0, behind: 0, last: 0 }
+    }
+}
+
+impl Ring {
+    #[inline]
+    fn place(&self, number: u32) -> u32 {
+        number & (self.items.len() as u32 - 1)
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first == self.behind
+    }
+
+    #[inline]
+    fn push(&mut self, event: Event) {
+        if self.behind.wrapping_sub(self.first) as usize == self.items.len() {
+            self.grow();
+        }
+        let place = self.place(self.behind);
+        self.items[place] = event;
+        self.behind = self.behind.wrapping_add(1);
+        self.last = event.key;
+    }
+
+    /// Takes the first, which must be there; returns it and the key of the next, all ones if there is none.
+    #[inline]
+    fn pop(&mut self) -> (Event, u64) {
+        let event = self.items[self.place(self.first)];
+        self.first = self.first.wrapping_add(1);
+        let next = if self.is_empty() { u64::MAX } else { self.items[self.place(self.first)].key };
+        (event, next)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let held = self.behind.wrapping_sub(self.first);
+        let mut items: Vec<Event> = (0..held).map(|i| self.items[self.place(self.first.wrapping_add(i))]).collect();
+        items.resize(2 * self.items.len(), Event::default());
+        (self.items, self.first, self.behind) = (items.into(), 0, held);
+    }
+}
+
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub struct Calendar<const KINDS: usize> {
     /// Key of the head of each queue; all ones if it is empty.
     heads: [u64; KINDS],
-    queues: [VecDeque<Event>; KINDS],
+    /// Key of the first of the strays; all ones if there are none.
+    stray: u64,
+    queues: [Ring; KINDS],
     /// Events out of order, with their kinds.
     strays: BinaryHeap<Reverse<(Event, usize)>>,
     filed: u32,
@@ -42,7 +104,8 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
     fn default() -> Self {
         Self {
             heads: [u64::MAX; KINDS],
-            queues: std::array::from_fn(|_| VecDeque::new()),
+            stray: u64::MAX,
+            queues: std::array::from_fn(|_| Ring::default()),
             strays: BinaryHeap::new(),
             filed: 0,
         }
@@ -56,42 +119,49 @@ impl<const KINDS: usize> Calendar<KINDS> {
         let event = Event { key: u64::from(at) << 32 | u64::from(self.filed), target, data };
         self.filed = self.filed.wrapping_add(1);
         let queue = &mut self.queues[kind];
-        match queue.back() {
-            None => self.heads[kind] = event.key,
-            Some(last) if last.key > event.key => {
-                self.strays.push(Reverse((event, kind)));
-                return;
-            }
-            Some(_) => {}
+        if self.heads[kind] == u64::MAX {
+            self.heads[kind] = event.key;
+        } else if queue.last > event.key {
+            self.strays.push(Reverse((event, kind)));
+            self.stray = self.stray.min(event.key);
+            return;
         }
-        queue.push_back(event);
+        queue.push(event);
     }
 
     /// Takes the earliest event before tick `end`, with its kind.
     #[inline]
     pub fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
-        let (mut kind, mut key) = (0, self.heads[0]);
-        for (other, &head) in self.heads.iter().enumerate().skip(1) {
-            if head < key {
-                (kind, key) = (other, head);
-            }
+        let (mut kind, mut key) = (KINDS, self.stray);
+        for (other, &head) in self.heads.iter().enumerate() {
+            (kind, key) = if head < key { (other, head) } else { (kind, key) };
         }
-        let stray = self.strays.peek().map_or(u64::MAX, |Reverse((event, _))| event.key);
-        if key.min(stray) >> 32 >= u64::from(end) {
+        if key >> 32 >= u64::from(end) {
             return None;
         }
-        if stray < key {
-            return self.strays.pop().map(|Reverse((event, kind))| (kind, event));
+        if kind == KINDS {
+            let Reverse((event, kind)) = self.strays.pop()?;
+            self.stray = self.strays.peek().map_or(u64::MAX, |Reverse((event, _))| event.key);
+            return Some((kind, event));
         }
-        let event = self.queues[kind].pop_front()?;
-        self.heads[kind] = self.queues[kind].front().map_or(u64::MAX, |next| next.key);
+        let (event, next) = self.queues[kind].pop();
+        self.heads[kind] = next;
         Some((kind, event))
+    }
+
+    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess: there may be
+    /// no such event.
+    #[inline]
+    pub fn guess(&self, kind: usize, ahead: u32) -> (u32, u32) {
+        let queue = &self.queues[kind];
+        let event = &queue.items[queue.place(queue.first.wrapping_add(ahead))];
+        (event.target, event.data)
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let queued: usize = self.queues.iter().map(VecDeque::capacity).sum();
-        queued * size_of::<Event>() + self.strays.capacity() * size_of::<(Event, usize)>()
+        let queued: usize = self.queues.iter().map(|queue| queue.items.bytes()).sum();
+        queued + self.strays.capacity() * size_of::<(Event, usize)>()
     }
 }
 
@@ -107,6 +177,7 @@ mod tests {
         {
             calendar.file(kind, at, target, 0);
         }
+        assert_eq!(calendar.guess(0, 1), (2, 0));
         let mut seen = Vec::new();
         while let Some((kind, event)) = calendar.next_before(9) {
             seen.push((kind, event.tick(), event.target));
@@ -114,5 +185,24 @@ mod tests {
         assert_eq!(seen, [(1, 3, 1), (2, 3, 5), (1, 4, 4), (0, 5, 0), (0, 5, 6), (0, 7, 2), (1, 7, 3)]);
         assert_eq!(calendar.next_before(10).map(|(_, event)| event.target), Some(7));
         assert!(calendar.next_before(Tick::MAX).is_none());
+    }
+
+    #[test]
+    fn a_full_queue_grows_wherever_it_begins() {
+        let mut calendar = Calendar::<1>::default();
+        let mut taken = 0;
+        for filed in 0..1000 {
+            calendar.file(0, filed, filed, 0);
+            // Two steps forward, one back, so that the queue wraps around and grows many times.
+            if filed % 2 == 1 {
+                assert_eq!(calendar.next_before(Tick::MAX).map(|(_, event)| event.target), Some(taken));
+                taken += 1;
+            }
+        }
+        while let Some((_, event)) = calendar.next_before(Tick::MAX) {
+            assert_eq!(event.target, taken);
+            taken += 1;
+        }
+        assert_eq!(taken, 1000);
     }
 }

@@ -14,7 +14,7 @@ impl Network {
     }
 
     fn draw(&mut self, endpoint: u32) {
-        let there = &mut self.endpoints[endpoint as usize];
+        let there = &mut self.endpoints[endpoint];
         there.next = self.traffic.next(endpoint, &mut there.source).filter(|packet| packet.cycle < LAST_CYCLE);
         if let Some(packet) = there.next {
             self.collector.generated(packet.cycle, packet.size);
@@ -24,7 +24,7 @@ impl Network {
     /// Files the sending of the next packet of `endpoint`, from tick `from` on. A packet generated in one tick can be sent
     /// in the next.
     fn schedule(&mut self, endpoint: u32, from: Tick) {
-        let Some(packet) = self.endpoints[endpoint as usize].next else { return };
+        let Some(packet) = self.endpoints[endpoint].next else { return };
         let from = u64::from(from.max(packet.cycle + 1));
         let at = self.injection_period.map_or(from, |period| period.not_before(from));
         if let Ok(at) = Tick::try_from(at) {
@@ -34,10 +34,13 @@ impl Network {
 
     /// The next packet of `endpoint` leaves for its router.
     pub(super) fn send(&mut self, endpoint: u32) {
-        let Some(packet) = self.endpoints[endpoint as usize].next else { return };
+        let Some(packet) = self.endpoints[endpoint].next else { return };
         let link = &self.config.links[0];
-        let bandwidth = link.injection_bandwidth.unwrap_or(link.bandwidth);
-        let at = self.now + self.config.serialisation(packet.size.into(), bandwidth) + link.latency;
+        let on_link = match self.injection_times.0 {
+            0 => self.config.serialisation(packet.size.into(), link.injection_bandwidth.unwrap_or(link.bandwidth)),
+            fixed => fixed,
+        };
+        let at = self.now + on_link + link.latency;
         self.calendar.file(kind::OFFER, at, endpoint, 0);
     }
 

@@ -2,15 +2,17 @@
 
 use super::calendar::Calendar;
 use crate::engine::rng::Rng;
+use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
 use crate::router::config::Config;
 use crate::router::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::routing::bubble::choices::Choices;
 use crate::routing::bubble::lattice::{Lattice, Offsets};
-use crate::routing::bubble::{Deroute, Derouted, Escape};
+use crate::routing::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
 use crate::topology::{Hops, Topology};
 use crate::traffic::{Generated, Source, Traffic};
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What an event does.
@@ -69,13 +71,11 @@ impl Word {
     }
 }
 
-/// A packet in the network.
+/// What routers must know of a packet in the network: half a cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Record {
-    pub birth: Tick,
-    /// Tick at which its router accepted it.
-    pub injected: Tick,
-    pub source: u32,
+    pub hops: Hops,
     pub destination: u32,
     /// Intermediate destination ahead; `NONE` if there is none.
     pub via: u32,
@@ -84,25 +84,35 @@ pub(super) struct Record {
     /// Most hops that its plan allows.
     pub longest: u16,
     pub size: u16,
-    pub hops: Hops,
+}
+
+const _: () = assert!(size_of::<Record>() == 32);
+
+/// Where a packet in the network has come from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    pub birth: Tick,
+    /// Tick at which its router accepted it.
+    pub injected: Tick,
+    pub source: u32,
     pub derouted: Derouted,
 }
 
-impl Record {
-    /// As the collector wants it.
-    pub fn packet(&self) -> Packet {
+impl Origin {
+    /// The packet as the collector wants it.
+    pub fn packet(&self, record: &Record) -> Packet {
         Packet {
             next: NONE,
             entry: self.injected,
             birth: self.birth,
             injected: self.injected,
             source: self.source,
-            destination: self.destination,
+            destination: record.destination,
             destination_router: NONE,
             intermediate: NONE,
-            hops: self.hops,
+            hops: record.hops,
             leg_start: Hops::default(),
-            size: self.size,
+            size: record.size,
             flits: 1,
             came_by: 0,
             came_in: 0,
@@ -120,41 +130,85 @@ impl Record {
     }
 }
 
-/// The packets of one output queue, oldest first, stand in `Network::slots`. One on its way to the next router keeps its slot.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Queue {
-    /// Slots taken.
-    pub used: u16,
-    /// Bit i: the packet in slot i is not on its way.
-    pub waiting: u32,
-}
-
 /// Most slots of a queue.
 pub(super) const MOST_SLOTS: u32 = 32;
+
+/// How many events of a kind ahead what they need is fetched.
+const AHEAD: u32 = 6;
 
 /// Virtual channels that the bubble family uses.
 pub(super) const MOST_VCS: usize = 3;
 
-/// A directed link between routers, at the output of its sender: one cache line.
+/// A directed link between routers, at the output of its sender: half a cache line.
 #[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
+#[repr(align(32))]
 pub(super) struct Link {
-    /// Its queues by virtual channel.
-    pub queues: [Queue; MOST_VCS],
+    /// By virtual channel, bit i: the packet in slot i of its queue is not on its way.
+    pub waiting: [u32; MOST_VCS],
     /// The opposite link: at the router at the far end. `NONE` at a mesh's edge.
     pub far: u32,
-    /// First tick at which it is free.
-    pub free: Tick,
     /// First and last of the answers to be sent, in [`Answers`].
     pub first: u32,
     pub last: u32,
-    /// Link class.
-    pub class: u8,
     /// Phits put on it since the start of the run.
     pub phits: u64,
 }
 
-const _: () = assert!(size_of::<Link>() == 64);
+const _: () = assert!(size_of::<Link>() == 32);
+
+/// Links of a cache line.
+const LINKS_OF_LINE: usize = 2;
+
+/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be divided;
+/// those beyond its directions lead nowhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbers {
+    /// Links of a router, without those that lead nowhere.
+    pub directions: u32,
+    /// Logarithm of the links of a router.
+    shift: u32,
+}
+
+impl Numbers {
+    /// For routers of so many directions.
+    pub fn new(directions: u32) -> Self {
+        Self { directions, shift: directions.next_power_of_two().trailing_zeros() }
+    }
+
+    /// Numbers given to the links of so many routers.
+    pub fn links(self, routers: u32) -> u32 {
+        routers << self.shift
+    }
+
+    /// First link of a router.
+    #[inline]
+    pub fn first_link(self, router: u32) -> u32 {
+        router << self.shift
+    }
+
+    /// Router at which a link begins.
+    #[inline]
+    pub fn router(self, link: u32) -> u32 {
+        link >> self.shift
+    }
+
+    /// Direction of a link.
+    #[inline]
+    pub fn direction(self, link: u32) -> u32 {
+        link & ((1 << self.shift) - 1)
+    }
+
+    /// The links of a router.
+    pub fn of_router(self, router: u32) -> Range<u32> {
+        self.first_link(router)..self.first_link(router) + self.directions
+    }
+
+    /// The queue of a link in a virtual channel. Those of a router in one channel stand together.
+    #[inline]
+    pub fn queue(self, link: u32, vc: u8) -> u32 {
+        ((self.router(link) * MOST_VCS as u32 + u32::from(vc)) << self.shift) + self.direction(link)
+    }
+}
 
 /// Answers that wait for their links, in lists.
 #[derive(Debug, Default)]
@@ -198,21 +252,40 @@ impl Answers {
     }
 }
 
-/// An endpoint as sender and as receiver.
+/// An endpoint as sender.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
-    pub source: Source,
-    pub rng: Rng,
     /// Next packet to send, or the one that is being offered.
     pub next: Option<Generated>,
     /// Phits accepted by its router.
     pub injected: u64,
-    /// Packets in front of it that have arrived, without the one on the wire.
-    pub arrived: VecDeque<u32>,
-    /// First tick at which the link to it is free.
-    pub ejection_free: Tick,
-    /// Phits put on the link to it.
-    pub ejected: u64,
+    pub rng: Rng,
+    pub source: Source,
+}
+
+/// The queue of a router in front of an endpoint, and the link to it. Its packets stand in a ring of
+/// [`Network::arrived`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Ejection {
+    /// First tick at which the link is free.
+    pub free: Tick,
+    /// Place of the first packet that has arrived.
+    pub first: u16,
+    /// Packets that have arrived, without the one on the wire.
+    pub held: u16,
+    /// Phits put on the link.
+    pub phits: u64,
+}
+
+/// What things take on the links of a class.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    /// Ticks of a packet on the link; 0 if packets have several sizes.
+    pub packet: Tick,
+    /// Ticks of an answer.
+    pub answer: Tick,
+    /// Ticks on the way.
+    pub latency: Tick,
 }
 
 /// A rational number of ticks: the period of the clock by which endpoints send.
@@ -241,8 +314,7 @@ pub struct Network {
     pub(super) escape: Escape,
     /// Slots that an adaptive and an escape queue must have for a packet from an endpoint.
     pub(super) injection_room: (u16, u16),
-    /// Links of a router.
-    pub(super) directions: u32,
+    pub(super) numbers: Numbers,
     pub(super) endpoints_per_router: u32,
     /// Virtual channels of a link, three at most.
     pub(super) vcs: u8,
@@ -251,15 +323,34 @@ pub struct Network {
     pub(super) ejection_capacity: u16,
     /// Phits of an answer.
     pub(super) answer: u32,
+    /// Phits of the largest packet.
+    pub(super) largest: u32,
     pub(super) injection_period: Option<Period>,
+    /// By link class.
+    pub(super) times: Table<Times>,
+    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way back.
+    pub(super) injection_times: (Tick, Tick),
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
-    pub(super) links: Vec<Link>,
-    /// `capacity` slots of each queue, by link and virtual channel.
-    pub(super) slots: Vec<u32>,
+    pub(super) links: Table<Link>,
+    /// First tick at which a link is free.
+    pub(super) busy: Table<Tick>,
+    /// Class of each link.
+    pub(super) classes: Table<u8>,
+    /// Slots taken of each queue.
+    pub(super) used: Table<u8>,
+    /// `capacity` slots of each queue, oldest packet first. One on its way to the next router keeps its slot.
+    pub(super) slots: Table<u32>,
     pub(super) answers: Answers,
-    pub(super) endpoints: Vec<Endpoint>,
-    pub(super) records: Vec<Record>,
+    pub(super) endpoints: Table<Endpoint>,
+    /// What the packets of each endpoint choose among.
+    pub(super) choices: Table<Choices>,
+    pub(super) ejections: Table<Ejection>,
+    /// `ejection_capacity` packets in front of each endpoint.
+    pub(super) arrived: Table<u32>,
+    pub(super) records: Table<Record>,
+    /// By packet, as `records`.
+    pub(super) origins: Table<Origin>,
     pub(super) vacant: Vec<u32>,
     /// Free slots of the adaptive queues of a router, for a decision.
     pub(super) free: Vec<Option<u16>>,
@@ -274,6 +365,7 @@ impl Network {
     pub fn advance_to(&mut self, end: Tick) {
         while let Some((kind, event)) = self.calendar.next_before(end) {
             self.now = event.tick();
+            self.prepare(kind);
             match kind {
                 kind::ARRIVAL => self.arrive(event.target, Word(event.data)),
                 kind::FREE | kind::FREE_OF_ANSWER => self.try_link(event.target),
@@ -286,6 +378,42 @@ impl Network {
             }
         }
         self.now = end;
+    }
+
+    /// Fetches what a later event of this kind will need.
+    #[inline]
+    fn prepare(&self, kind: usize) {
+        let (target, data) = self.calendar.guess(kind, AHEAD);
+        match kind {
+            kind::ARRIVAL => {
+                self.records.prefetch(Word(data).packet());
+                let router = self.numbers.router(target);
+                let first = self.numbers.first_link(router);
+                self.busy.prefetch(first);
+                self.used.prefetch(self.numbers.queue(first, ADAPTIVE));
+                self.numbers.of_router(router).step_by(LINKS_OF_LINE).for_each(|link| self.links.prefetch(link));
+            }
+            kind::FREE => {
+                self.busy.prefetch(target);
+                self.links.prefetch(target);
+                self.slots.prefetch(self.slot(target, ADAPTIVE));
+            }
+            kind::ANSWER => {
+                self.links.prefetch(target);
+                self.slots.prefetch(self.slot(target, Word(data).vc()));
+            }
+            kind::OFFER => {
+                self.endpoints.prefetch(target);
+                self.choices.prefetch(target);
+                self.choices[self.calendar.guess(kind, 1).0].prefetch();
+            }
+            kind::REPLY | kind::SEND => self.endpoints.prefetch(target),
+            kind::DELIVERY => {
+                self.records.prefetch(target);
+                self.origins.prefetch(target);
+            }
+            _ => {}
+        }
     }
 
     /// What has been counted so far.
@@ -305,31 +433,42 @@ impl Network {
 
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
-        self.calendar.bytes()
-            + self.links.capacity() * size_of::<Link>()
-            + self.slots.capacity() * 4
-            + self.endpoints.capacity() * size_of::<Endpoint>()
-            + self.records.capacity() * size_of::<Record>()
-            + self.vacant.capacity() * 4
-            + self.collector.bytes()
-    }
-
-    /// Router at which a link begins.
-    #[inline]
-    pub(super) fn router_of(&self, link: u32) -> u32 {
-        link / self.directions
+        let tables = [
+            self.calendar.bytes(),
+            self.links.bytes(),
+            self.busy.bytes(),
+            self.classes.bytes(),
+            self.used.bytes(),
+            self.slots.bytes(),
+            self.endpoints.bytes(),
+            self.choices.bytes(),
+            self.choices.iter().map(Choices::bytes).sum(),
+            self.ejections.bytes(),
+            self.arrived.bytes(),
+            self.records.bytes(),
+            self.origins.bytes(),
+            self.vacant.capacity() * 4,
+            self.collector.bytes(),
+        ];
+        tables.iter().sum()
     }
 
     /// First slot of a queue.
     #[inline]
-    pub(super) fn slot(&self, link: u32, vc: u8) -> usize {
-        (link as usize * MOST_VCS + usize::from(vc)) * usize::from(self.capacity)
+    pub(super) fn slot(&self, link: u32, vc: u8) -> u32 {
+        self.numbers.queue(link, vc).wrapping_mul(self.capacity.into())
+    }
+
+    /// Slots taken of a queue.
+    #[inline]
+    pub(super) fn used(&self, link: u32, vc: u8) -> u16 {
+        self.used[self.numbers.queue(link, vc)].into()
     }
 
     /// Free slots of a queue.
     #[inline]
     pub(super) fn free_slots(&self, link: u32, vc: u8) -> u16 {
-        self.capacity - self.links[link as usize].queues[usize::from(vc)].used
+        self.capacity - self.used(link, vc)
     }
 
     /// Ticks of `phits` over a link of `class`.

@@ -17,9 +17,8 @@ impl Network {
         let routers = 0..self.topology.routers();
         let ports = routers.flat_map(|router| {
             let endpoints = router * self.endpoints_per_router..(router + 1) * self.endpoints_per_router;
-            let links = router * self.directions..(router + 1) * self.directions;
-            let ejected = endpoints.map(|endpoint| self.endpoints[endpoint as usize].ejected);
-            ejected.chain(links.map(|link| self.links[link as usize].phits))
+            let ejected = endpoints.map(|endpoint| self.ejections[endpoint].phits);
+            ejected.chain(self.numbers.of_router(router).map(|link| self.links[link].phits))
         });
         Snapshot {
             ports: ports.collect(),
@@ -39,8 +38,10 @@ impl Network {
     /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
     /// is refused by the next.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
-        let mut stuck: Vec<bool> = self.links.iter().flat_map(|link| link.queues.map(|queue| queue.used > 0)).collect();
+        // By the numbers of links and channels, which need not be those of queues.
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
+        let places = (0..self.links.len() as u32).flat_map(|link| (0..MOST_VCS as u8).map(move |vc| (link, vc)));
+        let mut stuck: Vec<bool> = places.map(|(link, vc)| self.used(link, vc) > 0).collect();
         // Whoever waits for a queue that is not stuck may move.
         loop {
             let before = stuck.iter().filter(|stuck| **stuck).count();
@@ -71,14 +72,14 @@ impl Network {
 
     fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
         let base = self.slot(link, vc);
-        self.slots[base..base + usize::from(self.links[link as usize].queues[usize::from(vc)].used)].iter().copied()
+        (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
     }
 
     /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
     fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
-        let back = self.links[link as usize].far;
-        let record = &self.records[packet as usize];
-        let (came, router) = ((link % self.directions) as usize, self.router_of(back));
+        let back = self.links[link].far;
+        let record = &self.records[packet];
+        let (came, router) = (self.numbers.direction(link) as usize, self.numbers.router(back));
         let mut way: Offsets = record.way;
         way[came / 2] -= if came % 2 == 0 { 1 } else { -1 };
         let mut heads_for = record.via;
@@ -88,7 +89,7 @@ impl Network {
             way = self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), 0);
         }
         let escape = dimension_order(&way)?;
-        let first = router * self.directions;
+        let first = self.numbers.first_link(router);
         let ahead = way.iter().enumerate().filter(|(_, hops)| **hops != 0);
         let adaptive = ahead.map(|(d, hops)| (first + 2 * d as u32 + u32::from(*hops < 0), ADAPTIVE));
         let mut places: Vec<Place> = adaptive.collect();
@@ -109,13 +110,15 @@ impl Network {
     pub(crate) fn describe_stop(&self) -> String {
         let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
         let place = |&(link, vc): &Place| {
-            let packet = self.packets_of(link, vc).next().map(|packet| self.records[packet as usize]);
-            let packet =
-                packet.map_or(String::new(), |r| format!(" (packet from endpoint {} to {})", r.source, r.destination));
+            let packet = self.packets_of(link, vc).next();
+            let packet = packet.map_or(String::new(), |packet| {
+                let (source, destination) = (self.origins[packet].source, self.records[packet].destination);
+                format!(" (packet from endpoint {source} to {destination})")
+            });
             format!(
                 "VC {vc} of output {} of router {}{packet}",
-                self.endpoints_per_router + link % self.directions,
-                self.router_of(link)
+                self.endpoints_per_router + self.numbers.direction(link),
+                self.numbers.router(link)
             )
         };
         format!(
@@ -128,12 +131,16 @@ impl Network {
     pub fn audit(&self) -> Result<(), String> {
         let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
         for (number, link) in self.links.iter().enumerate() {
-            for (vc, queue) in link.queues.iter().enumerate() {
-                if queue.used > self.capacity || queue.waiting.checked_shr(queue.used.into()).unwrap_or(0) != 0 {
-                    return Err(format!("queue {vc} of link {number} holds {queue:?} of {}", self.capacity));
+            for (vc, &waiting) in link.waiting.iter().enumerate() {
+                let used = self.used(number as u32, vc as u8);
+                if used > self.capacity || waiting.checked_shr(used.into()).unwrap_or(0) != 0 {
+                    return Err(format!(
+                        "queue {vc} of link {number} holds {used} of {}, {waiting:b} waiting",
+                        self.capacity
+                    ));
                 }
                 let packets = self.packets_of(number as u32, vc as u8).enumerate();
-                let mut waiting = packets.filter(|(slot, _)| queue.waiting >> slot & 1 == 1);
+                let mut waiting = packets.filter(|(slot, _)| waiting >> slot & 1 == 1);
                 if let Some((_, packet)) = waiting.find(|(_, packet)| vacant.contains(packet)) {
                     return Err(format!("packet {packet} waits on link {number} although it has arrived"));
                 }
@@ -142,7 +149,7 @@ impl Network {
         let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
         let delivered = self.collector.total.phits;
         let inside = (0..self.records.len() as u32).filter(|packet| !vacant.contains(packet));
-        let inside: u64 = inside.map(|packet| u64::from(self.records[packet as usize].size)).sum();
+        let inside: u64 = inside.map(|packet| u64::from(self.records[packet].size)).sum();
         match accepted == delivered + inside {
             true => Ok(()),
             false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
@@ -153,8 +160,8 @@ impl Network {
     /// together. For tests of the bubble rule.
     pub fn least_free_of_rings(&self) -> u32 {
         let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
-        for link in 0..self.links.len() as u32 {
-            let (router, direction) = (self.router_of(link), link % self.directions);
+        for link in (0..self.topology.routers()).flat_map(|router| self.numbers.of_router(router)) {
+            let (router, direction) = (self.numbers.router(link), self.numbers.direction(link));
             let mut position = self.lattice.position(router);
             position[direction as usize / 2] = 0;
             for vc in TO_DESTINATION..self.vcs {

@@ -161,6 +161,53 @@ def text(setting: Setting, seeds: int | None) -> list[Case]:
     return found
 
 
+ACCEPTANCE_LOADS = {"Uniform": (0.1, 0.3, 0.5), "Bit-Reverse": (0.1, 0.2, 0.3)}
+"""Loads at which answers and credits are compared, below the smallest gamma* of the routings."""
+
+ANSWERS, CREDITS = "answers", "credits"
+
+
+def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
+    """Answers (the packet-level node) beside credits (the input-queued router), all else the same.
+
+    Single packets at random times take the place of messages, whose packets leave their endpoint one answer after
+    another in the one, and without a break in the other.
+    """
+    k = setting.sides[0]
+    found = []
+    for pattern, loads in ACCEPTANCE_LOADS.items():
+        for routing in ROUTINGS:
+            for gamma in loads:
+                period = model.message_cycles([k] * 3, gamma, setting.packets, PAPER)
+                for by in (ANSWERS, CREDITS):
+                    for seed in _seeds(seeds, setting.seeds):
+                        labels: Labels = {
+                            "reading": PAPER,
+                            "pattern": pattern,
+                            "k": k,
+                            "routing": routing,
+                            "load": gamma,
+                            "acceptance": by,
+                            "seed": seed,
+                        }
+                        scenario = model.steady(
+                            {"kind": "torus", "dims": [k] * 3},
+                            model.PATTERNS[pattern],
+                            model.ROUTINGS[PAPER][routing],
+                            gamma,
+                            warmup=round(2 * period),
+                            cycles=round(4 * period),
+                            seed=seed,
+                            packets=1,
+                        )
+                        scenario["traffic"]["process"] = {"kind": "bernoulli"}
+                        if by == ANSWERS:
+                            scenario["units"] = {"cycle": model.CYCLE[PAPER]}
+                            scenario["router"] = {"node": {"answer": "10 B"}, "links": model.links()}
+                        found.append(Case(labels, scenario))
+    return found
+
+
 VARIANTS: dict[str, Document] = {
     **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},
     **{f"Delta {delta}": {"delta": delta} for delta in (1, 3)},

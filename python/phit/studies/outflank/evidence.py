@@ -34,6 +34,7 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.len().alias("seeds"),
             (pl.col("latency_mean") / per_microsecond).mean().alias("lifetime_us"),
             (pl.col("latency_mean") / per_microsecond).std().alias("lifetime_us_half"),
+            (pl.col("network_latency_mean") / per_microsecond).mean().alias("network_us"),
             pl.col("hops_mean").mean().alias("hops"),
             *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in shares.items()),
             (pl.col("accepted_load") / pl.col("offered_load")).mean().alias("delivered"),

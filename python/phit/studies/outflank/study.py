@@ -63,6 +63,18 @@ FIGURES = (
         text=text.shares,
     ),
     Figure(
+        "acceptance",
+        "Answers and credits",
+        "The same links, queues and routing rules with ACK/NAK answers (packet-level node) and with credits "
+        "(input-queued router), single packets at random times. Lifetimes count from generation: with answers an "
+        "endpoint sends its next packet when the answer to the one before is there, 225 ns later, which makes it an "
+        "M/D/1 queue of that service time; with credits it sends one in 64 ns.",
+        cases.acceptance,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.acceptance,
+    ),
+    Figure(
         "text",
         "The rules of the text in the author's node",
         "Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's node.",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from phit.studies.claims import NotRunError
+from phit.studies.outflank.cases import ANSWERS, CREDITS
 from phit.studies.outflank.evidence import Curves
 from phit.studies.outflank.numbers import (
     PATTERNS,
@@ -65,11 +66,38 @@ def derouted(table: pl.DataFrame, of: Setting) -> str:
     return f"{_lines(['pattern', *TABLE_3_COLUMNS], rows)}\n\nk = {of.largest}; in brackets: the paper's, k = 16."
 
 
+def acceptance(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """Times and shares with answers beside those with credits."""
+    if table.is_empty():
+        return ""
+    keys = ["pattern", "routing", "load"]
+    sides = [table.filter(pl.col("acceptance") == by) for by in (ANSWERS, CREDITS)]
+    both = sides[0].join(sides[1], on=keys, suffix="_credits", maintain_order="left")
+    columns = {"network_us": 3, "derouted": 3, "delivered": 3, "lifetime_us": 3}
+    rows = []
+    for row in both.iter_rows(named=True):
+        pairs = [f"{row[name]:.{digits}f} / {row[f'{name}_credits']:.{digits}f}" for name, digits in columns.items()]
+        difference = f"{100 * (row['network_us'] / row['network_us_credits'] - 1):+.1f} %"
+        rows.append([row["pattern"], row["routing"], f"{row['load']:.2f}", pairs[0], difference, *pairs[1:]])
+    headings = ["pattern", "routing", "load", "in the network (µs)", "difference", "derouted", "delivered"]
+    return f"{_lines([*headings, 'lifetime (µs)'], rows)}\n\nWith answers / with credits."
+
+
 def shares(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """Lifetimes and shares, row by row."""
     if table.is_empty():
         return ""
-    skipped = {"reading", "rules", "seeds", "lifetime_us_half", "packets", "packet_hops", "cpu_seconds", "converged"}
+    skipped = {
+        "reading",
+        "rules",
+        "seeds",
+        "lifetime_us_half",
+        "network_us",
+        "packets",
+        "packet_hops",
+        "cpu_seconds",
+        "converged",
+    }
     columns = [column for column in table.columns if column not in skipped]
     rows = [
         [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import phit
+from phit.studies.validation import outflank_agreement
 from phit.studies.validation.comparison import (
     BOOKSIM,
     BOOKSIM_CALM,
@@ -247,6 +248,8 @@ def write(
     pictures = {image.stem: image.relative_to(path.parent).as_posix() for image in images}
     for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
         parts.append(f"## {simulator}")
+        if simulator == outflank_agreement.SIMULATOR:
+            parts.append(outflank_agreement.text(comparisons))
         for stem, link in pictures.items():
             if stem.startswith(simulator.lower()) and "_transient_" not in stem:
                 parts.append(f"![Phit and {simulator}: {stem.split('_')[1]}]({link})")

@@ -1,9 +1,9 @@
 //! Adaptive bubble routing.
 
-use super::lattice::{HalfWay, Lattice};
-use super::profit::Slots;
-use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing};
-use crate::engine::rng::Rng;
+use super::choices::{Choice, Weighing};
+use super::lattice::{HalfWay, Lattice, Offsets, Position};
+use super::profit::{EmptyQueue, FullWay, Profit};
+use super::{Bubble, Deroute, Escape, bubble_routing};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ struct Minimal {
     half_way: HalfWay,
 }
 
-impl Deroute for Minimal {
+impl Weighing for Minimal {
     fn lattice(&self) -> &Lattice {
         &self.lattice
     }
@@ -61,9 +61,17 @@ impl Deroute for Minimal {
         self.half_way
     }
 
-    #[inline]
-    fn plan(&self, from: u32, to: u32, _: &Slots<'_>, rng: &mut Rng) -> Plan {
-        let (s, t) = (self.lattice.position(from), self.lattice.position(to));
-        Plan { via: None, way: self.lattice.way(&s, &t, self.half_way.coins(rng)), derouted: Derouted::No }
+    fn profit(&self) -> &Profit {
+        &Profit { eta: 0.0, empty_queue: EmptyQueue::OwnWay, full_way: FullWay::Counted }
     }
+
+    fn least_distance(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn is_bounded(&self) -> bool {
+        true
+    }
+
+    fn ways(&self, _: &Position, _: &Position, _: &Offsets, _: u32, _: impl FnMut(&Choice)) {}
 }

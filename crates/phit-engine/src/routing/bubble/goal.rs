@@ -1,6 +1,6 @@
 //! Globally oblivious, locally adaptive routing.
 
-use super::lattice::{HalfWay, Lattice};
+use super::lattice::{HalfWay, Lattice, length};
 use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing, torus_only};
 use crate::engine::rng::Rng;
@@ -74,6 +74,7 @@ impl Deroute for Balanced {
             }
         }
         let derouted = if longer { Derouted::Orthant } else { Derouted::No };
-        Plan { via: None, way: self.lattice.way_round(&s, &t, minus), derouted }
+        let way = self.lattice.way_round(&s, &t, minus);
+        Plan { via: None, way, hops: length(&way) as u16, derouted }
     }
 }

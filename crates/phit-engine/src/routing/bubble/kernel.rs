@@ -107,7 +107,9 @@ impl Routing for Rule {
             // The plan depends on all queues of the source.
             view.watch(self.first_port..self.first_port + self.free.len() as u16);
         }
-        let (best, slots) = most_free(&way, |direction| self.free_slots(view, direction, ADAPTIVE))?;
+        let free =
+            |direction: usize| if way[direction / 2] == 0 { 0 } else { self.free_slots(view, direction, ADAPTIVE) };
+        let (best, slots) = most_free(&way, free)?;
         let first_port = self.first_port;
         for direction in
             way.iter().enumerate().filter(|(_, hops)| **hops != 0).map(|(d, h)| 2 * d as u16 + u16::from(*h < 0))

@@ -17,6 +17,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub mod abr;
+pub mod choices;
 pub mod goal;
 pub mod idn;
 pub(crate) mod kernel;
@@ -25,6 +26,7 @@ pub mod outflank;
 pub mod por;
 pub mod profit;
 
+use choices::Choices;
 use lattice::{HalfWay, Lattice, Offsets};
 use profit::Slots;
 
@@ -57,6 +59,8 @@ pub struct Plan {
     pub via: Option<u32>,
     /// The way to it, or to the destination.
     pub way: Offsets,
+    /// Hops to the destination.
+    pub hops: u16,
     /// What it is.
     pub derouted: Derouted,
 }
@@ -131,23 +135,31 @@ pub trait Deroute: Send + Sync + Debug {
 
     /// The plan of a packet from router `from` to another router `to`, given the adaptive queues of `from`.
     fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan;
+
+    /// Notes what `plan` would choose among; returns false if that depends on chance, and nothing has been noted.
+    fn note(&self, _from: u32, _to: u32, _choices: &mut Choices) -> bool {
+        false
+    }
+
+    /// The plan of a packet for which these choices have been noted.
+    fn choose(&self, choices: &Choices, _slots: &Slots<'_>) -> Plan {
+        choices.only().unwrap_or_default()
+    }
 }
 
 /// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a packet
-/// prefers. `free` gives the free slots of a direction.
+/// prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way left or not.
 #[inline]
-pub fn most_free(way: &Offsets, free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
-    let mut best: Option<(usize, u32)> = None;
-    for (d, &hops) in way.iter().enumerate() {
-        if hops != 0 {
-            let direction = lattice::direction(d, hops < 0);
-            let slots = free(direction);
-            if best.is_none_or(|(_, most)| slots > most) {
-                best = Some((direction, slots));
-            }
-        }
-    }
-    best
+pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
+    // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and none of
+    // these comparisons has to be guessed by the processor.
+    const DIMENSIONS: u32 = 8;
+    let best = way.iter().zip(0..).fold(0, |best: u32, (&hops, d)| {
+        let slots = free(lattice::direction(d as usize, hops < 0));
+        best.max(if hops != 0 { (slots + 1) * DIMENSIONS + (DIMENSIONS - 1 - d) } else { 0 })
+    });
+    let d = (DIMENSIONS - 1 - best % DIMENSIONS) as usize;
+    (best != 0).then(|| (lattice::direction(d, way[d] < 0), best / DIMENSIONS - 1))
 }
 
 /// The direction of dimension order: of the lowest dimension in which there is way left.

@@ -1,10 +1,10 @@
 //! OutFlank routing.
 
+use super::choices::{Choice, Weighing};
 use super::idn::{Collinear, Idns, Midpoint};
-use super::lattice::{HalfWay, Lattice, Position, directions, length};
-use super::profit::{EmptyQueue, FullWay, Profit, Slots};
+use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
+use super::profit::{EmptyQueue, FullWay, Profit};
 use super::{Bubble, Deroute, Derouted, Escape, Plan, TO_DESTINATION, TO_INTERMEDIATE, bubble_routing};
-use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -167,7 +167,7 @@ impl OutFlanking {
     }
 }
 
-impl Deroute for OutFlanking {
+impl Weighing for OutFlanking {
     fn lattice(&self) -> &Lattice {
         &self.idns.lattice
     }
@@ -176,47 +176,40 @@ impl Deroute for OutFlanking {
         self.params.half_way
     }
 
-    /// Section 3.2: the IDN of most profit, if it is worth more than the minimal way; the first of equals, OutFlank IDNs before
-    /// wraparound IDNs.
-    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan {
-        let lattice = &self.idns.lattice;
-        let (s, t) = (lattice.position(from), lattice.position(to));
-        let coins = self.params.half_way.coins(rng);
-        let minimal = lattice.way(&s, &t, coins);
-        let mut plan = Plan { via: None, way: minimal, derouted: Derouted::No };
-        let distance = length(&minimal);
-        if distance < self.params.least_distance {
-            return plan;
-        }
-        let (least_used, links) = (slots.least_used(), directions(&minimal));
-        let (free, count) = slots.free_along(&minimal);
-        let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
-        // The author's mean can exceed the slots of a queue, and its congestion term one.
-        if self.profit.is_most(best) && (least_used == 0 || self.params.mean == IdnMean::FirstLeg) {
-            return plan;
-        }
-        let mut chosen = None;
+    fn profit(&self) -> &Profit {
+        &self.profit
+    }
+
+    fn least_distance(&self) -> u32 {
+        self.params.least_distance
+    }
+
+    /// The author's mean can exceed the slots of a queue, and its congestion term one.
+    fn is_bounded(&self) -> bool {
+        self.params.mean == IdnMean::FirstLeg
+    }
+
+    /// Section 3.2: OutFlank IDNs before wraparound IDNs.
+    #[inline]
+    fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, coins: u32, mut see: impl FnMut(&Choice)) {
+        let (distance, links) = (length(minimal), directions(minimal));
         let mut weigh = |q: &Position, derouted: Derouted| {
-            let Some([way, rest]) = self.idns.admissible(&s, q, &t, links, coins) else { return };
-            let (free, count) = slots.free_along(&way);
-            let count = if self.params.mean == IdnMean::SecondLeg { directions(&rest).count_ones() } else { count };
-            let dilation = f64::from(length(&way) + length(&rest)) / f64::from(distance);
-            let profit = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), dilation);
-            if profit > best {
-                best = profit;
-                chosen = Some((*q, way, derouted));
-            }
+            let Some([way, rest]) = self.idns.admissible(s, q, t, links, coins) else { return };
+            let (first, hops) = (directions(&way), length(&way) + length(&rest));
+            let counted = if self.params.mean == IdnMean::SecondLeg { directions(&rest) } else { first };
+            see(&Choice {
+                shortness: self.profit.eta / (f64::from(hops) / f64::from(distance)),
+                directions: first,
+                count: counted.count_ones() as u16,
+                plan: Plan { via: Some(self.idns.lattice.router(q)), way, hops: hops as u16, derouted },
+            });
         };
         if self.params.idns != Considered::Wraparound {
             let delta = self.delta(distance);
-            self.idns.outflanking(&s, &t, &minimal, delta, |q| weigh(q, Derouted::OutFlank));
+            self.idns.outflanking(s, t, minimal, delta, |q| weigh(q, Derouted::OutFlank));
         }
         if self.params.idns != Considered::Outflank {
-            self.idns.wrapping(&s, &t, &minimal, |q| weigh(q, Derouted::Wraparound));
+            self.idns.wrapping(s, t, minimal, |q| weigh(q, Derouted::Wraparound));
         }
-        if let Some((q, way, derouted)) = chosen {
-            plan = Plan { via: Some(lattice.router(&q)), way, derouted };
-        }
-        plan
     }
 }

@@ -1,9 +1,9 @@
 //! Pick Orthant routing.
 
-use super::lattice::{HalfWay, Lattice, length};
-use super::profit::{EmptyQueue, FullWay, Profit, Slots};
+use super::choices::{Choice, Weighing};
+use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
+use super::profit::{EmptyQueue, FullWay, Profit};
 use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing, torus_only};
-use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -87,7 +87,7 @@ struct PickOrthant {
     params: Por,
 }
 
-impl Deroute for PickOrthant {
+impl Weighing for PickOrthant {
     fn lattice(&self) -> &Lattice {
         &self.lattice
     }
@@ -96,34 +96,34 @@ impl Deroute for PickOrthant {
         self.params.half_way
     }
 
-    /// The orthant of most profit; the minimal one unless another is worth more, the first of equals.
-    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan {
-        let (s, t) = (self.lattice.position(from), self.lattice.position(to));
-        let minimal = self.lattice.way(&s, &t, self.params.half_way.coins(rng));
-        let mut plan = Plan { via: None, way: minimal, derouted: Derouted::No };
-        let distance = length(&minimal);
-        if distance < self.params.least_distance {
-            return plan;
-        }
-        let least_used = slots.least_used();
-        let (free, count) = slots.free_along(&minimal);
-        let mut best = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), 1.0);
-        if self.profit.is_most(best) {
-            return plan;
-        }
+    fn profit(&self) -> &Profit {
+        &self.profit
+    }
+
+    fn least_distance(&self) -> u32 {
+        self.params.least_distance
+    }
+
+    fn is_bounded(&self) -> bool {
+        true
+    }
+
+    /// The ways within all orthants, the minimal one among them.
+    #[inline]
+    fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, _: u32, mut see: impl FnMut(&Choice)) {
         let n = self.lattice.dimensions();
+        let distance = length(minimal);
         let differing = (0..n).filter(|&d| minimal[d] != 0).fold(0u32, |set, d| set | 1 << d);
         for orthant in (0..1u32 << n).filter(|orthant| orthant & !differing == 0) {
-            let way = self.lattice.way_round(&s, &t, orthant);
-            let (free, count) = slots.free_along(&way);
-            let count = if self.params.mean == OrthantMean::AllDimensions { n as u32 } else { count };
-            let dilation = f64::from(length(&way)) / f64::from(distance);
-            let profit = self.profit.of(slots, least_used, f64::from(free) / f64::from(count), dilation);
-            if profit > best {
-                best = profit;
-                plan = Plan { via: None, way, derouted: Derouted::Orthant };
-            }
+            let way = self.lattice.way_round(s, t, orthant);
+            let (directions, hops) = (directions(&way), length(&way));
+            let all = self.params.mean == OrthantMean::AllDimensions;
+            see(&Choice {
+                shortness: self.profit.eta / (f64::from(hops) / f64::from(distance)),
+                directions,
+                count: if all { n as u16 } else { directions.count_ones() as u16 },
+                plan: Plan { via: None, way, hops: hops as u16, derouted: Derouted::Orthant },
+            });
         }
-        plan
     }
 }

@@ -1,6 +1,5 @@
 //! What a way is worth to a new packet (Versaci, section 3.2): the profit that weighs congestion against dilation.
 
-use super::lattice::Offsets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,17 +19,15 @@ impl Slots<'_> {
         self.capacity - self.free.iter().flatten().copied().max().unwrap_or(0)
     }
 
-    /// Free slots of the queues in which a packet of this way can start, added up, and the number of these queues.
+    /// Free slots of the queues in these directions, one bit each, added up.
     #[inline]
-    pub fn free_along(&self, way: &Offsets) -> (u32, u32) {
-        let (mut free, mut count) = (0, 0);
-        for (d, &hops) in way.iter().enumerate() {
-            if hops != 0 {
-                free += u32::from(self.free[2 * d + usize::from(hops < 0)].unwrap_or(0));
-                count += 1;
-            }
+    pub fn free_in(&self, directions: u16) -> u32 {
+        let (mut free, mut rest) = (0, directions);
+        while rest != 0 {
+            free += u32::from(self.free[rest.trailing_zeros() as usize].unwrap_or(0));
+            rest &= rest - 1;
         }
-        (free, count)
+        free
     }
 }
 
@@ -70,10 +67,10 @@ pub struct Profit {
 }
 
 impl Profit {
-    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues, that is `dilation`
-    /// times as long as the minimal one.
+    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues; `shortness` is
+    /// eta over the multiple of the minimal way's length.
     #[inline]
-    pub fn of(&self, slots: &Slots<'_>, least_used: u16, free: f64, dilation: f64) -> f64 {
+    pub fn of(&self, slots: &Slots<'_>, least_used: u16, free: f64, shortness: f64) -> f64 {
         if free <= 0.0 && self.full_way == FullWay::Worthless {
             return 0.0;
         }
@@ -83,7 +80,7 @@ impl Profit {
             (0, EmptyQueue::OwnWay) => f64::from(u8::from(used <= 0.0)),
             (least_used, _) => f64::from(least_used) / used,
         };
-        congestion + self.eta / dilation
+        congestion + shortness
     }
 }
 
@@ -112,14 +109,14 @@ mod tests {
         let free = [Some(2), Some(6), Some(4), Some(0)];
         let (slots, printed) = (slots(&free), rule(EmptyQueue::OwnWay, FullWay::Counted));
         assert_eq!(slots.least_used(), 2);
-        assert_eq!(slots.free_along(&[1, 1, 0, 0, 0, 0]), (6, 2));
+        assert_eq!(slots.free_in(0b0101), 6);
         // u = 8 - 6 / 2 = 5, twice as long: 2 / 5 + 2 / 2.
-        assert_eq!(printed.of(&slots, 2, 3.0, 2.0), 0.4 + 1.0);
+        assert_eq!(printed.of(&slots, 2, 3.0, 2.0 / 2.0), 0.4 + 1.0);
         // The least used queue itself, minimal: 1 + eta.
-        assert_eq!(printed.of(&slots, 2, 6.0, 1.0), 3.0);
+        assert_eq!(printed.of(&slots, 2, 6.0, 2.0), 3.0);
         // Full queues: 2 / 8 + eta; nothing in the author's simulator.
-        assert_eq!(printed.of(&slots, 2, 0.0, 1.0), 2.25);
-        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Worthless).of(&slots, 2, 0.0, 1.0), 0.0);
+        assert_eq!(printed.of(&slots, 2, 0.0, 2.0), 2.25);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Worthless).of(&slots, 2, 0.0, 2.0), 0.0);
     }
 
     #[test]
@@ -127,11 +124,11 @@ mod tests {
         let free = [Some(8), Some(3), None, Some(8)];
         let slots = slots(&free);
         assert_eq!(slots.least_used(), 0);
-        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 8.0, 1.0), 3.0);
-        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 2.0);
-        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Counted).of(&slots, 0, 3.0, 1.0), 3.0);
-        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Worthless).of(&slots, 0, 0.0, 1.0), 0.0);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 8.0, 2.0), 3.0);
+        assert_eq!(rule(EmptyQueue::OwnWay, FullWay::Counted).of(&slots, 0, 3.0, 2.0), 2.0);
+        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Counted).of(&slots, 0, 3.0, 2.0), 3.0);
+        assert_eq!(rule(EmptyQueue::EveryWay, FullWay::Worthless).of(&slots, 0, 0.0, 2.0), 0.0);
         let rule = rule(EmptyQueue::EveryWay, FullWay::Worthless);
-        assert!(rule.is_most(rule.of(&slots, 0, 3.0, 1.0)) && !rule.is_most(2.9));
+        assert!(rule.is_most(rule.of(&slots, 0, 3.0, 2.0)) && !rule.is_most(2.9));
     }
 }

@@ -1,5 +1,7 @@
 //! The sets of IDNs against the paper's examples, for every relative position; choices on hand-set queues.
 
+use super::abr::Abr;
+use super::choices::Choices;
 use super::idn::{Collinear, Idns, Midpoint};
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
 use super::outflank::{Considered, IdnMean, Outflank};
@@ -250,4 +252,43 @@ fn delta_can_be_a_share_of_the_distance() {
     let share = Outflank { delta_share: Some(0.25), ..Outflank::default() };
     let rule = super::outflank::OutFlanking::new(&share, Lattice::new(&[16, 16, 16], true));
     assert_eq!([1, 4, 10, 24].map(|distance| rule.delta(distance)), [1, 1, 3, 6]);
+}
+
+#[test]
+fn what_was_noted_is_chosen_among_as_if_it_had_just_been_found() {
+    let mut rng = Rng::new(7, Stream::Router, 1);
+    let author = Outflank {
+        half_way: HalfWay::Plus,
+        mean: IdnMean::SecondLeg,
+        midpoint: Midpoint::Folded,
+        collinear: Collinear::NegativeSide,
+        ..Outflank::default()
+    };
+    let rules: [&dyn Bubble; 4] = [
+        &Abr { half_way: HalfWay::Plus, ..Abr::default() },
+        &Por { half_way: HalfWay::Plus, ..Por::default() },
+        &Outflank { half_way: HalfWay::Plus, eta: 0.3, ..Outflank::default() },
+        &author,
+    ];
+    for rule in rules.map(|rule| deroute(rule, &[6, 5, 8])) {
+        let mut derouted = 0;
+        for _ in 0..2000 {
+            let (from, to) = (rng.below(240), rng.below(240));
+            if from == to {
+                continue;
+            }
+            let mut choices = Choices::default();
+            assert!(rule.note(from, to, &mut choices) && choices.to() == to);
+            for _ in 0..3 {
+                let free = [0; 6].map(|_| rng.below(9) as u16);
+                let slots = free.map(Some);
+                let chosen = rule.choose(&choices, &Slots { free: &slots, capacity: 8 });
+                assert_eq!(chosen, plan(&rule, from, to, free), "{from} to {to}, {free:?}");
+                derouted += u32::from(chosen.derouted != Derouted::No);
+            }
+        }
+        assert!(derouted > 500 || format!("{rule:?}").starts_with("Minimal"), "{derouted} of {rule:?}");
+    }
+    // Half a ring at random: nothing can be noted.
+    assert!(!deroute(&Outflank::default(), &[6, 5, 8]).note(0, 1, &mut Choices::default()));
 }

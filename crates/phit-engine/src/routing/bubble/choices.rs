@@ -1,0 +1,176 @@
+//! What a new packet chooses among, for mechanisms that weigh ways by their profit.
+//!
+//! The ways themselves depend on source and destination alone, and a message has many packets: a node notes them once
+//! ([`Choices`]) and weighs them anew for each packet, whose choice depends on the queues.
+
+use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
+use super::profit::{Profit, Slots};
+use super::{Deroute, Derouted, Plan};
+use crate::engine::NONE;
+use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use std::fmt::Debug;
+
+/// A way that a packet may take in place of the minimal one.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice {
+    /// Weight of its length: eta over its dilation.
+    pub shortness: f64,
+    /// The directions in which it begins, one bit each.
+    pub directions: u16,
+    /// By what the free slots of the queues in these directions are divided for their mean.
+    pub count: u16,
+    /// What it is.
+    pub plan: Plan,
+}
+
+/// What packets from one router to another choose among.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    to: u32,
+    minimal: Plan,
+    others: Table<Choice>,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { to: NONE, minimal: Plan::default(), others: Table::default() }
+    }
+}
+
+impl Choices {
+    /// The destination router of these packets.
+    #[inline]
+    pub fn to(&self) -> u32 {
+        self.to
+    }
+
+    /// The plan, if there is no choice.
+    #[inline]
+    pub fn only(&self) -> Option<Plan> {
+        self.others.is_empty().then_some(self.minimal)
+    }
+
+    /// Fetches the choices.
+    #[inline]
+    pub fn prefetch(&self) {
+        // All 64 bytes of their plans and weights.
+        (0..self.others.len() as u32).for_each(|choice| self.others.prefetch(choice));
+    }
+
+    /// Bytes held, besides the struct itself.
+    pub fn bytes(&self) -> usize {
+        self.others.bytes()
+    }
+}
+
+/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals wins.
+pub trait Weighing: Send + Sync + Debug {
+    /// The grid.
+    fn lattice(&self) -> &Lattice;
+    /// Which way half a ring is gone.
+    fn half_way(&self) -> HalfWay;
+    /// What a way is worth.
+    fn profit(&self) -> &Profit;
+    /// Packets with a shorter way than this, in hops, have no choice.
+    fn least_distance(&self) -> u32;
+    /// True if no way's congestion term can be more than one.
+    fn is_bounded(&self) -> bool;
+    /// Calls `see` with the ways from `s` to `t` besides the minimal one; `coins` are those of half a ring.
+    fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, coins: u32, see: impl FnMut(&Choice));
+}
+
+/// The best way so far.
+struct Best<'a> {
+    rule: &'a Profit,
+    slots: &'a Slots<'a>,
+    least_used: u16,
+    profit: f64,
+    plan: Plan,
+}
+
+impl<'a> Best<'a> {
+    /// Starts with the minimal way.
+    #[inline]
+    fn new(rule: &'a Profit, slots: &'a Slots<'a>, minimal: Plan) -> Self {
+        let (least_used, links) = (slots.least_used(), directions(&minimal.way));
+        let mut best = Self { rule, slots, least_used, profit: f64::NEG_INFINITY, plan: minimal };
+        best.profit = best.worth(links, links.count_ones(), rule.eta);
+        best
+    }
+
+    #[inline]
+    fn worth(&self, directions: u16, count: u32, shortness: f64) -> f64 {
+        let free = f64::from(self.slots.free_in(directions)) / f64::from(count);
+        self.rule.of(self.slots, self.least_used, free, shortness)
+    }
+
+    /// True if nothing can be better.
+    #[inline]
+    fn is_settled(&self, bounded: bool) -> bool {
+        self.rule.is_most(self.profit) && (self.least_used == 0 || bounded)
+    }
+
+    #[inline]
+    fn see(&mut self, choice: &Choice) {
+        let profit = self.worth(choice.directions, choice.count.into(), choice.shortness);
+        if profit > self.profit {
+            (self.profit, self.plan) = (profit, choice.plan);
+        }
+    }
+}
+
+/// The minimal plan.
+#[inline]
+pub(super) fn minimal(lattice: &Lattice, s: &Position, t: &Position, coins: u32) -> Plan {
+    let way = lattice.way(s, t, coins);
+    Plan { via: None, way, hops: length(&way) as u16, derouted: Derouted::No }
+}
+
+impl<T: Weighing> Deroute for T {
+    fn lattice(&self) -> &Lattice {
+        Weighing::lattice(self)
+    }
+
+    fn half_way(&self) -> HalfWay {
+        Weighing::half_way(self)
+    }
+
+    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan {
+        let lattice = Weighing::lattice(self);
+        let (s, t) = (lattice.position(from), lattice.position(to));
+        let coins = Weighing::half_way(self).coins(rng);
+        let minimal = minimal(lattice, &s, &t, coins);
+        if u32::from(minimal.hops) < self.least_distance() {
+            return minimal;
+        }
+        let mut best = Best::new(self.profit(), slots, minimal);
+        if !best.is_settled(self.is_bounded()) {
+            self.ways(&s, &t, &minimal.way, coins, |choice| best.see(choice));
+        }
+        best.plan
+    }
+
+    fn note(&self, from: u32, to: u32, choices: &mut Choices) -> bool {
+        if Weighing::half_way(self) == HalfWay::Random {
+            return false;
+        }
+        let lattice = Weighing::lattice(self);
+        let (s, t) = (lattice.position(from), lattice.position(to));
+        (choices.to, choices.minimal) = (to, minimal(lattice, &s, &t, 0));
+        let mut others = Vec::new();
+        if u32::from(choices.minimal.hops) >= self.least_distance() {
+            self.ways(&s, &t, &choices.minimal.way, 0, |choice| others.push(*choice));
+        }
+        choices.others = others.into();
+        true
+    }
+
+    fn choose(&self, choices: &Choices, slots: &Slots<'_>) -> Plan {
+        let mut best = Best::new(self.profit(), slots, choices.minimal);
+        if !best.is_settled(self.is_bounded()) {
+            choices.others.iter().for_each(|choice| best.see(choice));
+        }
+        best.plan
+    }
+}
