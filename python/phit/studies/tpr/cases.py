@@ -164,7 +164,7 @@ def choices(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for seed in _seeds(seeds, setting.seeds):
         for name, load in (("UGAL-L", low), ("UGAL-L", high), ("UGAL-G", high)):
-            found.append(of(name, UR, load, "two minimal candidates", seed, minimal_candidates=2))
+            found.append(of(name, UR, load, "one minimal candidate", seed, minimal_candidates=1))
         found += [of("UGAL-L", ADV, load, "one channel", seed) for load in sorted({adversarial[0], peak})]
         found.append(of("UGAL-G", ADV, peak, "one channel", seed))
         found.append(of("UGAL-L", ADV, adversarial[-2], "one injection queue", seed))
@@ -177,7 +177,7 @@ def buffers(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 3 again with buffers twice as large, at its lowest load and about saturation."""
     found = []
     for name in ("VLB", *ADAPTIVE):
-        for load in (setting.loads[ADV][0], *setting.loads[ADV][-3:]):
+        for load in sorted({setting.loads[ADV][0], *setting.loads[ADV][-3:]}):
             for seed in _seeds(seeds, setting.seeds):
                 document = scenario(setting, routing(name), ADV, load, seed)
                 document["router"]["links"]["default"]["buffer"] = 2 * BUFFER

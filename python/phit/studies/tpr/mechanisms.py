@@ -12,16 +12,13 @@ THRESHOLD = 1.0
 """`thr` of table III, in packets per cycle: the paper gives no value. Chosen by the scan of table III, see the page."""
 
 CANDIDATES: Document = {"stop": STOP, "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2}
-"""TPR's two minimal and two nonminimal paths (section III-D); queues are the used credits of a port."""
-
-COMPARED: Document = {**CANDIDATES, "minimal_candidates": 1}
-"""The UGALs', of which the paper does not say how many they compare: see the page."""
+"""Up to two minimal and two nonminimal paths (sections II-B and III-D); queues are the used credits of a port."""
 
 MECHANISMS: dict[str, Document] = {
     "MIN": {"kind": "minimal"},
     "VLB": {"kind": "valiant", "stop": STOP},
-    "UGAL-L": {"kind": "ugal_l", **COMPARED, "threshold": 0},
-    "UGAL-G": {"kind": "ugal_g", **COMPARED, "threshold": 0, "cost": "queue"},
+    "UGAL-L": {"kind": "ugal_l", **CANDIDATES, "threshold": 0},
+    "UGAL-G": {"kind": "ugal_g", **CANDIDATES, "threshold": 0, "cost": "queue"},
     "TPR": {"kind": "tpr", **CANDIDATES, "thr": THRESHOLD},
 }
 """In the order of the paper's legends. UGAL-G takes the path with the smallest sum of queues (section II-B)."""
@@ -30,7 +27,7 @@ ADAPTIVE = ("UGAL-L", "UGAL-G", "TPR")
 
 COUNTING: Document = {
     "kind": "tpr",
-    **COMPARED,
+    **CANDIDATES,
     "window": WINDOW,
     "regions": [[0, 0, 0], [0, 0, 0], [0, 0, 0]],
 }

@@ -81,7 +81,7 @@ FIGURES = (
     Figure(
         "choices",
         "What the paper leaves open",
-        "Other choices where they decide a claim: two minimal candidates for the UGALs, one virtual channel for each "
+        "Other choices where they decide a claim: one minimal candidate for the UGALs, one virtual channel for each "
         "hop, one injection queue for each endpoint, larger buffers, another low_l.",
         cases.choices,
         tables.steady,
