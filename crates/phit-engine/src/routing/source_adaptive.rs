@@ -251,4 +251,4 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

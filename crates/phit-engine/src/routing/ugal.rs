@@ -10,81 +10,86 @@ use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop exceeds that of
-/// the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly Kim et al., ISCA 2008).
-///
-/// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind, as in the Cray
-/// Cascade, the cheapest counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UgalL {
-    /// What the Valiant route leads through.
-    pub via: Via,
-    /// Where its intermediate router (or group) may be.
-    pub stop: Stop,
-    /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
-    pub threshold: i32,
-    /// How queues are measured.
-    pub queue: Queue,
-    /// What the two routes are judged by.
-    pub cost: Cost,
-    /// Random minimal routes of which the cheaper is compared.
-    #[schemars(range(min = 1, max = 64))]
-    pub minimal_candidates: u8,
-    /// Random Valiant routes of which the cheaper is compared.
-    #[schemars(range(min = 1, max = 64))]
-    pub valiant_candidates: u8,
-}
-
-impl Default for UgalL {
-    fn default() -> Self {
-        Self {
-            via: Via::default(),
-            stop: Stop::default(),
-            threshold: 3,
-            queue: Queue::Phits,
-            cost: Cost::QueueHops,
-            minimal_candidates: 1,
-            valiant_candidates: 1,
+/// One of the UGALs: the same keys and checks, with its own view of queues and default threshold.
+macro_rules! ugal {
+    ($(#[$doc:meta])* $name:ident, $sight:path, reads_everything: $everything:literal, threshold: $threshold:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            /// What the Valiant route leads through.
+            pub via: Via,
+            /// Where its intermediate router (or group) may be.
+            pub stop: Stop,
+            /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
+            pub threshold: i32,
+            /// How queues are measured.
+            pub queue: Queue,
+            /// What the two routes are judged by.
+            pub cost: Cost,
+            /// Random minimal routes of which the cheaper is compared.
+            #[schemars(range(min = 1, max = 64))]
+            pub minimal_candidates: u8,
+            /// Random Valiant routes of which the cheaper is compared.
+            #[schemars(range(min = 1, max = 64))]
+            pub valiant_candidates: u8,
         }
-    }
-}
 
-/// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G): no router can know them, which makes
-/// it the ideal that others are measured against. Otherwise as `ugal_l`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct UgalG {
-    /// What the Valiant route leads through.
-    pub via: Via,
-    /// Where its intermediate router (or group) may be.
-    pub stop: Stop,
-    /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
-    pub threshold: i32,
-    /// How queues are measured.
-    pub queue: Queue,
-    /// What the two routes are judged by.
-    pub cost: Cost,
-    /// Random minimal routes of which the cheaper is compared.
-    #[schemars(range(min = 1, max = 64))]
-    pub minimal_candidates: u8,
-    /// Random Valiant routes of which the cheaper is compared.
-    #[schemars(range(min = 1, max = 64))]
-    pub valiant_candidates: u8,
-}
-
-impl Default for UgalG {
-    fn default() -> Self {
-        Self {
-            via: Via::default(),
-            stop: Stop::default(),
-            threshold: 0,
-            queue: Queue::Phits,
-            cost: Cost::QueueHops,
-            minimal_candidates: 1,
-            valiant_candidates: 1,
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    via: Via::default(),
+                    stop: Stop::default(),
+                    threshold: $threshold,
+                    queue: Queue::Phits,
+                    cost: Cost::QueueHops,
+                    minimal_candidates: 1,
+                    valiant_candidates: 1,
+                }
+            }
         }
-    }
+
+        impl RoutingParams for $name {
+            fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+                Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
+                routes(self.via).check(topology)
+            }
+            fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+                routes(self.via).vcs_needed(topology)
+            }
+            fn proof(&self) -> Proof {
+                proof(self.via)
+            }
+            fn reads_everything(&self) -> bool {
+                $everything
+            }
+            fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+                let candidates = Candidates {
+                    via: self.via,
+                    stop: self.stop,
+                    minimal: self.minimal_candidates,
+                    valiant: self.valiant_candidates,
+                    sight: $sight(self.queue),
+                };
+                Box::new(Rule::new(candidates, self.cost, self.threshold, context))
+            }
+        }
+    };
+}
+
+ugal! {
+    /// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop exceeds that of
+    /// the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly Kim et al., ISCA 2008).
+    ///
+    /// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind, as in the Cray
+    /// Cascade, the cheapest counts.
+    UgalL, Sight::Local, reads_everything: false, threshold: 3
+}
+
+ugal! {
+    /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G): no router can know them, which makes
+    /// it the ideal that others are measured against. Otherwise as `ugal_l`.
+    UgalG, Sight::Global, reads_everything: true, threshold: 0
 }
 
 /// The Valiant mechanism whose routes and channels are used.
@@ -94,55 +99,6 @@ pub(super) fn routes(via: Via) -> Valiant {
 
 pub(super) fn proof(via: Via) -> Proof {
     Proof::legs_or_minimal(if via == Via::Group { Legs::ToGroup } else { Legs::ToRouter })
-}
-
-impl RoutingParams for UgalL {
-    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
-        routes(self.via).check(topology)
-    }
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        routes(self.via).vcs_needed(topology)
-    }
-    fn proof(&self) -> Proof {
-        proof(self.via)
-    }
-    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let candidates = Candidates {
-            via: self.via,
-            stop: self.stop,
-            minimal: self.minimal_candidates,
-            valiant: self.valiant_candidates,
-            sight: Sight::Local(self.queue),
-        };
-        Box::new(Rule::new(candidates, self.cost, self.threshold, context))
-    }
-}
-
-impl RoutingParams for UgalG {
-    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
-        routes(self.via).check(topology)
-    }
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        routes(self.via).vcs_needed(topology)
-    }
-    fn proof(&self) -> Proof {
-        proof(self.via)
-    }
-    fn reads_everything(&self) -> bool {
-        true
-    }
-    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let candidates = Candidates {
-            via: self.via,
-            stop: self.stop,
-            minimal: self.minimal_candidates,
-            valiant: self.valiant_candidates,
-            sight: Sight::Global(self.queue),
-        };
-        Box::new(Rule::new(candidates, self.cost, self.threshold, context))
-    }
 }
 
 struct Rule {

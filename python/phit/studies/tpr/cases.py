@@ -43,9 +43,13 @@ def network(setting: Setting) -> Document:
     }
 
 
+BUFFER = 32
+"""Flits of a virtual channel's buffer (section IV-A)."""
+
+
 def router(*, channel: int = 10, vcs: int = 4) -> Document:
     """Section IV-A: BookSim's router with a crossbar at twice the links' frequency, and 32 flits per VC."""
-    return booksim.router(vcs=vcs, buffer=32, speedup=2, channel=channel, allocator="separable_input_first")
+    return booksim.router(vcs=vcs, buffer=BUFFER, speedup=2, channel=channel, allocator="separable_input_first")
 
 
 def scenario(setting: Setting, rule: Document, traffic: str, load: float, seed: int) -> Document:
@@ -137,28 +141,47 @@ def windows(setting: Setting, seeds: int | None) -> list[Case]:
     ]
 
 
+TWICE = f"buffers of {2 * BUFFER}"
+
+
 def choices(setting: Setting, seeds: int | None) -> list[Case]:
     """What the paper leaves open, one choice at a time against the study's own, where it shows."""
     low, high = setting.loads[UR][0], setting.loads[UR][-1]
-    loads = setting.loads[ADV]
-    peak, over = loads[-3], loads[-2]
+    adversarial, mixed = setting.loads[ADV], nlc(80)
+    peak = adversarial[-3]
 
     def of(name: str, traffic: str, load: float, choice: str, seed: int, **changes: object) -> Case:
         document = scenario(setting, routing(name, **changes), traffic, load, seed)
         if choice == "one channel":
             document["topology"]["channels"] = "one"
-        if choice.startswith("buffers"):
-            document["router"]["links"]["default"]["buffer"] = int(choice.split()[-1])
+        if choice == "one injection queue":
+            document["router"]["links"]["endpoint"]["vcs"] = 1
+        if choice == TWICE:
+            document["router"]["links"]["default"]["buffer"] = 2 * BUFFER
         labels: Labels = {"mechanism": name, "choice": choice, "pattern": traffic, "load": load, "seed": seed}
         return Case(labels, document)
 
     found = []
     for seed in _seeds(seeds, setting.seeds):
-        found += [of("UGAL-L", UR, load, "one minimal candidate", seed, minimal_candidates=1) for load in (low, high)]
-        found += [of("UGAL-L", ADV, load, "one channel", seed) for load in sorted({low, peak})]
+        for name, load in (("UGAL-L", low), ("UGAL-L", high), ("UGAL-G", high)):
+            found.append(of(name, UR, load, "one minimal candidate", seed, minimal_candidates=1))
+        found += [of("UGAL-L", ADV, load, "one channel", seed) for load in sorted({adversarial[0], peak})]
         found.append(of("UGAL-G", ADV, peak, "one channel", seed))
-        found += [of("UGAL-L", ADV, over, f"buffers of {flits}", seed) for flits in (64, 128)]
-        found.append(of("TPR", ADV, low, "local_low = 1", seed, local_low=1.0))
+        found.append(of("UGAL-L", ADV, adversarial[-2], "one injection queue", seed))
+        found.append(of("TPR", mixed, setting.loads[mixed][-1], TWICE, seed))
+        found.append(of("TPR", ADV, adversarial[0], "local_low = 1", seed, local_low=1.0))
+    return found
+
+
+def buffers(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 3 again with buffers twice as large, at its lowest load and about saturation."""
+    found = []
+    for name in ("VLB", *ADAPTIVE):
+        for load in sorted({setting.loads[ADV][0], *setting.loads[ADV][-3:]}):
+            for seed in _seeds(seeds, setting.seeds):
+                document = scenario(setting, routing(name), ADV, load, seed)
+                document["router"]["links"]["default"]["buffer"] = 2 * BUFFER
+                found.append(Case({"mechanism": name, "pattern": ADV, "load": load, "seed": seed}, document))
     return found
 
 

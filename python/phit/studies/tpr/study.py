@@ -48,6 +48,7 @@ FIGURES = (
         tables.counters,
         _no_chart,
         is_table=True,
+        text=tables.counters_text,
     ),
     Figure(
         "II",
@@ -57,6 +58,7 @@ FIGURES = (
         tables.counters,
         _no_chart,
         is_table=True,
+        text=tables.counters_text,
     ),
     Figure(
         "III",
@@ -79,11 +81,21 @@ FIGURES = (
     Figure(
         "choices",
         "What the paper leaves open",
-        "Other choices where they decide a claim: one minimal candidate, one virtual channel for each hop, larger "
-        "buffers, another low_l. Numbers in the table `choices`.",
+        "Other choices where they decide a claim: one minimal candidate for the UGALs, one virtual channel for each "
+        "hop, one injection queue for each endpoint, larger buffers, another low_l.",
         cases.choices,
         tables.steady,
         _no_chart,
+        text=tables.choices_text,
+    ),
+    Figure(
+        "buffers",
+        "Adversarial traffic, larger buffers",
+        f"Figure 3 again with {2 * cases.BUFFER} flits for each virtual channel instead of {cases.BUFFER}, at its "
+        "lowest load and about saturation.",
+        cases.buffers,
+        tables.steady,
+        partial(drawing.load_figure, "buffers", f"Adversarial traffic, buffers of {2 * cases.BUFFER} flits"),
     ),
     Figure(
         "groups",

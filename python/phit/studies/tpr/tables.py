@@ -1,9 +1,12 @@
 """Tables of figures: those that all studies share, and the counters of tables I and II."""
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from phit.studies import tables
 from phit.studies.plan import Done
+from phit.studies.tpr.setting import Setting
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
@@ -26,4 +29,36 @@ def counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         pl.col("accepted_load").mean(),
         pl.col("misrouted_globally").mean(),
         pl.col("cpu_seconds").sum(),
+    )
+
+
+def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def counters_text(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """Tables I and II in Markdown."""
+    head = ("pattern", "offered", "accepted", "nonminimal", "sent to router 1", "through a port")
+    columns = ("pattern", "load", "accepted_load", "misrouted_globally", *COUNTERS)
+    return _markdown(
+        head,
+        (
+            (pattern, f"{load:g}", f"{accepted:.3f}", f"{share:.1%}", f"{sent:.3g}", f"{through:.3g}")
+            for pattern, load, accepted, share, sent, through in table.select(columns).iter_rows()
+        ),
+    )
+
+
+def choices_text(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """What other choices do, in Markdown."""
+    head = ("choice", "mechanism", "pattern", "offered", "accepted", "latency (cycles)", "nonminimal")
+    columns = ("choice", "mechanism", "pattern", "load", "accepted_load", "latency_mean", "misrouted_globally")
+    return _markdown(
+        head,
+        (
+            (choice, name, pattern, f"{load:g}", f"{accepted:.3f}", f"{latency:.1f}", f"{share:.1%}")
+            for choice, name, pattern, load, accepted, latency, share in table.select(columns).iter_rows()
+        ),
     )

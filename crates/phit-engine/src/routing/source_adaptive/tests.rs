@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Two rows and three columns of routers, with nobody sending. Router 0's neighbours are 1 and 2 in its row, 3 in its column
 /// (over three links).
-fn network() -> Simulation {
+pub(in crate::routing) fn network() -> Simulation {
     let value = json!({
         "topology": { "kind": "cascade", "rows": 2, "columns": 3, "endpoints_per_router": 1 },
         "router": { "links": { "default": { "vcs": 4, "buffer": 32 } } },
@@ -20,7 +20,7 @@ fn network() -> Simulation {
 }
 
 /// Charges `phits` against virtual channel `vc` of all ports of `router` that lead to `next`.
-fn fill(network: &mut Simulation, router: u32, next: u32, vc: u8, phits: i32) {
+pub(in crate::routing) fn fill(network: &mut Simulation, router: u32, next: u32, vc: u8, phits: i32) {
     let partition = &mut network.parts_mut()[0];
     for port in 0..partition.topology.ports(router) {
         if matches!(partition.topology.port(router, port).peer, Peer::Router { router, .. } if router == next) {
@@ -32,7 +32,7 @@ fn fill(network: &mut Simulation, router: u32, next: u32, vc: u8, phits: i32) {
 }
 
 /// A packet from router 0 to router `to`, with its stop at router `stop`.
-fn packet(number: u32, to: u32, stop: u32) -> Packet {
+pub(in crate::routing) fn packet(number: u32, to: u32, stop: u32) -> Packet {
     Packet {
         next: NONE,
         entry: 0,
@@ -62,12 +62,12 @@ fn candidates(sight: Sight, minimal: u8, valiant: u8) -> Candidates {
 }
 
 /// Calls `see` with what is seen of router 0.
-fn at_source<T>(network: &mut Simulation, see: impl FnOnce(&RouterView<'_>) -> T) -> T {
+pub(in crate::routing) fn at_source<T>(network: &mut Simulation, see: impl FnOnce(&RouterView<'_>) -> T) -> T {
     let partition = &network.parts_mut()[0];
     see(&router_view!(partition, 0u32))
 }
 
-const LOCAL: Sight = Sight::Local(Queue::Port);
+pub(in crate::routing) const LOCAL: Sight = Sight::Local(Queue::Port);
 const GLOBAL: Sight = Sight::Global(Queue::Port);
 
 #[test]
@@ -114,6 +114,24 @@ fn the_cheapest_candidate_counts() {
     });
     // Each candidate is cheap with probability 1/2: 3/4 of the packets have one; five standard deviations.
     assert!(cheap.abs_diff(300) < 44, "{cheap} of {packets}");
+}
+
+#[test]
+fn every_candidate_has_a_stop_of_its_own() {
+    // To router 1, with the first candidate by 1 itself; only the links to 3 are free. A stop at 3 leads there, one at 4 or 5 in
+    // half of all cases: with probability 1/3.
+    let mut network = network();
+    fill(&mut network, 0, 1, 0, 9);
+    fill(&mut network, 0, 2, 0, 9);
+    let (mut free, packets) = (0u32, 2000);
+    at_source(&mut network, |view| {
+        for number in 0..packets {
+            let route = candidates(LOCAL, 1, 3).valiant(view, &packet(number, 1, 1), Cost::Queue);
+            free += u32::from(route.queue == 0);
+        }
+    });
+    // One of two further candidates: 5/9 of the packets; five standard deviations.
+    assert!(free.abs_diff(1111) < 112, "{free} of {packets}");
 }
 
 #[test]

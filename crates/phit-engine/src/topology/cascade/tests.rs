@@ -60,6 +60,21 @@ fn orders_and_parallel_links_are_drawn_evenly() {
 }
 
 #[test]
+fn links_between_groups_are_drawn_evenly() {
+    // Two groups of 2 x 3 routers, two links between every router and its image: two ways of one hop.
+    let t = built(Cascade { rows: 2, columns: 3, groups: 2, global_ports: 2, ..Cascade::default() });
+    let (vcs, _) = t.vcs_needed(LEG);
+    let mut hops = Vec::new();
+    t.minimal_hops(0, 6, LEG, INJECTED, &vcs, &mut hops);
+    let ports: Vec<u16> = hops.iter().map(|hop| hop.port).collect();
+    assert_eq!(ports, t.class_ports(0, GLOBAL).collect::<Vec<_>>());
+    let mut rng = Rng::new(1, Stream::Router, 0);
+    let drawn = (0..10_000).filter(|_| t.minimal_hop(0, 6, LEG, INJECTED, &vcs, &mut rng).port == ports[0]).count();
+    // Five standard deviations.
+    assert!(drawn.abs_diff(5000) < 250, "{drawn}");
+}
+
+#[test]
 fn channels_rise_along_the_longest_route() {
     let graph = CascadeGraph::new(
         Lines::new(Coordinates::new(&[4, 3], 1).unwrap(), vec![1, 1], 1, ("", String::new())).unwrap(),
