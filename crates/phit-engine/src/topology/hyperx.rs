@@ -64,7 +64,7 @@ impl TopologyParams for HyperX {
 
 /// The built network of [`HyperX`].
 ///
-/// Ports of a router: its endpoints, then those of its lines ([`Lines`]).
+/// Ports of a router: its endpoints, then those of its lines (`Lines`).
 #[derive(Debug)]
 pub struct HyperXGraph {
     classes: Vec<String>,

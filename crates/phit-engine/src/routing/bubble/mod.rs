@@ -7,7 +7,7 @@
 //! "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
 //!
 //! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
-//! The two nodes that Phit has use these rules: the input-queued kernel through [`Bubble`](kernel), the packet-level node by
+//! The two nodes that Phit has use these rules: the input-queued kernel through `kernel::Bubble`, the packet-level node by
 //! itself ([`crate::node`]).
 
 use crate::engine::rng::Rng;

@@ -130,7 +130,7 @@ const INSIDE: u8 = 2;
 /// The built network of [`Cascade`].
 ///
 /// Router r of group g is router g * rows * columns + r. Ports of a router: its endpoints, then those of its row and its
-/// column ([`Lines`]), then the global ones.
+/// column (`Lines`), then the global ones.
 #[derive(Debug)]
 pub struct CascadeGraph {
     classes: Vec<String>,
