@@ -73,6 +73,10 @@ PEERS = {
     "dragonfly-h4": ("FOGSim", 0.08e6),
     "torus": ("BookSim", 0.28e6),
     "nodes": ("the OutFlank author's", 0.07e6),
+    "clos-1024-oblivious-0.3": ("BookSim, at 0.1", 0.28e6),
+    "clos-1024-oblivious-0.9": ("BookSim, at 0.66", 0.38e6),
+    "clos-1024-sequential-0.3": ("BookSim, greedy_r(2), at 0.68", 0.374e6),
+    "clos-1024-sequential-0.9": ("BookSim, greedy_r(2), at 0.68", 0.374e6),
 }
 """Hops per CPU second of the peers' best builds on the same networks and loads, on a quiet machine of two cores."""
 
@@ -205,7 +209,10 @@ def describe(case: str) -> str:
     if kind == "nodes":
         return f"{'×'.join([rest[0]] * 3)} torus of packet-level nodes, UN, {rest[1]}, {load}"
     if kind == "clos":
-        return f"folded Clos of {int(rest[0]):,} endpoints in three levels, UN, {rest[1]}, {load}"
+        size, traffic = ("three levels", "UN") if rest[0] == "27648" else ("two levels, 1-flit packets", "wc-UR")
+        return f"folded Clos of {int(rest[0]):,} endpoints in {size}, {traffic}, {rest[1]}, {load}"
+    if kind == "tree":
+        return f"k-ary n-tree of {rest[0]} endpoints, UN, {rest[1]}, {load}"
     size, *options, traffic = rest
     what = words[traffic]
     if options and options != ["fogsim"]:
@@ -263,6 +270,7 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
 def peers_table(runs: dict[str, Record]) -> str:
     """The speed of this engine over that of its peers."""
     compared = ["dragonfly-h8-fogsim-uniform-0.3", H8, "dragonfly-h4-fogsim-uniform-0.3", H4, *TORUS, *NODES]
+    compared += [case for case in runs if case.startswith("clos-1024")]
     rows = []
     for case in compared:
         peer, theirs = next(found for prefix, found in PEERS.items() if case.startswith(prefix))
@@ -362,6 +370,8 @@ def main() -> None:
     options = parser.parse_args()
 
     engine = Engine(build(), options.quick)
+    # Before anything is measured: a case without words would lose it all.
+    list(map(describe, engine.cases()))
     before = os.getloadavg()[0]
     runs: dict[str, Record] = {}
     for case in engine.cases():

@@ -153,6 +153,26 @@ fn clos(allocation: &str) -> Case {
     Case { name: format!("clos-27648-{allocation}-0.5"), scenario, warmup: 400, cycles: 100, flits: false }
 }
 
+/// The folded Clos network of 1,024 endpoints of the study of adaptive routing: packets of one flit, input
+/// buffers without limit.
+fn clos_study(allocation: &str, load: f64) -> Case {
+    let scenario = json!({
+        "topology": { "kind": "clos", "down": [32, 32], "up": [32] },
+        "router": {
+            "latency": 1,
+            "clock": "crossbar",
+            "speedup": 4,
+            "inputs": "link",
+            "cut_through": "input",
+            "credit_delay": 2,
+            "links": { "default": { "latency": 0, "vcs": 1, "buffer": "infinite" } },
+        },
+        "routing": { "kind": "clos", "decide": "cycle", "allocation": allocation },
+        "traffic": { "pattern": "worst_case_uniform", "load": load, "packet_size": 1 },
+    });
+    Case { name: format!("clos-1024-{allocation}-{load}"), scenario, warmup: 500, cycles: 200, flits: false }
+}
+
 /// One Cascade group of 1,728 endpoints with BookSim's routers, under uniform traffic.
 fn cascade(name: &str, routing: Value) -> Case {
     let scenario = json!({
@@ -206,6 +226,10 @@ fn cases() -> Vec<Case> {
     cases.push(adaptive(&json!({ "kind": "contention_hybrid", "threshold": 7 })));
     cases.push(adaptive(&json!({ "kind": "ectn", "threshold": 6, "combined_threshold": 10 })));
     cases.extend(["oblivious", "sequential"].map(clos));
+    cases.extend(
+        [("oblivious", 0.3), ("oblivious", 0.9), ("sequential", 0.3), ("sequential", 0.9)]
+            .map(|(a, load)| clos_study(a, load)),
+    );
     let candidates = |kind: &str| json!({ "kind": kind, "stop": "anywhere", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2 });
     cases.push(cascade("minimal", json!("minimal")));
     cases.push(cascade("valiant", json!({ "kind": "valiant", "stop": "anywhere" })));
