@@ -27,16 +27,14 @@ CEILING = 4.0
 
 
 def write(comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
-    """Writes a plot per simulator and measure as PNG and SVG; returns the PNGs."""
+    """Writes a plot per simulator and measure as SVG; returns their paths."""
     written = []
     for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
         for measure in MEASURES:
             rows = table(comparisons, simulator, measure)
             if rows.height:
                 stem = folder / f"{simulator.lower()}_{measure.split('_')[0]}"
-                written += [
-                    p for p in save(figure(rows, simulator, measure), stem, ("png", "svg")) if p.suffix == ".png"
-                ]
+                written += save(figure(rows, simulator, measure), stem, ("svg",))
     return written
 
 

@@ -21,8 +21,7 @@ def write(phases: Sequence[Phase], folder: Path) -> list[Path]:
     """Writes a plot per measure as PNG and SVG; returns the PNGs."""
     written = []
     for measure in dict.fromkeys(phase.measure for phase in phases):
-        files = save(figure(phases, measure), folder / f"fogsim_transient_{measure.split('_')[0]}", ("png", "svg"))
-        written += [path for path in files if path.suffix == ".png"]
+        written += save(figure(phases, measure), folder / f"fogsim_transient_{measure.split('_')[0]}", ("svg",))
     return written
 
 
