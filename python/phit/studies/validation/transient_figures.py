@@ -18,7 +18,7 @@ SHOWN = (-100, 600)
 
 
 def write(phases: Sequence[Phase], folder: Path) -> list[Path]:
-    """Writes a plot per measure as PNG and SVG; returns the PNGs."""
+    """Writes a plot per measure as SVG; returns their paths."""
     written = []
     for measure in dict.fromkeys(phase.measure for phase in phases):
         written += save(figure(phases, measure), folder / f"fogsim_transient_{measure.split('_')[0]}", ("svg",))
