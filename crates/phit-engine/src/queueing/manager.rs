@@ -2,8 +2,8 @@
 
 use crate::engine::Tick;
 use crate::router::Partition;
+use crate::router::events::kind;
 use crate::router::packet::Packet;
-use crate::router::partition::kind;
 use crate::routing::Payload;
 use crate::topology::{Hop, Topology};
 

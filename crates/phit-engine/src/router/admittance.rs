@@ -1,7 +1,8 @@
 //! Admittance queues: one for each destination at every endpoint, in front of its injection queues.
 
 use super::config::Kernel;
-use super::partition::{Partition, kind};
+use super::events::kind;
+use super::partition::Partition;
 use crate::scenario::router::Phits;
 use crate::traffic::Generated;
 use std::collections::VecDeque;

@@ -2,7 +2,9 @@
 //! control messages from neighbours.
 
 use super::config::General;
-use super::partition::{Partition, advance_leg, kind};
+use super::events::kind;
+use super::packet::advance_leg;
+use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};

@@ -4,8 +4,9 @@
 //! so only the next one is ever held, and a saturated run needs no more memory than any other.
 
 use super::config::{General, Kernel};
+use super::events::kind;
 use super::packet::Packet;
-use super::partition::{Partition, kind};
+use super::partition::Partition;
 use crate::engine::rng::Rng;
 use crate::engine::{NONE, Tick};
 use crate::routing::Injection;

@@ -12,6 +12,8 @@ pub mod candidates;
 pub mod config;
 pub(crate) mod control;
 pub mod endpoint;
+pub mod events;
+pub mod mail;
 mod managed;
 pub mod packet;
 pub mod partition;
@@ -21,4 +23,5 @@ mod transfer;
 mod vc_allocation;
 pub mod wait_lists;
 
-pub use partition::{Mail, Partition};
+pub use mail::Mail;
+pub use partition::Partition;

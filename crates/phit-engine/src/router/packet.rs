@@ -1,9 +1,9 @@
 //! Packets, and the arena that holds those of one partition.
 
-use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
-use crate::topology::{HopState, Hops, Leg};
+use crate::engine::{NONE, Tick};
+use crate::topology::{HopState, Hops, Leg, Topology};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -151,5 +151,22 @@ impl std::ops::IndexMut<u32> for Arena {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Packet {
         &mut self.packets[index]
+    }
+}
+
+/// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.
+#[inline]
+pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Packet) {
+    if packet.intermediate == NONE {
+        return;
+    }
+    let reached = match packet.intermediate & GROUP {
+        0 => packet.intermediate == router,
+        _ => packet.intermediate & !GROUP == topology.group_of(router),
+    };
+    if reached {
+        packet.intermediate = NONE;
+        packet.leg += 1;
+        packet.leg_start = packet.hops;
     }
 }

@@ -110,3 +110,6 @@ pub struct OutputVc {
     /// Free phits in the far buffer.
     pub credits: i32,
 }
+
+/// In [`Queue::sent`]: the first packet has been granted but its tail is still leaving.
+pub(crate) const TAIL_PENDING: u16 = u16::MAX;

@@ -5,7 +5,9 @@
 
 use super::allocator::Request;
 use super::config::{Kernel, Times, align};
-use super::partition::{Partition, TAIL_PENDING, kind, pack_credit};
+use super::events::{kind, pack_credit};
+use super::partition::Partition;
+use super::state::TAIL_PENDING;
 use super::state::{BROKEN, Input, SINK};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};

@@ -3,8 +3,8 @@
 use crate::engine::{NONE, Tick};
 use crate::node::Network;
 use crate::router::Partition;
-use crate::router::partition::TAIL_PENDING;
 use crate::router::state::BROKEN;
+use crate::router::state::TAIL_PENDING;
 use crate::sim::Simulation;
 use std::collections::HashMap;
 use std::fmt;

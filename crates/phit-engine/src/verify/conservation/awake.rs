@@ -5,8 +5,10 @@ use super::pending::Pending;
 use super::ports::ring;
 use crate::engine::{NONE, Tick};
 use crate::router::bits::bit;
-use crate::router::partition::{Partition, TAIL_PENDING, kind};
+use crate::router::events::kind;
+use crate::router::partition::Partition;
 use crate::router::state::Queue;
+use crate::router::state::TAIL_PENDING;
 use crate::router::wait_lists::Waits;
 use std::collections::HashMap;
 

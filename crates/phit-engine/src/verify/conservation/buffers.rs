@@ -5,7 +5,8 @@ use super::pending::{Pending, credited};
 use crate::engine::NONE;
 use crate::router::config::Config;
 use crate::router::packet::Packet;
-use crate::router::partition::{Partition, TAIL_PENDING};
+use crate::router::partition::Partition;
+use crate::router::state::TAIL_PENDING;
 use crate::router::state::{BROKEN, Input, Queue, SINK};
 use std::collections::HashSet;
 

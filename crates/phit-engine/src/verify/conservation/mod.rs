@@ -8,7 +8,9 @@ mod managed;
 mod pending;
 mod ports;
 
-use crate::router::partition::{Partition, kind};
+use crate::router::partition::Partition;
+
+use crate::router::events::kind;
 use crate::sim::Simulation;
 use awake::awake;
 use buffers::{buffers, channels, packets};

@@ -1,8 +1,9 @@
 //! What is on its way: the events that have been filed and not handled.
 
 use crate::engine::{NONE, Tick};
+use crate::router::events::{kind, unpack_credit};
 use crate::router::packet::Packet;
-use crate::router::partition::{Partition, kind, unpack_credit};
+use crate::router::partition::Partition;
 use std::collections::HashMap;
 
 /// The events of one partition that have been filed, in its wheel or its mail, and not handled.
