@@ -1,0 +1,82 @@
+"""What all commands share: the application, exit statuses, options, and how it speaks."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console, RenderableType
+
+import phit
+from phit.errors import PhitError, one_line
+
+FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+app = typer.Typer(
+    name="phit",
+    help="Fast, exact simulation of lossless interconnection networks.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+File = Annotated[Path, typer.Argument(help="Scenario or experiment: a TOML or JSON file.", show_default=False)]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a key by its dotted path, as traffic.load=0.4; repeatable."),
+]
+ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.", show_default=False)]
+
+
+def out(text: str | RenderableType) -> None:
+    """Writes to standard output; ends quietly if nobody reads it any more."""
+    if not isinstance(text, str):
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console.width = 160
+        with console.capture() as capture:
+            console.print(text)
+        text = "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+    except OSError as error:
+        raise PhitError(f"standard output: cannot be written ({error.strerror})") from None
+
+
+def note(text: str) -> None:
+    """Writes a line to standard error."""
+    with suppress(BrokenPipeError):
+        print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ends the program with a word on what is kept when Ctrl-C comes."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        note(f"phit: {one_line(error) if isinstance(error, phit.Interrupted) else 'interrupted'}")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        out(f"phit {phit.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _phit(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Fast, exact simulation of lossless interconnection networks."""

@@ -1,0 +1,152 @@
+"""Commands that run scenarios and experiments."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import phit
+from phit.cli.app import File, Settings, interruptible, note, out
+from phit.errors import InputError
+from phit.experiment import Experiment
+from phit.progress import RunProgress
+from phit.result import Result
+from phit.scenario import apply_settings, load
+
+commands = typer.Typer()
+
+
+@commands.command()
+def run(
+    file: File,
+    settings: Settings = [],  # noqa: B006
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep results in this folder.")] = None,
+) -> None:
+    """Simulate one scenario."""
+    document = apply_settings(load(file), settings)
+    if "sweep" in document:
+        raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `phit sweep`")
+    with interruptible():
+        if folder is None:
+            with RunProgress() as progress:
+                result = phit.run(document, threads=threads, progress=progress)
+        else:
+            result = _run_into(folder, document, file.stem, threads)
+    if as_json:
+        out(result.to_json())
+    else:
+        _show_result(result)
+    if folder is not None:
+        note(f"results in {folder}")
+
+
+def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int) -> Result:
+    """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
+    from phit.results import ResultsFolder
+
+    experiment = Experiment.read({**document, "sweep": {"name": name}})
+    (point,) = experiment.points()
+    with ResultsFolder(folder, lambda message: note(f"phit: warning: {message}")) as results:
+        summary = results.adopt(experiment, [point]).get(point.hash)
+        if summary is None:
+            with RunProgress() as progress:
+                result = phit.run(point.scenario, threads=threads, progress=progress)
+            results.add(point, result.answer())
+        else:
+            result = Result(summary, {})
+        results.consolidate()
+    return result
+
+
+def _show_result(result: Result) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for row in result.headlines():
+        table.add_row(*row)
+    out(table)
+
+
+@commands.command()
+def sweep(
+    file: File,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; by default results/NAME.")
+    ] = None,
+    settings: Settings = [],  # noqa: B006
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write plots and tables as well.")] = False,
+) -> None:
+    """Simulate every point of an experiment; resumes where an earlier run stopped."""
+    experiment = Experiment.read(file, settings)
+    target = folder or Path("results") / experiment.name
+    with interruptible():
+        points = phit.sweep(experiment, target, workers=workers, progress=True)
+    from phit import report
+
+    out(report.rich_table(points, experiment.keys))
+    note(f"results in {target}")
+    if plot:
+        _write_all(target)
+
+
+def _write_all(target: Path) -> None:
+    from phit import report
+
+    folder = report.Folder.read(target)
+    for path in [*report.write_tables(folder), *report.write_figures(folder)]:
+        note(f"wrote {path}")
+
+
+@commands.command()
+def saturate(
+    file: File,
+    settings: Settings = [],  # noqa: B006
+    first: Annotated[float, typer.Option("--from", help="Smallest load.")] = 0.05,
+    last: Annotated[float, typer.Option("--to", help="Largest load.")] = 1.0,
+    step: Annotated[
+        float | None, typer.Option("--grid", metavar="STEP", help="Try loads upwards in such steps; else bisection.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
+    share: Annotated[float, typer.Option(help="Sustained if this share of the offered load is accepted.")] = 0.97,
+    latency_factor: Annotated[
+        float | None, typer.Option("--latency", metavar="FACTOR", help="And if latency is so many times the first's.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+) -> None:
+    """Find the largest load that a scenario sustains."""
+    from dataclasses import asdict
+
+    from phit.saturation import Trial
+
+    def tell(trial: Trial) -> None:
+        word = "sustained" if trial.sustained else "not sustained"
+        latency = "" if trial.latency is None else f", latency {trial.latency:,.1f} cycles"
+        note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
+
+    with interruptible():
+        found = phit.saturate(
+            apply_settings(load(file), settings),
+            first=first,
+            last=last,
+            step=step,
+            tolerance=tolerance,
+            share=share,
+            latency_factor=latency_factor,
+            seeds=seeds,
+            tell=tell,
+        )
+    if as_json:
+        out(json.dumps(asdict(found)))
+    elif found.sustained is None:
+        out(f"not even a load of {found.saturated:.4g} is sustained")
+    elif found.saturated is None:
+        out(f"sustained: {found.sustained:.4g}, the largest load tried")
+    else:
+        out(f"sustained: {found.sustained:.4g}; not sustained: {found.saturated:.4g}")

@@ -1,0 +1,60 @@
+"""Commands that show what has been computed."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from phit.cli.app import ResultsDir, note, out
+
+commands = typer.Typer()
+
+
+class Format(StrEnum):
+    """A file format of plots."""
+
+    png = "png"
+    svg = "svg"
+    html = "html"
+
+
+@commands.command()
+def plot(
+    folder: ResultsDir,
+    x: Annotated[str | None, typer.Option(help="Column of the horizontal axis.")] = None,
+    y: Annotated[str | None, typer.Option(help="Column of the vertical axis; only this plot is drawn.")] = None,
+    colour: Annotated[str | None, typer.Option("--colour", "--color", help="Column that tells curves apart.")] = None,
+    facet: Annotated[str | None, typer.Option(help="Column that tells panels apart.")] = None,
+    formats: Annotated[
+        list[Format] | None, typer.Option("--format", help="File format; repeatable. By default all three.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder; by default DIR/plots.")] = None,
+) -> None:
+    """Draw the results of a folder as PNG, SVG and interactive HTML."""
+    from phit import report
+
+    settings = {k: v for k, v in {"x": x, "y": y, "colour": colour, "facet": facet}.items() if v is not None}
+    chosen = [f.value for f in formats or Format]
+    for path in report.write_figures(report.Folder.read(folder), settings, chosen, into):
+        out(str(path))
+
+
+@commands.command()
+def report(
+    folder: ResultsDir,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print all columns as CSV.")] = False,
+) -> None:
+    """Show the results of a folder as a table."""
+    from phit import report
+
+    found = report.Folder.read(folder)
+    if as_csv:
+        out(found.points.write_csv().rstrip("\n"))
+    elif as_markdown:
+        out(report.markdown(found.points, found.swept).rstrip("\n"))
+    else:
+        out(report.rich_table(found.points, found.swept))
+    if found.planned:
+        note(f"{found.planned} points of this experiment have not finished; `phit sweep` runs them")

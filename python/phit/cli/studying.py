@@ -1,0 +1,122 @@
+"""Commands about papers and other simulators."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from phit.cli.app import Settings, interruptible, note, out
+from phit.errors import InputError
+from phit.scenario import apply_settings, load
+
+commands = typer.Typer()
+
+
+@commands.command()
+def validate(
+    quick: Annotated[bool, typer.Option("--quick", help="Only the cheap comparisons, with fewer seeds.")] = False,
+    folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the page and its plots.")] = Path(
+        "docs"
+    ),
+    reference: Annotated[
+        Path, typer.Option("--reference", metavar="DIR", help="The other simulators' numbers.")
+    ] = Path("tests/reference"),
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs there, and go on from there.")
+    ] = None,
+) -> None:
+    """Compare Phit with other simulators; exit status 1 if something differs."""
+    from phit.studies import validation
+    from phit.studies.validation.summary import rich_table
+
+    try:
+        with interruptible():
+            report = validation.validate(
+                folder, folder=reference, quick=quick, workers=workers, progress=True, results=results
+            )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
+    out(rich_table(report.comparisons, report.phases))
+    for path in report.written:
+        note(f"wrote {path}")
+    if report.differs:
+        raise typer.Exit(1)
+
+
+@commands.command()
+def reproduce(
+    study: Annotated[str, typer.Argument(help="clos, contention, fbicm, outflank or tpr.", show_default=False)],
+    figure: Annotated[
+        list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="TABLE", help="As I; repeatable, or all of the paper's tables."),
+    ] = None,
+    scale: Annotated[str, typer.Option("--scale", help="smoke, small or paper.")] = "small",
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default the scale's own.")] = None,
+    warmup: Annotated[int | None, typer.Option(min=1, help="Cycles of warm-up, if not the scale's own.")] = None,
+    cycles: Annotated[int | None, typer.Option(min=1, help="Measured cycles, if not the scale's own.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--output", "--out", metavar="DIR", help="Results folder; by default results/STUDY-SCALE."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "--workers", min=1, help="Processes; one per core.")] = None,
+    run: Annotated[
+        bool, typer.Option("--run/--no-run", help="Run what is missing, or only show what is there.")
+    ] = True,
+    target: Annotated[
+        Path | None, typer.Option("--publish", metavar="DIR", help="Also write the study's page into this folder.")
+    ] = None,
+) -> None:
+    """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
+    from phit.studies import claims, registry
+    from phit.studies import reproduce as reproducing
+    from phit.studies.scale import scale_named
+
+    found, size = registry.find(study), scale_named(scale)
+    place = folder or reproducing.default_folder(found.name, size)
+    with interruptible():
+        report = reproducing.reproduce(
+            found,
+            [*(figure or ()), *found.named_tables(table or ())],
+            size,
+            seeds=seeds,
+            warmup=warmup,
+            cycles=cycles,
+            out=place,
+            workers=jobs,
+            run=run,
+            progress=True,
+            say=note,
+        )
+    out(claims.rich_table(report.findings))
+    note(f"figures, tables, {reproducing.CLAIMS} and {reproducing.PAGE} in {place}")
+    if target is not None:
+        for path in reproducing.publish(found, place, target):
+            note(f"wrote {path}")
+    if report.failure is not None:
+        raise report.failure
+
+
+@commands.command()
+def cost(
+    study: Annotated[str, typer.Argument(help="The mechanisms of a paper: contention.", show_default=False)],
+    file: Annotated[Path | None, typer.Argument(help="Scenario; by default the paper's network.")] = None,
+    settings: Settings = [],  # noqa: B006
+    as_json: Annotated[bool, typer.Option("--json", help="Print the costs as one JSON object.")] = False,
+) -> None:
+    """Show what a paper's mechanisms cost in storage and control bandwidth."""
+    from phit.studies import registry
+
+    model = registry.cost_model(study)
+    document = None if file is None else apply_settings(load(file), settings)
+    if document is None and settings:
+        raise InputError("--set: there is no scenario whose keys could be set; name its file")
+    if document is not None:
+        for section in ("sweep", "plot"):
+            document.pop(section, None)
+    found = model(document)
+    out(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found.to_rich())
