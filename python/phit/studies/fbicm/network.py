@@ -20,8 +20,7 @@ ADMITTANCE = 8192
 THRESHOLDS = {"detection": 512, "stop": 256, "go": 128}
 """Bytes in a queue at which FBICM acts; the report leaves them open.
 
-Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but
-cost
+Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but cost
 throughput where congestion is short.
 """
 
