@@ -20,8 +20,8 @@ ADMITTANCE = 8192
 THRESHOLDS = {"detection": 512, "stop": 256, "go": 128}
 """Bytes in a queue at which FBICM acts; the report leaves them open.
 
-Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but cost
-throughput where congestion is short.
+Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but
+cost throughput where congestion is short.
 """
 
 FBICM: Document = {"kind": "fbicm", "version": "new", "cfqs": 8, "destinations": 8, **THRESHOLDS}
