@@ -96,6 +96,36 @@ impl Packet {
     }
 }
 
+#[cfg(test)]
+impl Packet {
+    /// A packet of one phit that has not been anywhere.
+    pub(crate) fn blank(source: u32, destination: u32) -> Self {
+        use crate::engine::NONE;
+        Self {
+            next: NONE,
+            entry: 0,
+            birth: 0,
+            injected: NONE,
+            source,
+            destination,
+            destination_router: 0,
+            intermediate: NONE,
+            hops: Hops::default(),
+            leg_start: Hops::default(),
+            size: 1,
+            flits: 1,
+            came_by: 0,
+            came_in: 0,
+            leg: 0,
+            legs: 1,
+            scratch: 0,
+            misrouted: 0,
+            flags: 0,
+            ejection_port: 0,
+        }
+    }
+}
+
 /// Packets by 32-bit index. The free places stand in a list of their own, so that a place can be handed out without
 /// reading it: it has often left the cache, and then nothing waits for it to come back.
 #[derive(Debug, Default)]

@@ -64,10 +64,13 @@ pub struct Fbicm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// A line has all destinations behind the congested output, and every notification all of a line.
+    /// A line has all destinations behind the congested output, and its list does not change. Messages are Stop, Go and
+    /// deallocation; each has all of a line, by which it is known, and a Stop that finds no line allocates one (counted as an
+    /// allocation). There are no updates: a destination that joins later gets a line of its own.
     First,
-    /// A line has at most `destinations` destinations, each added when a packet for it has met the congestion; lists are sent once,
-    /// with an allocation, and grow by updates. CFQs that are linked to no line of the next router go before those that are.
+    /// A line has at most `destinations` destinations, each added when a packet for it has met the congestion. Messages are
+    /// allocation, which alone has the whole list, update, which adds one destination to a line and to those linked to it, Stop, Go and
+    /// deallocation, which name the line. CFQs that are linked to no line of the next router go before those that are.
     New,
 }
 

@@ -8,7 +8,7 @@ use crate::routing::Payload;
 pub(super) enum Kind {
     /// Allocate a line, stopped (in the first version a Stop that finds no line).
     Allocation,
-    /// Add a destination to a line.
+    /// Add a destination to a line (in the new version only).
     Update,
     /// Hold packets back.
     Stop,

@@ -33,28 +33,7 @@ pub(in crate::routing) fn fill(network: &mut Simulation, router: u32, next: u32,
 
 /// A packet from router 0 to router `to`, with its stop at router `stop`.
 pub(in crate::routing) fn packet(number: u32, to: u32, stop: u32) -> Packet {
-    Packet {
-        next: NONE,
-        entry: 0,
-        birth: number,
-        injected: NONE,
-        source: 0,
-        destination: to,
-        destination_router: to,
-        intermediate: NONE,
-        hops: Hops::default(),
-        leg_start: Hops::default(),
-        size: 1,
-        flits: 1,
-        came_by: 0,
-        came_in: 0,
-        leg: 0,
-        legs: 1,
-        scratch: stop,
-        misrouted: 0,
-        flags: 0,
-        ejection_port: 0,
-    }
+    Packet { birth: number, destination_router: to, scratch: stop, ..Packet::blank(0, to) }
 }
 
 fn candidates(sight: Sight, minimal: u8, valiant: u8) -> Candidates {

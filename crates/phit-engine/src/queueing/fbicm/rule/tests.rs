@@ -1,27 +1,182 @@
-//! The arbitration among the queues of a port (sections 3.2 and 4.3).
+//! The rule on queues and lines that are set by hand.
 
 use super::*;
-use crate::topology::{Topology, TopologyKind};
-use serde_json::json;
+use crate::queueing::fbicm::notification::{Kind, Notification};
+use crate::router::config::General;
+use crate::scenario::Scenario;
+use crate::sim::{Options, Simulation};
+use serde_json::{Value, json};
+
+/// Phits of a packet; thresholds are two packets.
+const PACKET: u16 = 4;
+
+/// A network at rest, and a rule of its own that nothing but the test calls.
+struct Bench {
+    network: Simulation,
+    rule: Rule,
+}
+
+impl Bench {
+    fn new(topology: Value, params: Fbicm) -> Self {
+        let scenario = json!({
+            "topology": topology,
+            "routing": "table",
+            "router": {
+                "admittance": "per_destination",
+                "links": { "default": { "vcs": 1, "buffer": 64, "latency": 1 } },
+            },
+            "queueing": { "kind": "fbicm", "detection": 8, "stop": 8, "go": 4 },
+            "traffic": { "load": 0, "packet_size": PACKET },
+        });
+        let options = Options { threads: 1, partitions: Some(1) };
+        let mut network = Simulation::new(&Scenario::from_value(&scenario).unwrap(), options).unwrap();
+        let table = network.blueprint().table.clone().unwrap();
+        let partition = &mut network.parts_mut()[0];
+        partition.manager = None;
+        let (ports, endpoints) = (partition.inputs.len() as u32, partition.endpoints.len() as u32);
+        let context = QueueingContext {
+            routers: partition.routers.clone(),
+            vcs: partition.config.vcs.clone(),
+            table: Some(table.clone()),
+            packet_size: PACKET.into(),
+            ticks_per_cycle: 1,
+            topology: partition.topology.clone(),
+        };
+        let params = Fbicm { detection: 8, stop: 8, go: 4, ..params };
+        Self { rule: Rule::new(params, &context, table, ports, endpoints), network }
+    }
+
+    fn act(&mut self, act: impl FnOnce(&mut Rule, &mut QueueSite<'_>)) {
+        act(&mut self.rule, &mut QueueSite { partition: &mut self.network.parts_mut()[0] });
+    }
+
+    /// Packets for these destinations come into the NFQ of input `port`.
+    fn arrive(&mut self, port: u32, destinations: &[u32]) {
+        let partition = &mut self.network.parts_mut()[0];
+        for &destination in destinations {
+            let packet = Packet { size: PACKET, ..Packet::blank(0, destination) };
+            let (index, queue) = (partition.packets.insert(packet), partition.inputs[port].queues);
+            partition.arrive::<General>(queue, index);
+            self.rule.arrived(port, 0, &packet);
+        }
+    }
+
+    fn review(&mut self, port: u32) {
+        self.act(|rule, site| rule.review(site, port));
+    }
+
+    /// The input port behind `output` says something about its line 0.
+    fn hear(&mut self, output: u32, kind: Kind, destinations: &[u32]) {
+        let message = Notification { kind, vc: 0, line: 0, hops: 0, destinations }.encode();
+        self.act(|rule, site| rule.hear(site, output, &message));
+    }
+
+    /// Destinations of the lines of input `port`, those without a link first.
+    fn lists(&self, port: u32) -> Vec<(Option<u8>, Vec<u32>)> {
+        let mut lists = Vec::new();
+        self.rule.trees(port, &mut |branch| {
+            if branch.input {
+                lists.push((branch.next.map(|(_, line)| line), branch.destinations.to_vec()));
+            }
+        });
+        lists.sort();
+        lists
+    }
+}
+
+fn switch(params: Fbicm) -> Bench {
+    Bench::new(json!({ "kind": "single", "endpoints": 6 }), params)
+}
+
+#[test]
+fn an_arrival_makes_for_one_detection() {
+    for version in [Version::New, Version::First] {
+        let mut bench = switch(Fbicm { version, ..Fbicm::default() });
+        // Behind the first packet, for 5, there are still more than two: but whose fault that is shows with the next arrival.
+        bench.arrive(0, &[5, 4, 3, 2, 1]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [(None, vec![5])]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [(None, vec![5])], "nothing has arrived since");
+        bench.arrive(0, &[1]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [(None, vec![4]), (None, vec![5])]);
+        assert_eq!(bench.rule.counts.detections, 2);
+    }
+}
+
+#[test]
+fn a_long_queue_behind_a_known_point_is_that_points_fault() {
+    for version in [Version::New, Version::First] {
+        let mut bench = switch(Fbicm { version, ..Fbicm::default() });
+        // Output 5 knows of congestion further on that is not stopped at the moment.
+        bench.hear(5, Kind::Allocation, &[5]);
+        bench.hear(5, Kind::Go, &[]);
+        bench.arrive(0, &[5, 5]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [], "a short queue may pass");
+        // The queue is too long: the packets for 5 are isolated, linked to what is known, and no other point is taken for congested.
+        bench.arrive(0, &[4, 3, 2]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [(Some(0), vec![5])]);
+        assert_eq!(bench.rule.counts.detections, 0);
+    }
+}
+
+/// A leaf with ways up, the number of one of them, by which packets for 3 and 6 leave, but none for 7, and a line for 6 at
+/// input 0 that is linked to line 0 of that way.
+fn leaf(version: Version) -> (Bench, u32) {
+    let tree = json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 });
+    let mut bench = Bench::new(tree, Fbicm { version, ..Fbicm::default() });
+    let way = |to| u32::from(bench.rule.table.port(0, to));
+    let up = way(6);
+    assert!(way(3) == up && way(7) != up);
+    bench.hear(up, Kind::Allocation, &[6]);
+    bench.arrive(0, &[6, 6, 6]);
+    bench.review(0);
+    assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
+    (bench, up)
+}
+
+#[test]
+fn an_update_is_for_lines_whose_output_leads_there() {
+    let (mut bench, up) = leaf(Version::New);
+    // What other leaves send to 7 may pass the point that the line of the output stands for; what this one sends does not.
+    bench.hear(up, Kind::Update, &[7]);
+    assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
+    bench.hear(up, Kind::Update, &[3]);
+    assert_eq!(bench.lists(0), [(Some(0), vec![3, 6])]);
+}
+
+#[test]
+fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_the_first() {
+    for (version, lists, updates) in [
+        (Version::New, vec![(Some(0), vec![3, 6])], 1),
+        (Version::First, vec![(Some(0), vec![3]), (Some(0), vec![6])], 0),
+    ] {
+        let (mut bench, up) = leaf(version);
+        // The next router gives its line up and then has one for both. That for 6 here is still in use, and known upstream.
+        bench.hear(up, Kind::Deallocation, &[]);
+        bench.review(0);
+        bench.hear(up, Kind::Allocation, &[3, 6]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
+        bench.arrive(0, &[3]);
+        bench.review(0);
+        assert_eq!(bench.lists(0), lists);
+        assert_eq!(bench.rule.counts.sent[Kind::Update as usize].0, updates);
+    }
+}
 
 /// Ranks of the NFQ and of two CFQs, the first of which is linked to no line; the queues' packets came at the given ticks.
 fn ranks(version: Version, entries: [Tick; 3]) -> [u64; 3] {
-    let kind = TopologyKind::from_value("", &json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 2 }));
-    let topology: Arc<dyn Topology> = kind.unwrap().build().unwrap();
-    let table = Arc::new(RouteTable::balanced(&*topology).unwrap());
-    let context = QueueingContext {
-        routers: 0..topology.routers(),
-        vcs: vec![1; topology.classes().len()],
-        table: Some(table.clone()),
-        packet_size: 4,
-        ticks_per_cycle: 1,
-        topology,
-    };
-    let mut rule = Rule::new(Fbicm { version, ..Fbicm::default() }, &context, table, 4, 1);
+    let mut rule = switch(Fbicm { version, ..Fbicm::default() }).rule;
     rule.buffers[3].lines[0].allocate(2, 0, None, 0);
     rule.buffers[3].lines[1].allocate(2, 1, Some((0, 5)), 0);
     [0u16, 1, 2].map(|queue| rule.rank(3, queue, entries[usize::from(queue)]))
 }
+
+// Arbitration among the queues of a port: sections 3.2 and 4.3.
 
 #[test]
 fn what_is_not_congested_goes_first_whoever_came_first() {

@@ -1,0 +1,133 @@
+//! Which packets are isolated: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
+
+use super::Rule;
+use crate::queueing::QueueSite;
+use crate::queueing::fbicm::Version;
+use crate::queueing::fbicm::line::Line;
+
+impl Rule {
+    /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
+    pub(super) fn post_process(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8) {
+        let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
+        let mut may_detect = std::mem::take(&mut self.buffers[b].arrival);
+        while let Some((output, out_vc, destination)) = self.demand(site, port, nfq) {
+            let line = self.buffers[b].find(destination).or_else(|| {
+                let known = self.known_at(output, out_vc, destination);
+                let detected = may_detect && self.buffers[b].phits > self.params.detection;
+                match known {
+                    // Congestion further on, which holds this packet back or makes the queue long.
+                    Some((next, stopped)) if stopped || detected => {
+                        may_detect &= !detected;
+                        self.link(site, port, vc, (output, out_vc, next), destination)
+                    }
+                    None if detected => {
+                        may_detect = false;
+                        self.detect(site, port, vc, (output, out_vc), destination)
+                    }
+                    _ => None,
+                }
+            });
+            let Some(line) = line else { break };
+            let phits = site.head(port, nfq).map_or(0, |packet| u32::from(packet.size));
+            site.move_head(port, nfq, self.cfq(vc, line));
+            let buffer = &mut self.buffers[b];
+            buffer.phits -= phits;
+            buffer.lines[line].phits += phits;
+            self.counts.moved += 1;
+        }
+    }
+
+    /// The output that the first packet of the NFQ asks for is congested: a line for the packet's destination.
+    fn detect(
+        &mut self,
+        site: &QueueSite<'_>,
+        port: u32,
+        vc: u8,
+        (output, out_vc): (u32, u8),
+        destination: u32,
+    ) -> Option<usize> {
+        self.counts.detections += 1;
+        let b = self.buffer(port, vc);
+        if self.params.version == Version::New {
+            let room = self.params.destinations as usize;
+            let open =
+                |line: &Line| line.active && line.hops == 0 && line.output == output && line.destinations.len() < room;
+            if let Some(line) = self.buffers[b].lines.iter().position(open) {
+                self.buffers[b].lines[line].add(destination);
+                return Some(line);
+            }
+            return self.allocate(site, b, output, 0, None, &[destination]);
+        }
+        // All that goes over the output, but for what is isolated already here or known to be held up further on.
+        let number = (output - site.ports(port).0) as u16;
+        let all: Vec<u32> = self
+            .table
+            .behind(site.router(port), number)
+            .filter(|d| self.buffers[b].find(*d).is_none() && self.known_at(output, out_vc, *d).is_none())
+            .collect();
+        self.allocate(site, b, output, 0, None, &all)
+    }
+
+    /// A line for `destination` that is linked to line `next` of an output: in the new version one that has room for it, if there
+    /// is any. In the first the lines of both ends have the same lists, which do not change.
+    fn link(
+        &mut self,
+        site: &QueueSite<'_>,
+        port: u32,
+        vc: u8,
+        (output, out_vc, next): (u32, u8, u8),
+        destination: u32,
+    ) -> Option<usize> {
+        let b = self.buffer(port, vc);
+        let first = self.params.version == Version::First;
+        let room = self.params.destinations as usize;
+        let linked = |line: &Line| line.active && line.output == output && line.next == Some((out_vc, next));
+        let open = |line: &Line| !first && linked(line) && line.destinations.len() < room;
+        if let Some(line) = self.buffers[b].lines.iter().position(open) {
+            self.buffers[b].lines[line].add(destination);
+            return Some(line);
+        }
+        let copy = &self.copies(output, out_vc)[usize::from(next)];
+        let hops = copy.hops;
+        let whole = first || !self.buffers[b].lines.iter().any(linked);
+        let list: Vec<u32> = match whole {
+            true => {
+                let here = |d: &u32| self.leads(site, output, *d) && self.buffers[b].find(*d).is_none();
+                copy.destinations.iter().copied().filter(here).collect()
+            }
+            false => vec![destination],
+        };
+        self.allocate(site, b, output, hops, Some((out_vc, next)), &list)
+    }
+
+    /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of the next
+    /// router gets its packets from here by another output, and they are not held up there.
+    pub(super) fn leads(&self, site: &QueueSite<'_>, output: u32, destination: u32) -> bool {
+        site.ports(output).0 + u32::from(self.table.port(site.router(output), destination)) == output
+    }
+
+    /// A free line with its CFQ; `None` if all are taken, and then the packet stays where it is.
+    fn allocate(
+        &mut self,
+        site: &QueueSite<'_>,
+        b: usize,
+        output: u32,
+        hops: u8,
+        next: Option<(u8, u8)>,
+        destinations: &[u32],
+    ) -> Option<usize> {
+        let buffer = &mut self.buffers[b];
+        let Some(line) = buffer.lines.iter().position(|line| !line.active) else {
+            self.counts.without_line += 1;
+            return None;
+        };
+        if buffer.active == 0 {
+            buffer.on_since = site.now();
+        }
+        buffer.active += 1;
+        buffer.lines[line].allocate(output, hops, next, site.now());
+        destinations.iter().for_each(|destination| buffer.lines[line].add(*destination));
+        self.counts.allocated += 1;
+        Some(line)
+    }
+}

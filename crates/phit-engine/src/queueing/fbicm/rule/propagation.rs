@@ -1,0 +1,177 @@
+//! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
+
+use super::{Buffer, Rule};
+use crate::queueing::QueueSite;
+use crate::queueing::fbicm::Version;
+use crate::queueing::fbicm::line::{Copy, insert};
+use crate::queueing::fbicm::notification::{Kind, Notification, decode};
+use crate::routing::Payload;
+
+impl Rule {
+    /// Flow control and deallocation of one line.
+    pub(super) fn tend(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize) {
+        let b = self.buffer(port, vc);
+        let queue = self.cfq(vc, line);
+        let demand = self.demand(site, port, queue);
+        let known = demand.and_then(|(output, out_vc, destination)| {
+            let known = self.known_at(output, out_vc, destination).filter(|(_, stopped)| *stopped)?;
+            Some(((out_vc, known.0), self.copies(output, out_vc)[usize::from(known.0)].hops))
+        });
+        site.hold(port, queue, known.is_some());
+        let own = &mut self.buffers[b].lines[line];
+        if let Some((next, hops)) = known.filter(|_| own.next.is_none()) {
+            // What was taken for the congested point is a branch of a tree whose root is further on.
+            (own.next, own.hops) = (Some(next), hops);
+        }
+        let l = &self.buffers[b].lines[line];
+        let (phits, mapped, sent_stop) = (l.phits, l.mapped, l.sent_stop);
+        if mapped && !l.unsent.is_empty() {
+            for destination in std::mem::take(&mut self.buffers[b].lines[line].unsent) {
+                self.notify(site, port, vc, line, Kind::Update, &[destination]);
+            }
+        }
+        if phits > self.params.stop && !sent_stop {
+            let kind = if mapped { Kind::Stop } else { Kind::Allocation };
+            self.tell(site, port, vc, line, kind);
+            let l = &mut self.buffers[b].lines[line];
+            (l.mapped, l.sent_stop) = (true, true);
+        } else if phits <= self.params.go && sent_stop {
+            self.tell(site, port, vc, line, Kind::Go);
+            self.buffers[b].lines[line].sent_stop = false;
+        }
+        if phits == 0 {
+            self.free(site, port, vc, line);
+        }
+    }
+
+    /// Gives a line up whose CFQ is empty, if it is not held back and the timer has run out.
+    fn free(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize) {
+        let b = self.buffer(port, vc);
+        let l = &self.buffers[b].lines[line];
+        if l.next.is_some_and(|(vc, next)| self.copies(l.output, vc)[usize::from(next)].stopped) {
+            return;
+        }
+        let due = l.empty_since.saturating_add(self.params.timer * self.ticks_per_cycle);
+        if due > site.now() {
+            site.review_at(port, due);
+            return;
+        }
+        if l.mapped {
+            self.tell(site, port, vc, line, Kind::Deallocation);
+        }
+        let now = site.now();
+        let buffer = &mut self.buffers[b];
+        buffer.lines[line].active = false;
+        self.counts.freed += 1;
+        self.counts.lifetime += u64::from(now - buffer.lines[line].since);
+        buffer.active -= 1;
+        if buffer.active == 0 {
+            self.counts.cam_on += u64::from(now - buffer.on_since);
+        }
+    }
+
+    /// Sends a notification about all of a line.
+    fn tell(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize, kind: Kind) {
+        let b = self.buffer(port, vc);
+        let first = self.params.version == Version::First;
+        let list = match first || kind == Kind::Allocation {
+            true => std::mem::take(&mut self.buffers[b].lines[line].destinations),
+            false => Vec::new(),
+        };
+        self.notify(site, port, vc, line, kind, &list);
+        if !list.is_empty() {
+            self.buffers[b].lines[line].destinations = list;
+        }
+    }
+
+    fn notify(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize, kind: Kind, destinations: &[u32]) {
+        let hops = self.buffers[self.buffer(port, vc)].lines[line].hops;
+        let notification = Notification { kind, vc, line: line as u8, hops, destinations };
+        let bits = notification.bits(&self.params);
+        let count = &mut self.counts.sent[kind as usize];
+        *count = (count.0 + 1, count.1 + u64::from(bits));
+        site.notify(port, notification.encode(), bits.div_ceil(self.params.phit_bits));
+    }
+
+    /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that output's.
+    fn spread(&mut self, site: &QueueSite<'_>, output: u32, next: (u8, u8), destination: u32) {
+        if !self.leads(site, output, destination) {
+            return;
+        }
+        let room = self.params.destinations as usize;
+        self.each_linked(site, output, next, |buffer, line| {
+            if buffer.lines[line].destinations.len() < room && buffer.find(destination).is_none() {
+                buffer.lines[line].add(destination);
+            }
+        });
+    }
+
+    /// Calls `change` with every line of the router's input ports that is linked to line `next`, by virtual channel and number, of
+    /// an output.
+    fn each_linked(
+        &mut self,
+        site: &QueueSite<'_>,
+        output: u32,
+        next: (u8, u8),
+        mut change: impl FnMut(&mut Buffer, usize),
+    ) {
+        let (first, end) = site.ports(output);
+        let buffers = (first * self.vcs) as usize..(end * self.vcs) as usize;
+        for buffer in self.buffers[buffers].iter_mut().filter(|buffer| buffer.active > 0) {
+            for line in 0..buffer.lines.len() {
+                let l = &buffer.lines[line];
+                if l.active && l.output == output && l.next == Some(next) {
+                    change(buffer, line);
+                }
+            }
+        }
+    }
+
+    /// A message has come from the input port behind output `port`.
+    pub(super) fn heard(&mut self, site: &mut QueueSite<'_>, port: u32, message: &Payload) {
+        let (kind, vc, line, hops, destinations) = decode(message);
+        let copy = &mut self.copies_mut(port, vc)[usize::from(line)];
+        match kind {
+            Kind::Allocation => {
+                copy.active = true;
+                copy.stopped = true;
+                copy.hops = hops + 1;
+                copy.destinations.clear();
+                copy.destinations.extend(destinations);
+                self.known[port as usize] += 1;
+            }
+            Kind::Update => {
+                for destination in destinations {
+                    insert(&mut self.copies_mut(port, vc)[usize::from(line)].destinations, destination);
+                    self.spread(site, port, (vc, line), destination);
+                }
+            }
+            Kind::Stop => copy.stopped = true,
+            Kind::Go => copy.stopped = false,
+            Kind::Deallocation => {
+                copy.active = false;
+                copy.stopped = false;
+                self.known[port as usize] -= 1;
+                self.each_linked(site, port, (vc, line), |buffer, line| buffer.lines[line].next = None);
+            }
+        }
+    }
+
+    /// A message has come to an endpoint from its injection port.
+    pub(super) fn heard_by_endpoint(&mut self, site: &mut QueueSite<'_>, endpoint: u32, message: &Payload) {
+        let (kind, _, line, _, destinations) = decode(message);
+        let source = &mut self.sources[(endpoint * self.params.cfqs + u32::from(line)) as usize];
+        match kind {
+            Kind::Allocation => {
+                *source = Copy { active: true, stopped: true, hops: 0, destinations: destinations.collect() };
+            }
+            Kind::Update => destinations.for_each(|destination| insert(&mut source.destinations, destination)),
+            Kind::Stop => source.stopped = true,
+            Kind::Go => source.stopped = false,
+            Kind::Deallocation => (source.active, source.stopped) = (false, false),
+        }
+        for &destination in &source.destinations {
+            site.hold_destination(endpoint, destination, source.stopped);
+        }
+    }
+}
