@@ -27,6 +27,10 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     frames = pl.read_parquet(tmp_path / "tables" / "tree.parquet")
     assert frames.filter(pl.col("mechanism") == "1Q")["lines"].max() == 0
     assert frames.filter(pl.col("trees").is_not_null()).height > 0
+    lapse = tmp_path / "figures" / "tree_lapse.svg"
+    moments = setting(Scale.SMOKE).moments
+    assert lapse.read_text().count("data-t=") == len(moments) > 10
+    assert lapse.stat().st_size < 500_000
     found = {row["id"]: row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())}
     assert list(found) == [claim.id for claim in STUDY.claims]
     assert (found["F1"], found["F9"], found["F10"]) == ("not run", "holds", "holds")

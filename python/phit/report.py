@@ -116,7 +116,7 @@ def write_tables(folder: Folder) -> list[Path]:
 
 def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Every plot that the folder's tables allow, by file stem."""
-    from phit import plots
+    from phit import plots, timelapse
 
     plot = {**folder.manifest.get("plot", {}), **(settings or {})}
     if folder.points.is_empty():
@@ -142,6 +142,8 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
             found["histogram"] = plots.histogram(data, names)
         elif table == "links":
             found["links"] = plots.link_utilisation(data, names)
+        elif table == "probes" and (lapse := timelapse.of_probes(data, names)) is not None:
+            found["timelapse"] = lapse
     return found
 
 

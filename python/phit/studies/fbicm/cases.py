@@ -217,7 +217,8 @@ def lapse(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
     """A congestion tree that grows and drains, with and without isolation."""
     net = setting.networks[0]
     probes = [{"kind": kind, "every": setting.frames} for kind in ("ports", "trees")]
-    measure = {**_over_time(setting, net.end), "probes": probes}
+    first, last = setting.moments[0], setting.moments[-1]
+    measure = {"warmup": first, "cycles": last + 1 - first, "probes": probes}
     return [
         Case(
             {"network": net.name, "mechanism": scheme, "seed": 1},

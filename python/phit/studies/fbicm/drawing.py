@@ -6,8 +6,10 @@ import altair as alt
 import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
-from phit.studies.fbicm.setting import US, Setting
+from phit.studies.fbicm.network import MEMORY
+from phit.studies.fbicm.setting import US, Network, Setting
 from phit.studies.figures import Look, beside, finished, over, panel, rule
+from phit.timelapse import Row, Timelapse, holds
 
 NAMES = ("VOQnet", "FBICM", "VOQsw", "DBBM", "1Q", "FBICM first")
 LOOK = Look(
@@ -170,40 +172,63 @@ STILLS = 6
 
 
 def lapse_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
-    """The congestion tree: stills, and all frames with a slider in the interactive form."""
+    """The congestion tree: stills, and all frames one after another."""
+    net = setting.networks[0]
     begin, end = setting.hot[0] / US, setting.hot[1] / US
-    times = [t for t in table["t"].unique().sort() if begin - 2 * setting.frames / US <= t <= end + (end - begin)]
-    shown = table.filter(pl.col("t").is_in(times))
-    stills = (
-        [times[round(i * (len(times) - 1) / (STILLS - 1))] for i in range(STILLS)] if len(times) >= STILLS else times
-    )
-    notes = (
-        f"{_named(setting, setting.networks[0].name)}; single hot spot from {begin:g} to {end:g} µs",
-        "each cell is an input port; framed: the port holds a line of the congestion tree",
-    )
+    shown = table.filter(pl.col("t").is_in([cycle / US for cycle in setting.moments]))
+    shown = shown.with_columns(marked=holds(net.target))
+    times = shown["t"].unique().sort().to_list()
+    stills = [times[round(i * (len(times) - 1) / (STILLS - 1))] for i in range(STILLS)]
+    where = f"{_named(setting, net.name)}; single hot spot at endpoint {net.target} from {begin:g} to {end:g} µs"
+    notes = (where, f"each cell is an input port; framed: the port holds a line for endpoint {net.target}")
     charts = {
         "tree": finished(_facets(shown.filter(pl.col("t").is_in(stills))), "A congestion tree grows and drains", notes)
     }
-    step = alt.binding_range(min=min(times), max=max(times), step=setting.frames / US, name="time (µs) ")
-    time = alt.param(name="time", value=stills[len(stills) // 2], bind=step)
-    moving = _facets(shown, still=False).transform_filter("datum.t == time").add_params(time)
-    charts["tree_frames"] = finished(moving, "A congestion tree: frame by frame", notes)
+    slow = setting.frames / US
+    pace = f"a frame is {slow:g} µs until {begin + 10 * slow:g} µs, then {5 * slow:g} µs"
+    charts["tree_lapse"] = Timelapse(
+        "A congestion tree grows and drains",
+        (where, f"each cell is an input port of a switch, those from below in the lower row; {pace}"),
+        dict(_groups(shown, "mechanism")),
+        rows=_levels(net),
+        unit="µs",
+        amount="bytes",
+        capacity=MEMORY,
+        busy=(begin, end),
+        cause="hot spot",
+        marks=f"the port holds a line for endpoint {net.target}",
+        moments=[cycle / US for cycle in setting.moments],
+    )
     return charts
 
 
-def _facets(rows: pl.DataFrame, *, still: bool = True) -> Chart:
+def _levels(net: Network) -> list[Row]:
+    """The switches of each level, the roots above."""
+    each = net.switches // net.levels
+    names = {0: "leaf switches", net.levels - 1: "roots"}
+    return [
+        Row(
+            names.get(level, "middle" if net.levels == MIDDLE else f"level {level + 1}"),
+            range(level * each, (level + 1) * each),
+        )
+        for level in reversed(range(net.levels))
+    ]
+
+
+MIDDLE = 3
+"""Levels of a tree of which one is the middle."""
+
+
+def _facets(rows: pl.DataFrame) -> Chart:
     cells = alt.Chart(rows).encode(
         alt.X("router:O", title="Switch, leaves on the left", axis=alt.Axis(labels=False, ticks=False)),
         alt.Y("port:O", title="Input port", axis=alt.Axis(values=[0, 3, 7])),
     )
     full = cells.mark_rect().encode(
-        alt.Color("phits:Q", title="Bytes", scale=alt.Scale(scheme="inferno", domain=[0, 8192], reverse=True)),
+        alt.Color("phits:Q", title="Bytes", scale=alt.Scale(scheme="inferno", domain=[0, MEMORY], reverse=True)),
         tooltip=["router", "port", "phits", "trees", "hops", "t"],
     )
-    framed = cells.transform_filter("datum.lines > 0").mark_rect(filled=False, stroke="#1f77b4", strokeWidth=1)
-    width = 150 if still else 520
-    chart = alt.layer(full, framed).properties(width=width, height=70 if still else 140)
-    if still:
-        column = alt.Column("t:O", title="Time (µs)", sort="ascending")
-        return chart.facet(column=column, row=alt.Row("mechanism:N", title=None), spacing=8)
-    return chart.facet(row=alt.Row("mechanism:N", title=None), spacing=8)
+    framed = cells.transform_filter("datum.marked").mark_rect(filled=False, stroke="#1f77b4", strokeWidth=1)
+    chart = alt.layer(full, framed).properties(width=150, height=70)
+    column = alt.Column("t:O", title="Time (µs)", sort="ascending")
+    return chart.facet(column=column, row=alt.Row("mechanism:N", title=None), spacing=8)

@@ -5,6 +5,7 @@ import polars as pl
 from phit.studies import tables
 from phit.studies.fbicm.setting import US
 from phit.studies.plan import Done
+from phit.timelapse import port_frames
 
 QUEUEING = (
     "detections",
@@ -76,30 +77,10 @@ def counts(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 
 def frames(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row per input port, frame and scheme: phits in its queues, and the congestion trees that it holds.
-
-    `t` is in microseconds; `trees` lists the destinations of its lines, `hops` the fewest links to a congested point.
-    """
+    """One row per input port, frame and scheme: see `phit.timelapse.port_frames`; `t` is in microseconds."""
     if labels.is_empty() or done.probes.is_empty():
         return pl.DataFrame()
     found = labels.join(done.probes.filter(pl.col("probe").is_in(["ports", "trees"])), on="point", how="inner")
     if found.is_empty():
         return pl.DataFrame()
-    found = found.with_columns(t=pl.col("cycle").cast(pl.Float64) / US)
-    keys = ["mechanism", "t", "router", "port"]
-    ports = found.filter(pl.col("probe") == "ports").with_columns(
-        router=pl.col("name").str.extract(r"^(\d+) ").cast(pl.Int64),
-        port=pl.col("name").str.extract(r" (\d+)$").cast(pl.Int64),
-        phits=pl.col("max").cast(pl.Int64),
-    )
-    branches = found.filter(pl.col("probe") == "trees").with_columns(
-        side=pl.col("name").str.extract(r"^(in|out) "),
-        router=pl.col("name").str.extract(r"^\w+ (\d+) ").cast(pl.Int64),
-        port=pl.col("name").str.extract(r"^\w+ \d+ (\d+) ").cast(pl.Int64),
-        hops=pl.col("name").str.extract(r"hops (\d+)").cast(pl.Int64),
-        tree=pl.col("name").str.extract(r" to ([\d,]+)"),
-    )
-    held = branches.filter(pl.col("side") == "in").group_by(keys, maintain_order=True)
-    trees = held.agg(pl.col("tree").str.join(" | ").alias("trees"), pl.col("hops").min(), pl.len().alias("lines"))
-    joined = ports.select(*keys, "phits").join(trees, on=keys, how="full", coalesce=True)
-    return joined.with_columns(pl.col("phits").fill_null(0), pl.col("lines").fill_null(0)).sort(keys)
+    return port_frames(found, ["mechanism"]).with_columns(t=pl.col("cycle").cast(pl.Float64) / US)

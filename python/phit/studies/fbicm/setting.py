@@ -55,12 +55,23 @@ class Setting:
     io_seconds: float
     """Length of the I/O trace before its compression by 20, and of the run after it, in seconds."""
     frames: int
-    """Cycles between two frames of the time-lapse."""
+    """Cycles between two frames of the time-lapse while the tree grows; then five times as many."""
 
     @property
     def endpoints(self) -> int:
         """Endpoints of the largest network."""
         return max(network.endpoints for network in self.networks)
+
+    @property
+    def moments(self) -> list[int]:
+        """Cycles of the frames of the time-lapse, in the first network.
+
+        Until the hot spot has been over for twice as long as it lasted, or the run ends.
+        """
+        begin, end = self.hot
+        last = min(3 * end - 2 * begin, self.networks[0].end - self.frames)
+        growth = begin + 10 * self.frames
+        return [*range(begin - 2 * self.frames, growth, self.frames), *range(growth, last + 1, 5 * self.frames)]
 
 
 US = 1000
@@ -80,7 +91,7 @@ _FULL: dict[str, Any] = {
     "scan_end": 800 * US,
     "scan": (128, 256, 512, 1024),
     "io_seconds": 0.04,
-    "frames": 25 * US,
+    "frames": 5 * US,
 }
 
 _SMOKE: dict[str, Any] = {
@@ -94,7 +105,7 @@ _SMOKE: dict[str, Any] = {
     "scan_end": 40 * US,
     "scan": (256, 1024),
     "io_seconds": 0.004,
-    "frames": 10 * US,
+    "frames": 2 * US,
 }
 
 
