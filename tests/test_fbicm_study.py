@@ -48,11 +48,27 @@ def test_every_case_is_a_valid_scenario() -> None:
 
 
 def test_the_traffic_of_table_5_2() -> None:
+    of = setting(Scale.PAPER)
+    assert [net.target for net in of.networks] == [32, 123]
+    assert of.loads[-1] == 1.0
     for net in (NET_1, NET_2):
         for sources in (traffic.spread_sources(net), traffic.crowded_sources(net)):
             assert len(set(sources)) == len(sources) == net.endpoints // 4
             assert max(sources) < net.endpoints
         assert net.target not in traffic.spread_sources(net)
+        for offered in (traffic.single(net, of.hot), traffic.multiple(net, of.hot)):
+            # 75 % of the sources at 100 % of their links all the time, the others from 1000 to 1300 µs.
+            assert offered["load"] == 1.0
+            before, (begin, end) = offered["pattern"], offered["changes"]
+            assert (begin["cycle"], end["cycle"]) == (1_000_000, 1_300_000)
+            assert before == end["pattern"] == begin["pattern"] | {"parts": before["parts"]}
+            assert before["background"] == begin["pattern"]["background"] == {"kind": "uniform"}
+            (quiet,), (loud,) = before["parts"], begin["pattern"]["parts"]
+            assert "pattern" not in quiet
+            assert quiet["endpoints"] == loud["endpoints"]
+            assert len(loud["endpoints"]) == net.endpoints // 4
+            assert loud["pattern"]["share"] == 1.0
+        assert traffic.single(net, of.hot)["changes"][0]["pattern"]["parts"][0]["pattern"]["targets"] == [net.target]
         # More destinations than a list of eight holds, all behind one link upwards of a leaf switch.
         shared = traffic.shared_destinations(net)
         assert len(shared) > 8

@@ -49,7 +49,7 @@ def test_ports_of_a_tree_are_framed_and_counted() -> None:
     assert [sum(d.count("z") for d in paths) for paths in outlines] == [0, 1, 1]
     said = ["".join(frame.itertext()) for frame in shown.values()]
     assert "t = 5 µs" in said[1]
-    assert "129 bytes in all ports, tree of 1 ports" in said[1]
+    assert "129 bytes in all ports, 1 ports framed" in said[1]
 
 
 def test_one_frame_is_seen_at_a_time_and_one_where_nothing_moves() -> None:

@@ -49,6 +49,16 @@ def test_block_io_becomes_messages(tmp_path: Path) -> None:
     assert placed[:2] == [(0, 7, 6, 32), (0, 6, 7, 8192)]
 
 
+def test_columns_without_names_are_those_of_a_layout(tmp_path: Path) -> None:
+    def nameless(text: str) -> Path:
+        return file(tmp_path, text.split("\n", 1)[1], "nameless.csv")
+
+    assert traces.read(nameless(MESSAGES), 4) == traces.read(file(tmp_path, MESSAGES), 4)
+    assert traces.read(nameless(BLOCK_IO), 8) == traces.read(file(tmp_path, BLOCK_IO), 8)
+    with pytest.raises(InputError, match="line 1: column destination: 'x'"):
+        traces.read(file(tmp_path, "0,1,x,5\n"), 4)
+
+
 BAD = [
     ("", "empty; expected a line with the names of the columns"),
     (
@@ -56,6 +66,8 @@ BAD = [
         "line 1: the columns are time, from, to; expected time, source, destination, bytes or timestamp",
     ),
     (MESSAGES + "11,3\n", "line 5: 2 fields; expected 4, as in the first line"),
+    (MESSAGES + "11,3,0,5,9\n", "line 5: 5 fields; expected 4, as in the first line"),
+    ("0,1,2\n", "line 1: 3 fields without names; expected time, source, destination, bytes or timestamp"),
     (MESSAGES + "11,3,x,5\n", "line 5: column destination: 'x'; expected a number, 0 or more"),
     (MESSAGES + "-1,3,0,5\n", "line 5: column time: '-1'; expected a number, 0 or more"),
     (MESSAGES + "9,3,0,5\n", "line 5: column time: 9 after 10.6; expected ascending times"),

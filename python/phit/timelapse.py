@@ -170,7 +170,8 @@ class _Picture:
         width = self.columns * (CELL_WIDTH + 1) + 3 + 4 * GAP
         rows = math.ceil(count / max(1, WIDEST // width))
         length = math.ceil(count / rows)
-        return [Row(f"{first}", range(first, min(first + length, count))) for first in range(0, count, length)]
+        ends = [(first, min(first + length, count)) for first in range(0, count, length)]
+        return [Row(f"{first} to {end - 1}", range(first, end)) for first, end in ends]
 
     def _corners(self) -> dict[int, tuple[int, int]]:
         """The upper left corner of each router, in its panel."""
@@ -256,7 +257,7 @@ class _Picture:
                     tree.append(f"M{x} {y}h{CELL_WIDTH}v{CELL_HEIGHT}h-{CELL_WIDTH}z")
             said = f"{int(now['phits'].sum()):,} {self.of.amount} in all ports"
             if rows["marked"].any():
-                said += f", tree of {len(tree)} ports"
+                said += f", {len(tree)} ports framed"
             full = (
                 f'<path class="l" stroke="{PALETTE[level]}" d="{"".join(d)}"/>' for level, d in sorted(levels.items())
             )

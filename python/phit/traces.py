@@ -1,13 +1,14 @@
 """Traces: messages from files, block-I/O traces as messages, and a generator of bursty I/O.
 
 A trace is a list of messages in the order of their times: `(cycle, source, destination, phits)`, what `traffic.trace`
-of a scenario
-holds. Files have a header line. Two layouts are known by their columns:
+of a scenario holds. Two layouts are known by the names in the first line:
 
 * messages: `time, source, destination, bytes`;
 * block I/O: `timestamp, host, disk, type, offset, size`, in any case and order, further columns ignored; `hostname`,
-  `disknumber`,
-  `device`, `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
+  `disknumber`, `device`, `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
+
+A file without names, whose first field is a number, has the columns of one of them in this order, block I/O perhaps
+with a response time at the end.
 """
 
 import csv
@@ -16,6 +17,7 @@ import random
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,8 @@ NAMES = {
 
 MESSAGES = ("time", "source", "destination", "bytes")
 BLOCK_IO = ("timestamp", "host", "disk", "type", "size")
+NAMELESS = ("timestamp", "host", "disk", "type", "offset", "size")
+"""The columns of block I/O where the file does not name them."""
 
 UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "100ns": 100.0, "ns": 1.0}
 """Nanoseconds of a unit of time; `100ns` is that of Windows event tracing."""
@@ -82,6 +86,14 @@ class Skipped:
     first: str = ""
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 class Reader:
     """Reads a file line by line; what cannot be read is refused with line and column, or counted."""
 
@@ -102,11 +114,12 @@ class Reader:
                 header = next(reader, None)
                 if not header:
                     raise InputError(f"{self.path}: empty; expected a line with the names of the columns")
-                columns = self._columns(header)
-                for fields in reader:
+                named = not _is_number(header[0])
+                columns = self._columns(header) if named else self._places(header)
+                for fields in reader if named else chain([header], reader):
                     if not fields:
                         continue
-                    if len(fields) < len(header):
+                    if len(fields) != len(header):
                         self.bad(reader.line_num, f"{len(fields)} fields; expected {len(header)}, as in the first line")
                         continue
                     yield reader.line_num, {name: fields[at].strip() for name, at in columns.items()}
@@ -134,6 +147,15 @@ class Reader:
                 return {name: known[name] for name in layout}
         wanted = f"{', '.join(MESSAGES)} or {', '.join(BLOCK_IO)}"
         raise InputError(f"{self.path}: line 1: the columns are {', '.join(header)}; expected {wanted}")
+
+    def _places(self, first: Sequence[str]) -> dict[str, int]:
+        """Columns without names: in the order of a layout, block I/O perhaps with a response time after it."""
+        if len(first) == len(MESSAGES):
+            return {name: at for at, name in enumerate(MESSAGES)}
+        if len(first) in (len(NAMELESS), len(NAMELESS) + 1):
+            return {name: NAMELESS.index(name) for name in BLOCK_IO}
+        wanted = f"{', '.join(MESSAGES)} or {', '.join(NAMELESS)}"
+        raise InputError(f"{self.path}: line 1: {len(first)} fields without names; expected {wanted}")
 
     def bad(self, line: int, what: str) -> None:
         """A line cannot be read."""

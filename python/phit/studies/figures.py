@@ -53,6 +53,7 @@ def panel(
     domain: tuple[float, float] | None = None,
     level: str = LEVEL,
     legend: Sequence[str] = (),
+    ticks: int = 8,
 ) -> Chart:
     """Lines of a table with a column of curves, with bands where `Y_half` has half widths.
 
@@ -74,8 +75,9 @@ def panel(
         level: confidence of the bands.
         legend: curves of the legend, if not those of the table: panels side by side share one legend only if it is
         the same.
+        ticks: of the horizontal axis, or so.
     """
-    half = pl.col(f"{y}_half").fill_null(0.0)
+    half = pl.col(f"{y}_half").fill_null(0.0) if f"{y}_half" in table.columns else pl.lit(0.0)
     rows = table.drop_nulls(y).select(
         pl.col(curve).alias("series"),
         pl.col(x).cast(pl.Float64).alias("x"),
@@ -87,7 +89,9 @@ def panel(
     names = list(legend) or rows["series"].unique(maintain_order=True).to_list()
     limit = latency_limit(rows) if clip else _top(rows)
     left, right = domain or (0.0, 1.03 * max(rows["x"], default=1.0))
-    axis_x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False), axis=alt.Axis(tickCount=8))
+    axis_x = alt.X(
+        "x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False), axis=alt.Axis(tickCount=ticks)
+    )
     axis_y = alt.Y("y:Q", title=y_title, scale=alt.Scale(domain=[0, limit], nice=False), axis=_axis_y())
     line_colour = look.legend(names, dots=dots)["color"]
     tips = [

@@ -33,8 +33,10 @@ def _groups(table: pl.DataFrame, column: str) -> list[tuple[Any, pl.DataFrame]]:
 
 
 def _seeds(table: pl.DataFrame) -> str:
-    most = max(table["seeds"])
-    return "one seed" if most == 1 else f"means of {most} seeds with 95 % confidence bands"
+    low, high = min(table["seeds"]), max(table["seeds"])
+    if high == 1:
+        return "one seed"
+    return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
 
 
 def uniform_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
@@ -66,6 +68,7 @@ def time_figure(stem: str, title: str) -> Any:
                 rows,
                 domain=(max(0.0, begin - (end - begin) / 2), max(rows["t"]) + setting.bin / US),
                 title=_named(setting, net),
+                ticks=6,
             )
             panels.append(rule(rule(lines, begin), end))
         notes = (
@@ -81,7 +84,7 @@ def io_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
     """Figure 5.4: throughput over time under I/O."""
     panels = [
         _over_time(
-            rows,
+            rows.drop("accepted_load_half"),
             domain=(0.0, setting.io_seconds / 20 * 1e6),
             title=f"compressed {compression} times",
             height=220,
@@ -89,7 +92,9 @@ def io_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
         )
         for compression, rows in _groups(table, "compression")
     ]
-    notes = (f"{_named(setting, table['network'][0])}; {_seeds(table)}; built-in bursty trace",)
+    count = max(table["seeds"])
+    traces = "one built-in bursty trace" if count == 1 else f"means of {count} built-in bursty traces, the same for all"
+    notes = (f"{_named(setting, table['network'][0])}; {traces}",)
     return {"5.4": finished(over(*panels), "Figure 5.4: I/O traffic", notes)}
 
 
@@ -123,27 +128,42 @@ def _scan(table: pl.DataFrame, title: str) -> Chart:
     return (cells + text).properties(width=330, height=240, title=alt.TitleParams(title, anchor="middle", fontSize=14))
 
 
+HOT = {"single": "single hot spot (#2)", "multiple": "several hot destinations (#3)"}
+"""The cases in which there are notifications."""
+
+KINDS = ("allocation", "update", "stop", "go", "deallocation")
+"""Notifications, in the order of a line's life."""
+
+
 def versions_figure(table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
-    """What the versions send, by kind of notification."""
-    kinds = ("allocation", "update", "stop", "go", "deallocation")
-    wide = table.filter(pl.col("case") != "none").select("mechanism", "case", *(f"{kind}_bits" for kind in kinds))
-    long = wide.unpivot(index=["mechanism", "case"], variable_name="kind", value_name="bits").with_columns(
-        pl.col("kind").str.strip_suffix("_bits"), kbit=pl.col("bits") / 1000
+    """What the versions send in a run, by kind of notification."""
+    hot = table.filter(pl.col("case").is_in(list(HOT)))
+    means = hot.group_by("mechanism", "case", maintain_order=True).agg(pl.col(f"{kind}_bits").mean() for kind in KINDS)
+    long = means.unpivot(index=["mechanism", "case"], variable_name="kind", value_name="bits").with_columns(
+        pl.col("kind").str.strip_suffix("_bits").replace_strict({k: i for i, k in enumerate(KINDS)}).alias("place"),
+        pl.col("kind").str.strip_suffix("_bits"),
+        pl.col("case").replace_strict(HOT),
+        megabits=pl.col("bits") / 1e6,
     )
+    scale = alt.Scale(domain=list(KINDS), range=list(COLOURS[: len(KINDS)]))
     bars = (
         alt.Chart(long)
         .mark_bar()
         .encode(
-            alt.X("kbit:Q", title="Notifications (kbit in all)"),
+            alt.X("megabits:Q", title="Notifications in a run (Mbit)"),
             alt.Y("mechanism:N", title=None),
-            alt.Color("kind:N", title="Notification", sort=list(kinds)),
-            alt.Row("case:N", title=None, header=alt.Header(labelAngle=0, labelAlign="left")),
-            order="kind:N",
+            alt.Color("kind:N", title="Notification", scale=scale),
+            alt.Row(
+                "case:N", title=None, sort=list(HOT.values()), header=alt.Header(labelOrient="top", labelFontSize=13)
+            ),
+            order="place:Q",
+            tooltip=["mechanism", "kind", alt.Tooltip("megabits:Q", format=".3~g")],
         )
         .properties(width=480, height=70)
-        .resolve_scale(x="independent")
     )
-    notes = (f"{_named(setting, table['network'][0])}, {setting.networks[0].end / US:g} µs of cases #2 and #3",)
+    count = max(hot.group_by("mechanism", "case").len()["len"])
+    seeds = "one seed" if count == 1 else f"means of {count} seeds"
+    notes = (f"{_named(setting, table['network'][0])}; {setting.networks[0].end / US:g} µs; {seeds}",)
     return {"versions": finished(bars, "Notifications of the two versions", notes)}
 
 
