@@ -30,7 +30,11 @@ fn random(choices: &[u32]) -> (Value, u64) {
         0 => (json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 }), 8, 1),
         1 => (json!({ "kind": "single", "endpoints": 5 }), 5, 1),
         2 => (json!({ "kind": "mesh", "dims": [3], "endpoints_per_router": 2 }), 6, 1),
-        3 => (json!({ "kind": "multistage", "arity": 2, "stages": 2 }), 4, 1),
+        3 => {
+            let pattern = if head[0] / 5 % 2 == 0 { "butterfly" } else { "perfect_shuffle" };
+            let stages = 2 + head[0] / 10 % 2;
+            (json!({ "kind": "multistage", "arity": 2, "stages": stages, "pattern": pattern }), 1 << stages, 1)
+        }
         _ => (json!({ "kind": "dragonfly", "p": 1, "a": 3, "h": 1 }), 12, 2),
     };
     let trace = burst(rest, endpoints);

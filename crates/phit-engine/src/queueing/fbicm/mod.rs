@@ -25,6 +25,13 @@ mod rule;
 /// them and holds them back until the CFQ has shrunk to `go` phits. A line whose CFQ is empty and that is not held back is
 /// given up, with that of the output port.
 ///
+/// There are two versions. In the first (chapter 3 of the report) a line has all destinations behind the congested output, and its
+/// list does not change; ports send Stop, Go and deallocation, each with all of the line, and a Stop that is the first for its line
+/// allocates one at the other end (counted as an allocation). In the new one (chapter 4) a line has at most `destinations`
+/// destinations, each added when a packet for it has met the congestion; ports send allocation, which alone has the whole list,
+/// update, which adds one destination, and Stop, Go and deallocation, which only name the line. CFQs that are linked to no line of the
+/// next router then go before those that are.
+///
 /// Needs deterministic routing by tables, switching of whole packets, one injection queue and admittance queues for each destination
 /// at the endpoints, which obey the notifications as output ports do.
 ///
@@ -36,7 +43,7 @@ mod rule;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fbicm {
-    /// Which of the two versions.
+    /// Which of the two versions: `first` or `new`.
     pub version: Version,
     /// CFQs of a virtual channel's buffer, and lines of its CAM: 1 to 255.
     #[schemars(range(min = 1, max = 255))]
@@ -64,13 +71,9 @@ pub struct Fbicm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// A line has all destinations behind the congested output, and its list does not change. Messages are Stop, Go and
-    /// deallocation; each has all of a line, by which it is known, and a Stop that finds no line allocates one (counted as an
-    /// allocation). There are no updates: a destination that joins later gets a line of its own.
+    /// Lists are whole and fixed, messages full; no updates: a destination that joins later gets a line of its own.
     First,
-    /// A line has at most `destinations` destinations, each added when a packet for it has met the congestion. Messages are
-    /// allocation, which alone has the whole list, update, which adds one destination to a line and to those linked to it, Stop, Go and
-    /// deallocation, which name the line. CFQs that are linked to no line of the next router go before those that are.
+    /// Lists are short and grow, messages say what is new.
     New,
 }
 
