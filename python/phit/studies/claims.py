@@ -86,9 +86,14 @@ def _finding(claim: Claim, measured: str, verdict: Verdict, note: str) -> Findin
 
 def write(findings: Sequence[Finding], path: Path) -> Path:
     """Writes `claims.json`."""
-    text = json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False)
+    text = json.dumps([_row(finding) for finding in findings], indent=1, ensure_ascii=False)
     write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
     return path
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    """The finding; a paper with one reading names none."""
+    return {key: value for key, value in asdict(finding).items() if key != "reading" or value}
 
 
 def read(path: Path) -> list[Finding]:

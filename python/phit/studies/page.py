@@ -79,8 +79,7 @@ def _readings(study: Study, findings: Sequence[Finding]) -> list[str]:
 
 def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[str]:
     """Why claims differ, where that is known of this scale."""
-    first = next(iter(claims.by_reading(findings).values()))
-    differing = [f.id for f in first if f.verdict is Verdict.DIFFERS and f.id in study.remarks]
+    differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in study.remarks)
     if scale is not Scale.PAPER or not differing:
         return []
     return ["### What differs, and why", "\n".join(f"* **{claim}**: {study.remarks[claim]}" for claim in differing)]

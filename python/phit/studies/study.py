@@ -95,7 +95,7 @@ class Study:
     cost: Callable[[Document | None], Cost] | None
     """What the mechanisms cost on the routers of a scenario, or of the paper's network."""
     remarks: Mapping[str, str] = field(default_factory=dict)
-    """By claim: why it differs at the paper's scale, in Markdown; under the first reading, if there are several."""
+    """By claim: why it differs at the paper's scale, under one reading or the other, in Markdown."""
     readings: Sequence[Reading] = ()
     """How the paper may be read, the nearest to its words first; none if there is but one way."""
 
