@@ -10,13 +10,14 @@ import polars as pl
 import pytest
 from phit.errors import InputError
 from phit.studies import registry
-from phit.studies.claims import Finding, Verdict, judge
+from phit.studies.claims import Finding, Verdict, judge, markdown, measured, rich_table
 from phit.studies.plan import Plan
 from phit.studies.scale import Scale
 from phit.studies.tpr import bounds, cases
 from phit.studies.tpr.claims import CLAIMS
 from phit.studies.tpr.evidence import Evidence
 from phit.studies.tpr.mechanisms import MECHANISMS
+from phit.studies.tpr.readings import FITTED, TEXT, under
 from phit.studies.tpr.rules import SENT, THROUGH
 from phit.studies.tpr.setting import ADV, UR, nlc, rlc, setting
 
@@ -196,6 +197,8 @@ def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert "smoke scale: Cascade group of 2 x 4 routers, 40 endpoints" in err
     assert (folder / "figures" / "3.png").stat().st_size > 1000
     table = pl.read_parquet(folder / "tables" / "3.parquet")
+    assert set(table["reading"]) == {"text", "fitted"}
+    table = table.filter(pl.col("reading") == "text")
     assert set(table["mechanism"]) == set(MECHANISMS)
     minimal = table.filter(pl.col("mechanism") == "MIN", pl.col("load") == 0.25)
     # One row link for five endpoints; the last routers of the two rows have two ways.
@@ -203,12 +206,67 @@ def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert table.filter(pl.col("mechanism") == "VLB")["misrouted_globally"].to_list() == [1.0] * 3
     counts = pl.read_csv(folder / "tables" / "I.csv").filter(pl.col("pattern") == ADV, pl.col("load") == 0.1)
     # Five endpoints at a load of 0.1 for 50 cycles, all to the next router.
-    assert counts["sent_to_next"].item() == pytest.approx(25, rel=0.15)
-    claims = {row["id"]: row["verdict"] for row in json.loads((folder / "claims.json").read_text())}
-    assert list(claims) == list(BY_ID)
-    assert claims["T1"] == claims["T11"] == "not run"
+    assert counts["reading"].to_list() == ["text", "fitted"]
+    assert counts["sent_to_next"].to_list() == pytest.approx([25, 25], rel=0.15)
+    rows = json.loads((folder / "claims.json").read_text())
+    assert [(row["reading"], row["id"]) for row in rows] == [
+        (of, claim) for of in ("text", "fitted") for claim in BY_ID
+    ]
+    claims = {(row["reading"], row["id"]): row["verdict"] for row in rows}
+    assert claims["text", "T1"] == claims["fitted", "T11"] == "not run"
+    assert claims["text", "T9"] != "not run" != claims["fitted", "T9"]
     assert "T13" in out
-    assert "Table I: packets sent to one router" in (folder / "report.md").read_text()
+    page = (folder / "report.md").read_text()
+    assert "Table I: packets sent to one router" in page
+    assert "| measured | verdict: text | verdict: fitted |" in page
+    assert "### Reading: fitted" in page
+    assert "| fitted | ADV | 0.1 |" in page
+
+
+def test_what_the_readings_change() -> None:
+    run = cases.scenario(PAPER, MECHANISMS["TPR"], UR, 0.1, 1)
+    assert under(TEXT, run) == run
+    text, fitted = phit.complete(under(TEXT, run)), phit.complete(under(FITTED, run))
+    # What is there already of the text's runs stays valid: their documents have none of the new keys.
+    assert not any("credit_latency" in link for link in text["router"]["links"].values())
+    assert [link.pop("credit_latency") for link in fitted["router"]["links"].values()] == [1, 1]
+    assert (text["router"]["links"]["endpoint"]["vcs"], fitted["router"]["links"]["endpoint"].pop("vcs")) == (4, 1)
+    rule = fitted["routing"]
+    assert (rule.pop("minimal_candidates"), rule.pop("local_low")) == (1, 1.2)
+    text["router"]["links"]["endpoint"].pop("vcs")
+    for key in ("minimal_candidates", "local_low"):
+        text["routing"].pop(key)
+    assert text == fitted
+    minimal = under(FITTED, cases.scenario(PAPER, MECHANISMS["MIN"], UR, 0.1, 1))
+    assert minimal["routing"] == MECHANISMS["MIN"]
+
+
+def test_every_claim_is_judged_under_each_reading() -> None:
+    frames = {name: pl.DataFrame(rows).with_columns(reading=pl.lit("text")) for name, rows in tables().items()}
+    worse = pl.DataFrame(changed(uniform(), "VLB", latency_mean=29.0)).with_columns(reading=pl.lit("fitted"))
+    findings = TPR.judge({**frames, "2": pl.concat([frames["2"], worse])}, PAPER)
+    verdicts = {(found.reading, found.id): found.verdict for found in findings}
+    assert {verdict for (reading, _), verdict in verdicts.items() if reading == "text"} == {Verdict.HOLDS}
+    assert verdicts["fitted", "T1"] is Verdict.DIFFERS
+    assert verdicts["fitted", "T2"] is Verdict.HOLDS
+    assert verdicts["fitted", "T5"] is Verdict.NOT_RUN
+    lines = markdown(findings).splitlines()
+    assert lines[0] == "| claim | figure | statement | paper | measured | verdict: text | verdict: fitted |"
+    assert len(lines) == 2 + len(CLAIMS)
+    assert lines[2].endswith("| holds | **differs** |")
+    assert measured(findings[len(CLAIMS) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
+    shown = rich_table(findings)
+    assert shown.row_count == 2 * len(CLAIMS)
+    assert [column.header for column in shown.columns][3] == "reading"
+
+
+def test_throughput_is_the_most_that_is_accepted_before_a_collapse() -> None:
+    collapsed = changed(adversarial(), "UGAL-L", [0.6], accepted_load=0.15, misrouted_globally=0.7)
+    collapsed += curve("UGAL-L", [0.4], 60.0, 0.39, [0.99])
+    found = finding("T7", tables(**{"3": collapsed}))
+    assert found.verdict is Verdict.HOLDS, found
+    assert "throughput 1.103 (2.867 beyond it); 12.0% minimal at 0.6" in found.measured
+    assert "1.0% at saturation (0.4)" in finding("T6", tables(**{"3": collapsed})).measured
 
 
 def test_patterns_have_the_shares_that_they_are_named_after() -> None:

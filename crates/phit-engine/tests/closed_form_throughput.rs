@@ -22,15 +22,19 @@ fn pair(router: Value, size: u32) -> Value {
 #[test]
 fn a_link_carries_its_buffer_once_per_credit_round_trip() {
     // From the grant that takes a credit: router latency R and link latency L to the next input, where the flit goes on
-    // at once; its S phits leave the buffer in S cycles; the credit is back after L and can be used D later.
-    for (r, l, d, switching, size, flit) in [
-        (1, 10, 0, "virtual_cut_through", 1, 1),
-        (3, 20, 2, "virtual_cut_through", 1, 1),
-        (2, 15, 1, "virtual_cut_through", 8, 8),
-        (2, 15, 1, "store_and_forward", 8, 8),
-        (2, 15, 0, "wormhole", 8, 1),
-        (1, 20, 3, "wormhole", 8, 4),
-        (1, 20, 3, "wormhole", 40, 2),
+    // at once; its S phits leave the buffer in S cycles; the credit is back after L, or what credits take, and can be used D
+    // later.
+    for (r, l, back, d, switching, size, flit) in [
+        (1, 10, None, 0, "virtual_cut_through", 1, 1),
+        (1, 10, Some(1), 0, "virtual_cut_through", 1, 1),
+        (1, 10, Some(0), 0, "wormhole", 1, 1),
+        (1, 10, Some(25), 2, "virtual_cut_through", 1, 1),
+        (3, 20, None, 2, "virtual_cut_through", 1, 1),
+        (2, 15, None, 1, "virtual_cut_through", 8, 8),
+        (2, 15, Some(3), 1, "store_and_forward", 8, 8),
+        (2, 15, None, 0, "wormhole", 8, 1),
+        (1, 20, Some(5), 3, "wormhole", 8, 4),
+        (1, 20, None, 3, "wormhole", 40, 2),
     ] {
         for credit_release in ["input", "output"] {
             for flits in [1, 2, 3] {
@@ -38,12 +42,12 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
                 // Sent with the first phit on the next link, R after the grant, or when the last phit has left the buffer.
                 let stays = if credit_release == "output" { r } else { flit };
                 let waits = if switching == "store_and_forward" { size } else { 0 };
-                let round_trip = r + l + waits + stays + l + d;
+                let round_trip = r + l + waits + stays + back.unwrap_or(l) + d;
                 let value = pair(
                     json!({
                         "latency": r, "switching": switching, "flit_size": flit, "credit_release": credit_release,
                         "credit_delay": d,
-                        "links": { "dim0": { "latency": l, "vcs": 1, "buffer": buffer } },
+                        "links": { "dim0": { "latency": l, "credit_latency": back, "vcs": 1, "buffer": buffer } },
                     }),
                     size,
                 );

@@ -1,6 +1,7 @@
 """What a paper says, as rules that tables fulfil or not."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -64,6 +65,8 @@ class Finding:
     measured: str
     verdict: Verdict
     note: str
+    reading: str = ""
+    """Under which reading of the paper, if it has several."""
 
 
 def judge(claim: Claim, evidence: Any) -> Finding:
@@ -83,9 +86,14 @@ def _finding(claim: Claim, measured: str, verdict: Verdict, note: str) -> Findin
 
 def write(findings: Sequence[Finding], path: Path) -> Path:
     """Writes `claims.json`."""
-    text = json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False)
+    text = json.dumps([_row(finding) for finding in findings], indent=1, ensure_ascii=False)
     write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
     return path
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    """The finding; a paper with one reading names none."""
+    return {key: value for key, value in asdict(finding).items() if key != "reading" or value}
 
 
 def read(path: Path) -> list[Finding]:
@@ -102,21 +110,59 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.DIFFERS: "bold red", Verdict.NOT_RUN:
 def rich_table(findings: Sequence[Finding]) -> Table:
     """The claims for a terminal."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "figure", "statement", "measured", "verdict"):
-        table.add_column(heading, header_style="bold", no_wrap=heading in ("claim", "figure", "verdict"))
-    for finding in findings:
-        measured = "\n".join(text for text in (finding.measured, finding.note) if text)
-        verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
-        table.add_row(finding.id, finding.figure, finding.statement, measured, verdict)
+    readings = by_reading(findings)
+    own = ["reading"] if len(readings) > 1 else []
+    for heading in ("claim", "figure", "statement", *own, "measured", "verdict"):
+        table.add_column(heading, header_style="bold", no_wrap=heading not in ("statement", "measured"))
+    for same in zip(*readings.values(), strict=True):
+        for finding in same:
+            measured = "\n".join(text for text in (finding.measured, finding.note) if text)
+            verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
+            head = (finding.id, finding.figure, finding.statement) if finding is same[0] else ("", "", "")
+            table.add_row(*head, *([finding.reading] if own else []), measured, verdict)
     return table
 
 
+def by_reading(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """The findings under each reading."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.reading, []).append(finding)
+    return found
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """How many findings there are of each verdict."""
+    count = Counter(finding.verdict for finding in findings)
+    return ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
+
+
 def markdown(findings: Sequence[Finding]) -> str:
-    """The claims in Markdown."""
-    lines = ["| claim | figure | statement | paper | measured | verdict |", "| --- | --- | --- | --- | --- | --- |"]
-    for f in findings:
-        verdict = f"**{f.verdict}**" if f.verdict is Verdict.DIFFERS else str(f.verdict)
-        measured = f"{f.measured} ({f.note})" if f.note else f.measured
-        cells = (f.id, f.figure, f.statement, f.paper, measured, verdict)
-        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
-    return "\n".join(lines)
+    """The claims in Markdown: what was measured under the first reading, and the verdicts under all of them."""
+    readings = by_reading(findings)
+    verdicts = [f"verdict: {name}" if name else "verdict" for name in readings]
+    rows = []
+    for same in zip(*readings.values(), strict=True):
+        f = same[0]
+        rows.append((f.id, f.figure, f.statement, f.paper, _measured(f), *(_verdict(other) for other in same)))
+    return _table(("claim", "figure", "statement", "paper", "measured", *verdicts), rows)
+
+
+def measured(findings: Sequence[Finding]) -> str:
+    """What was measured under one reading, in Markdown."""
+    return _table(
+        ("claim", "paper", "measured", "verdict"), [(f.id, f.paper, _measured(f), _verdict(f)) for f in findings]
+    )
+
+
+def _measured(finding: Finding) -> str:
+    return f"{finding.measured} ({finding.note})" if finding.note else finding.measured
+
+
+def _verdict(finding: Finding) -> str:
+    return f"**{finding.verdict}**" if finding.verdict is Verdict.DIFFERS else str(finding.verdict)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    escaped = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *escaped))

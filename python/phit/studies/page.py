@@ -1,6 +1,5 @@
 """The page of a study in Markdown: claims, figures, options."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +35,6 @@ def text(
     study: Study, scale: Scale, setting: Any, findings: Sequence[Finding], parts: Sequence[Part], folder: str
 ) -> str:
     """The whole page; pictures are in `folder`."""
-    count = Counter(finding.verdict for finding in findings)
-    verdicts = ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
     own = study.setting(scale)
     chosen = {key: getattr(setting, key, None) for key in CYCLES}
     given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
@@ -50,9 +47,10 @@ def text(
     ]
     blocks += [
         "## Claims",
-        f"What the paper says, with the rule that decides each claim: {verdicts}.",
+        f"What the paper says, with the rule that decides each claim: {_verdicts(findings)}.",
         claims.markdown(findings),
         *_remarks(study, scale, findings),
+        *_readings(study, findings),
         "## Figures",
         f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all.",
         *(_figure(part, folder) for part in parts),
@@ -62,9 +60,26 @@ def text(
     return "\n\n".join(blocks) + "\n"
 
 
+def _verdicts(findings: Sequence[Finding]) -> str:
+    found = claims.by_reading(findings)
+    return "; ".join(
+        f"reading `{name}`: {claims.tally(of)}" if name else claims.tally(of) for name, of in found.items()
+    )
+
+
+def _readings(study: Study, findings: Sequence[Finding]) -> list[str]:
+    """What the readings are, and what was measured under those after the first."""
+    found = claims.by_reading(findings)
+    blocks = []
+    for i, reading in enumerate(study.readings):
+        blocks += [f"### Reading: {reading.name}", reading.words]
+        blocks += [claims.measured(found[reading.name])] if i else []
+    return blocks
+
+
 def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[str]:
     """Why claims differ, where that is known of this scale."""
-    differing = [f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in study.remarks]
+    differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in study.remarks)
     if scale is not Scale.PAPER or not differing:
         return []
     return ["### What differs, and why", "\n".join(f"* **{claim}**: {study.remarks[claim]}" for claim in differing)]

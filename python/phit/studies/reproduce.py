@@ -142,8 +142,7 @@ def _write(
         images = [path.name for path in paths if path.suffix == ".png"]
         text = figure.text(tables[name], setting)
         parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
-    evidence = study.evidence(tables, setting)
-    findings = [claims.judge(claim, evidence) for claim in study.claims]
+    findings = study.judge(tables, setting)
     written.append(claims.write(findings, folder / CLAIMS))
     text = page.text(study, scale, setting, findings, parts, FIGURES)
     write_atomically(folder / PAGE, lambda file: file.write(text.encode()))

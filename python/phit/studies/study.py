@@ -1,7 +1,7 @@
 """What a study is: figures with the runs they need, and claims about their tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import polars as pl
@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from phit.errors import InputError
 from phit.plots import Chart
 from phit.scenario import Document, hint
-from phit.studies.claims import Claim
+from phit.studies.claims import Claim, Finding, judge
 from phit.studies.plan import Case, Done
 from phit.studies.scale import Scale
 
@@ -52,6 +52,26 @@ class Cost(Protocol):
         """For a terminal."""
 
 
+READING = "reading"
+"""The label that says by its name under which reading a run is made; a figure without it belongs to all of them."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read what a paper says of its experiments. Claims are judged under each."""
+
+    name: str
+    words: str
+    """What it is, in Markdown."""
+
+    def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
+        """The tables of its runs."""
+        return {
+            name: table.filter(pl.col(READING) == self.name) if READING in table.columns else table
+            for name, table in tables.items()
+        }
+
+
 @dataclass(frozen=True)
 class Study:
     """A paper to reproduce."""
@@ -75,7 +95,19 @@ class Study:
     cost: Callable[[Document | None], Cost] | None
     """What the mechanisms cost on the routers of a scenario, or of the paper's network."""
     remarks: Mapping[str, str] = field(default_factory=dict)
-    """By claim: why it differs at the paper's scale, in Markdown."""
+    """By claim: why it differs at the paper's scale, under one reading or the other, in Markdown."""
+    readings: Sequence[Reading] = ()
+    """How the paper may be read, the nearest to its words first; none if there is but one way."""
+
+    def judge(self, tables: Tables, setting: Any) -> list[Finding]:
+        """All claims, under one reading after the other."""
+        if not self.readings:
+            return [judge(claim, self.evidence(tables, setting)) for claim in self.claims]
+        return [
+            replace(judge(claim, self.evidence(reading.of(tables), setting)), reading=reading.name)
+            for reading in self.readings
+            for claim in self.claims
+        ]
 
     def named_tables(self, names: Sequence[str]) -> list[str]:
         """Names of the paper's tables; all of them for `all`."""

@@ -101,13 +101,12 @@ impl Blueprint {
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
         let messages = self.routing.params().sends_messages() || self.queueing.params().sends_messages();
-        let per_class =
-            config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
-                // Control messages take the link's latency alone.
-                (config.latency + link.latency)
-                    .min(credit_release + link.latency + config.credit_delay)
-                    .min(if messages { link.latency.max(1) } else { Tick::MAX })
-            });
+        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+            // Control messages take the link's latency alone.
+            (config.latency + link.latency)
+                .min(credit_release + link.credit_latency + config.credit_delay)
+                .min(if messages { link.latency.max(1) } else { Tick::MAX })
+        });
         per_class.min().unwrap_or(Tick::MAX)
     }
 
@@ -115,7 +114,7 @@ impl Blueprint {
     /// 2000 cycles.
     pub fn longest_wait(&self) -> Tick {
         let config = &self.config;
-        let link = config.links.iter().map(|l| l.latency.max(l.ejection_latency)).max().unwrap_or(1);
+        let link = config.longest_link();
         // Packets whose flits alternate in an output buffer end all at once.
         let packets = u32::from(config.links[0].queues) + 4;
         let transfers = u32::from(self.traffic.packet_sizes().1).saturating_mul(packets * config.ticks_per_cycle);
@@ -128,7 +127,7 @@ impl Blueprint {
     /// Horizon that covers nearly all events.
     fn horizon(&self) -> Tick {
         let config = &self.config;
-        let link = config.links.iter().map(|l| l.latency.max(l.ejection_latency)).max().unwrap_or(1);
+        let link = config.longest_link();
         let queued = config.output_buffer.unwrap_or(0) + self.largest_flit;
         (2 * config.latency + link + config.credit_delay + (queued + self.largest_flit) * config.ticks_per_cycle + 16)
             .clamp(256, 8192)

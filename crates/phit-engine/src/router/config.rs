@@ -15,6 +15,8 @@ use crate::topology::Topology;
 pub struct LinkClass {
     /// Output to input.
     pub latency: Tick,
+    /// Of a credit, input to output.
+    pub credit_latency: Tick,
     /// Router to endpoint (class `endpoint`).
     pub ejection_latency: Tick,
     /// Phits that an endpoint has room for; `None` if it takes whatever comes.
@@ -203,7 +205,7 @@ impl Settings {
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         Self {
             latency,
-            credit_latency: by_class(&|link| link.latency + config.credit_delay),
+            credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
             bandwidth: by_class(&|link| link.bandwidth),
             arrival_bandwidth,
             wants,
@@ -273,6 +275,12 @@ impl Times {
 const TABULATED: u32 = 64;
 
 impl Config {
+    /// The longest way over a link, in ticks: of phits or of credits.
+    pub fn longest_link(&self) -> Tick {
+        let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);
+        self.links.iter().map(longest).max().unwrap_or(1)
+    }
+
     /// Ticks and phits of `params` for the given link classes, with buffers divided as `division` says.
     pub fn new(params: &RouterParams, classes: &[String], division: Division) -> Self {
         let parts = if division.shared { 1 } else { division.queues };
@@ -284,6 +292,7 @@ impl Config {
             let link = params.link(class);
             LinkClass {
                 latency: link.latency * ticks_per_cycle,
+                credit_latency: link.credit_latency.unwrap_or(link.latency) * ticks_per_cycle,
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
                 ejection_buffer: match link.ejection_buffer {
                     Some(Phits::Finite(phits)) => Some(phits),

@@ -93,6 +93,7 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
         at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
         at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
         at_most(path("latency"), params.latency, LONGEST, "cycles")?;
+        at_most(path("credit_latency"), params.credit_latency.unwrap_or(0), LONGEST, "cycles")?;
         let endpoints_own = [
             ("ejection_latency", params.ejection_latency.is_some()),
             ("ejection_buffer", params.ejection_buffer.is_some()),

@@ -184,10 +184,16 @@ pub enum Redecision {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkParams {
-    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long. For the class
-    /// `endpoint`: from generation plus one cycle to the router's input, and from its output to the endpoint.
+    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if `credit_latency`
+    /// does not say otherwise. For the class `endpoint`: from generation plus one cycle to the router's input, and from its
+    /// output to the endpoint.
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
+    /// Cycles that a credit takes back over the link, where they differ from `latency`: a simulator may give credits
+    /// a channel of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub credit_latency: Option<u32>,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
     #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
@@ -214,6 +220,7 @@ impl Default for LinkParams {
     fn default() -> Self {
         Self {
             latency: 1,
+            credit_latency: None,
             ejection_latency: None,
             ejection_buffer: None,
             bandwidth: 1,

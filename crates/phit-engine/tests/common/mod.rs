@@ -177,6 +177,7 @@ pub fn random(choices: &[u32]) -> Value {
     for (class, needed) in graph.classes().iter().zip(&needed) {
         let mut link = json!({
             "latency": draw.of(&[1, 0, 2, 5, 9]),
+            "credit_latency": draw.of(&[json!(null), json!(0), json!(7)]),
             "bandwidth": draw.of(&[1, 2, 3]),
             "vcs": u32::from(*needed) + draw.below(3),
             "buffer": buffer(&mut draw),

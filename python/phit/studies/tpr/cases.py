@@ -4,7 +4,9 @@ from collections.abc import Iterable
 
 from phit.scenario import Document
 from phit.studies.plan import Case, Labels
+from phit.studies.study import READING, Reading
 from phit.studies.tpr.mechanisms import ADAPTIVE, COUNTING, MECHANISMS, routing
+from phit.studies.tpr.readings import CREDIT_LATENCY, INJECTION_QUEUES, LOCAL_LOW, READINGS, under
 from phit.studies.tpr.setting import ADV, MIXES, UR, Loads, Setting, nlc, rlc
 from phit.studies.validation import booksim
 
@@ -79,12 +81,13 @@ def _loads(setting: Setting, name: str, traffic: str) -> Loads:
 
 
 def load_curves(setting: Setting, seeds: int | None, traffic: str) -> list[Case]:
-    """Figures 2 to 9: latency against offered load under one pattern."""
+    """Figures 2 to 9: latency against offered load under one pattern, under both readings."""
     return [
         Case(
-            {"mechanism": name, "pattern": traffic, "load": load, "seed": seed},
-            scenario(setting, routing(name), traffic, load, seed),
+            {READING: reading.name, "mechanism": name, "pattern": traffic, "load": load, "seed": seed},
+            under(reading, scenario(setting, routing(name), traffic, load, seed)),
         )
+        for reading in READINGS
         for name in MECHANISMS
         for load in _loads(setting, name, traffic)
         for seed in _seeds(seeds, setting.seeds)
@@ -97,18 +100,23 @@ EVERY = 10
 
 def counters(setting: Setting, seeds: int | None) -> list[Case]:
     """Tables I and II: the counters under UGAL-L; those of router 0 one by one, those of all routers together."""
-    found = []
-    for traffic in (UR, ADV):
-        for load in setting.counted:
-            for seed in _seeds(seeds, setting.seeds):
-                document = scenario(setting, COUNTING, traffic, load, seed)
-                document["measure"]["probes"] = [
-                    {"kind": "counters", "every": EVERY, "router": 0, "by_index": True},
-                    {"kind": "counters", "every": EVERY},
-                ]
-                labels: Labels = {"mechanism": "UGAL-L", "pattern": traffic, "load": load, "seed": seed}
-                found.append(Case({**labels, "probe": "counters"}, document))
-    return found
+
+    def of(reading: Reading, traffic: str, load: float, seed: int) -> Case:
+        document = under(reading, scenario(setting, COUNTING, traffic, load, seed))
+        document["measure"]["probes"] = [
+            {"kind": "counters", "every": EVERY, "router": 0, "by_index": True},
+            {"kind": "counters", "every": EVERY},
+        ]
+        labels: Labels = {READING: reading.name, "mechanism": "UGAL-L", "pattern": traffic, "load": load, "seed": seed}
+        return Case({**labels, "probe": "counters"}, document)
+
+    return [
+        of(reading, traffic, load, seed)
+        for reading in READINGS
+        for traffic in (UR, ADV)
+        for load in setting.counted
+        for seed in _seeds(seeds, setting.seeds)
+    ]
 
 
 def scan(setting: Setting, seeds: int | None) -> list[Case]:
@@ -142,47 +150,45 @@ def windows(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 TWICE = f"buffers of {2 * BUFFER}"
+ONE_ROUTE = "one minimal candidate"
+ONE_CHANNEL = "one channel"
+ONE_QUEUE = "one injection queue"
+CREDITS = f"credits after {CREDIT_LATENCY} cycle"
 
 
 def choices(setting: Setting, seeds: int | None) -> list[Case]:
-    """What the paper leaves open, one choice at a time against the study's own, where it shows."""
+    """What the paper leaves open, one choice at a time against the text, where it shows."""
     low, high = setting.loads[UR][0], setting.loads[UR][-1]
-    adversarial, mixed = setting.loads[ADV], nlc(80)
-    peak = adversarial[-3]
+    light, heavy = setting.loads[ADV][0], setting.loads[ADV][-2]
+    wanted: list[tuple[str, str, float, str, Document]] = [
+        *(("UGAL-L", UR, load, ONE_ROUTE, {"minimal_candidates": 1}) for load in (low, high)),
+        ("UGAL-G", UR, high, ONE_ROUTE, {"minimal_candidates": 1}),
+        ("TPR", UR, high, ONE_ROUTE, {"minimal_candidates": 1}),
+        ("UGAL-L", UR, low, CREDITS, {}),
+        *((name, ADV, heavy, CREDITS, {}) for name in ("UGAL-L", "UGAL-G")),
+        ("MIN", UR, high, ONE_QUEUE, {}),
+        ("UGAL-L", ADV, heavy, ONE_QUEUE, {}),
+        *((name, ADV, heavy, TWICE, {}) for name in ("VLB", *ADAPTIVE)),
+        *(("UGAL-L", ADV, load, ONE_CHANNEL, {}) for load in (light, heavy)),
+        ("UGAL-G", ADV, heavy, ONE_CHANNEL, {}),
+        *(("TPR", ADV, light, f"low_l = {value:g}", {"local_low": value}) for value in (1.0, LOCAL_LOW)),
+    ]
 
-    def of(name: str, traffic: str, load: float, choice: str, seed: int, **changes: object) -> Case:
+    def of(name: str, traffic: str, load: float, choice: str, changes: Document, seed: int) -> Case:
         document = scenario(setting, routing(name, **changes), traffic, load, seed)
-        if choice == "one channel":
+        links = document["router"]["links"]
+        if choice == ONE_CHANNEL:
             document["topology"]["channels"] = "one"
-        if choice == "one injection queue":
-            document["router"]["links"]["endpoint"]["vcs"] = 1
+        if choice == ONE_QUEUE:
+            links["endpoint"]["vcs"] = INJECTION_QUEUES
         if choice == TWICE:
-            document["router"]["links"]["default"]["buffer"] = 2 * BUFFER
-        labels: Labels = {"mechanism": name, "choice": choice, "pattern": traffic, "load": load, "seed": seed}
+            links["default"]["buffer"] = 2 * BUFFER
+        if choice == CREDITS:
+            links["default"]["credit_latency"] = CREDIT_LATENCY
+        labels: Labels = {"choice": choice, "mechanism": name, "pattern": traffic, "load": load, "seed": seed}
         return Case(labels, document)
 
-    found = []
-    for seed in _seeds(seeds, setting.seeds):
-        for name, load in (("UGAL-L", low), ("UGAL-L", high), ("UGAL-G", high)):
-            found.append(of(name, UR, load, "one minimal candidate", seed, minimal_candidates=1))
-        found += [of("UGAL-L", ADV, load, "one channel", seed) for load in sorted({adversarial[0], peak})]
-        found.append(of("UGAL-G", ADV, peak, "one channel", seed))
-        found.append(of("UGAL-L", ADV, adversarial[-2], "one injection queue", seed))
-        found.append(of("TPR", mixed, setting.loads[mixed][-1], TWICE, seed))
-        found.append(of("TPR", ADV, adversarial[0], "local_low = 1", seed, local_low=1.0))
-    return found
-
-
-def buffers(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 3 again with buffers twice as large, at its lowest load and about saturation."""
-    found = []
-    for name in ("VLB", *ADAPTIVE):
-        for load in sorted({setting.loads[ADV][0], *setting.loads[ADV][-3:]}):
-            for seed in _seeds(seeds, setting.seeds):
-                document = scenario(setting, routing(name), ADV, load, seed)
-                document["router"]["links"]["default"]["buffer"] = 2 * BUFFER
-                found.append(Case({"mechanism": name, "pattern": ADV, "load": load, "seed": seed}, document))
-    return found
+    return [of(*one, seed) for one in wanted for seed in _seeds(seeds, setting.seeds)]
 
 
 GROUP_VCS = 8

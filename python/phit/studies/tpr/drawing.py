@@ -1,9 +1,13 @@
 """The paper's figures as charts."""
 
+from functools import partial
+
 import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.figures import Look, beside, finished, over, panel
+from phit.studies.study import READING
+from phit.studies.tpr.readings import READINGS
 from phit.studies.tpr.setting import ADV, UR, Setting
 
 NAMES = ("MIN", "VLB", "UGAL-L", "UGAL-G", "TPR", "TPR by group")
@@ -40,14 +44,23 @@ MARKS = "▲ the curve goes on above; dashed: accepted = offered"
 
 
 def load_figure(stem: str, title: str, table: pl.DataFrame, setting: Setting) -> dict[str, Chart]:
-    """Figures 2 to 9: latency over accepted load over the share of nonminimal packets."""
-    rows = _shares(table)
-    chart = over(
-        panel(rows, "mechanism", "load", "latency_mean", LOOK, LOAD, LATENCY, clip=True),
-        panel(rows, "mechanism", "load", "accepted_load", LOOK, LOAD, ACCEPTED, diagonal=True),
-        panel(rows, "mechanism", "load", "nonminimal", LOOK, LOAD, NONMINIMAL, height=180),
-    )
-    return {stem: finished(chart, title, (f"{_note(setting)}; {_seeds(table)}", MARKS))}
+    """Figures 2 to 9: latency over accepted load over the share of nonminimal packets, a column for each reading."""
+    columns = []
+    for reading in (reading for reading in READINGS if reading.name in table[READING]):
+        rows = _shares(table.filter(pl.col(READING) == reading.name))
+        draw = partial(panel, rows, "mechanism", "load", look=LOOK, x_title=LOAD, width=330, legend=_names(table))
+        columns.append(
+            over(
+                draw(y="latency_mean", y_title=LATENCY, clip=True, title=f"Reading: {reading.name}"),
+                draw(y="accepted_load", y_title=ACCEPTED, diagonal=True),
+                draw(y="nonminimal", y_title=NONMINIMAL, height=180),
+            )
+        )
+    return {stem: finished(beside(*columns), title, (f"{_note(setting)}; {_seeds(table)}", MARKS))}
+
+
+def _names(table: pl.DataFrame) -> list[str]:
+    return table["mechanism"].unique(maintain_order=True).to_list()
 
 
 def _columns(table: pl.DataFrame, look: Look, curve: str = "mechanism") -> Chart:

@@ -12,6 +12,7 @@ from phit.studies.tpr import bounds, cases, drawing, tables
 from phit.studies.tpr.claims import CLAIMS
 from phit.studies.tpr.evidence import Evidence
 from phit.studies.tpr.mechanisms import MECHANISMS, THRESHOLD
+from phit.studies.tpr.readings import READINGS
 from phit.studies.tpr.remarks import REMARKS
 from phit.studies.tpr.setting import ADV, MIXES, UR, WINDOW, Setting, nlc, rlc, setting
 
@@ -26,7 +27,10 @@ def _no_chart(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: AR
     return {}
 
 
-CURVES = "Mean packet latency, accepted load and share of nonminimal packets against offered load."
+CURVES = (
+    "Mean packet latency, accepted load and share of nonminimal packets against offered load, under the reading `text` "
+    "(left) and the reading `fitted` (right)."
+)
 
 FIGURES = (
     _loads("2", UR, "Uniform traffic", CURVES),
@@ -81,21 +85,13 @@ FIGURES = (
     Figure(
         "choices",
         "What the paper leaves open",
-        "Other choices where they decide a claim: one minimal candidate for the UGALs, one virtual channel for each "
-        "hop, one injection queue for each endpoint, larger buffers, another low_l.",
+        "One choice at a time that is not the text's, where it shows: one minimal candidate, credits that come back in "
+        "a cycle, one injection queue for each endpoint, larger buffers, one virtual channel for each hop, another "
+        "low_l.",
         cases.choices,
         tables.steady,
         _no_chart,
         text=tables.choices_text,
-    ),
-    Figure(
-        "buffers",
-        "Adversarial traffic, larger buffers",
-        f"Figure 3 again with {2 * cases.BUFFER} flits for each virtual channel instead of {cases.BUFFER}, at its "
-        "lowest load and about saturation.",
-        cases.buffers,
-        tables.steady,
-        partial(drawing.load_figure, "buffers", f"Adversarial traffic, buffers of {2 * cases.BUFFER} flits"),
     ),
     Figure(
         "groups",
@@ -174,4 +170,5 @@ STUDY = Study(
     evidence=Evidence,
     cost=None,
     remarks=REMARKS,
+    readings=READINGS,
 )

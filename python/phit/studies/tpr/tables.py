@@ -6,6 +6,7 @@ import polars as pl
 
 from phit.studies import tables
 from phit.studies.plan import Done
+from phit.studies.study import READING
 from phit.studies.tpr.setting import Setting
 
 
@@ -23,7 +24,7 @@ def counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     found = tables.runs(labels, done.points)
     if found.is_empty() or any(column not in found.columns for column in COUNTERS.values()):
         return pl.DataFrame()
-    return found.group_by("pattern", "load", maintain_order=True).agg(
+    return found.group_by(READING, "pattern", "load", maintain_order=True).agg(
         pl.len().alias("seeds"),
         *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in COUNTERS.items()),
         pl.col("accepted_load").mean(),
@@ -40,13 +41,13 @@ def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def counters_text(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """Tables I and II in Markdown."""
-    head = ("pattern", "offered", "accepted", "nonminimal", "sent to router 1", "through a port")
-    columns = ("pattern", "load", "accepted_load", "misrouted_globally", *COUNTERS)
+    head = ("reading", "pattern", "offered", "accepted", "nonminimal", "sent to router 1", "through a port")
+    columns = (READING, "pattern", "load", "accepted_load", "misrouted_globally", *COUNTERS)
     return _markdown(
         head,
         (
-            (pattern, f"{load:g}", f"{accepted:.3f}", f"{share:.1%}", f"{sent:.3g}", f"{through:.3g}")
-            for pattern, load, accepted, share, sent, through in table.select(columns).iter_rows()
+            (reading, pattern, f"{load:g}", f"{accepted:.3f}", f"{share:.1%}", f"{sent:.3g}", f"{through:.3g}")
+            for reading, pattern, load, accepted, share, sent, through in table.select(columns).iter_rows()
         ),
     )
 
