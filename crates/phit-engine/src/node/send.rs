@@ -59,6 +59,7 @@ impl Network {
     }
 
     /// The answer about a packet sent over `link`: its slot is free, or it goes again from its old place.
+    #[inline(always)]
     pub(super) fn answered(&mut self, link: u32, word: Word) {
         let queue = self.numbers.queue(link, word.vc());
         let used = u32::from(self.used[queue]);

@@ -36,7 +36,7 @@ impl Network {
     }
 
     /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
-    /// is refused by the next.
+    /// is refused by the next, or waits there for room.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
         // By the numbers of links and channels, which need not be those of queues.
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
@@ -70,7 +70,7 @@ impl Network {
         }
     }
 
-    fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
         let base = self.slot(link, vc);
         (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
     }
@@ -129,6 +129,7 @@ impl Network {
 
     /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.
     pub fn audit(&self) -> Result<(), String> {
+        self.audit_landings()?;
         let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
         for (number, link) in self.links.iter().enumerate() {
             for (vc, &waiting) in link.waiting.iter().enumerate() {
@@ -154,6 +155,11 @@ impl Network {
             true => Ok(()),
             false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
         }
+    }
+
+    /// Phits put on all links between routers. For tests.
+    pub fn link_phits(&self) -> u64 {
+        self.links.iter().map(|link| link.phits).sum()
     }
 
     /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues
