@@ -8,6 +8,7 @@ use phit_engine::sim::{self, Options, RunError, Simulation};
 use phit_engine::verify::conservation::audit;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A small network of packet-level nodes with short queues, more loaded than it can carry.
 fn node(dims: &[u32], routing: Value, pattern: &str) -> Value {
@@ -108,6 +109,41 @@ fn below_saturation_answers_and_credits_are_the_same() {
     }
 }
 
+/// Where the watchdog finds packets that wait for one another: virtual channels, outputs and routers, as it says it.
+fn deadlock(value: &Value) -> Vec<String> {
+    match sim::run(&common::scenario(value), Options::default(), &mut |_, _| true) {
+        Err(RunError::Deadlock(text)) => {
+            assert!(text.starts_with("deadlock: "), "{text}");
+            let (_, circle) = text.split_once("these queues wait for one another in a circle: ").expect(&text);
+            circle.split("; ").map(|place| place.split(" (").next().unwrap_or_default().to_string()).collect()
+        }
+        Ok(outcome) => panic!("it ran: {:?}", outcome.accepted_load()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_escape_network_that_is_not_split_deadlocks_and_the_watchdog_says_where() {
+    // Theorem 1, in the flesh: many packets by way of intermediate destinations, all bubbles in place.
+    let few_slots = json!({
+        "seed": 1,
+        "router": { "links": { "default": { "latency": 1 }, "endpoint": { "latency": 1, "bandwidth": 8 } } },
+        "traffic": { "load": 6.0 },
+        "measure": { "warmup": 0, "cycles": 60_000 },
+    });
+    for dims in [&[3, 3][..], &[4, 4], &[3, 3, 3]] {
+        let rule = |escape: &str| outflank(json!({ "eta": 0.0, "full_way": "worthless", "escape": escape }));
+        let network = |escape: &str| with(node(dims, rule(escape), "uniform"), few_slots.clone());
+        let circle = deadlock(&network("shared"));
+        // Not a ring, which its bubble keeps free: a circle of rings of several dimensions.
+        let escapes: Vec<&str> = circle.iter().filter_map(|place| place.strip_prefix("VC 1 of output ")).collect();
+        let dimension = |place: &str| (place.split(' ').next().unwrap().parse::<usize>().unwrap() - 1) / 2;
+        let dimensions: BTreeSet<usize> = escapes.iter().map(|place| dimension(place)).collect();
+        assert!(dimensions.len() > 1, "{circle:?}");
+        keeps_moving(&network("split"));
+    }
+}
+
 #[test]
 fn without_the_bubble_rule_packets_deadlock_and_the_watchdog_says_where() {
     // A ring in which all go the same way round.
@@ -116,18 +152,10 @@ fn without_the_bubble_rule_packets_deadlock_and_the_watchdog_says_where() {
         json!({ "measure": { "cycles": 400_000 } }),
     );
     for deadlocking in [answers.clone(), credited(answers)] {
-        let scenario = common::scenario(&deadlocking);
-        let report = sim::verify(&scenario).unwrap();
+        let report = sim::verify(&common::scenario(&deadlocking)).unwrap();
         assert_eq!(report["proved"], json!(false), "{report}");
         assert_eq!(report["cycle"].as_array().unwrap().len(), 8, "the channels of the ring");
-        match sim::run(&scenario, Options::default(), &mut |_, _| true) {
-            Err(RunError::Deadlock(text)) => {
-                assert!(text.starts_with("deadlock: "), "{text}");
-                assert!(text.contains("wait for one another in a circle: VC "), "{text}");
-            }
-            Ok(outcome) => panic!("it ran: {:?}", outcome.accepted_load()),
-            Err(other) => panic!("{other}"),
-        }
+        deadlock(&deadlocking);
         let sound = with(deadlocking, json!({ "routing": { "bubble": 1 }, "measure": { "cycles": 50_000 } }));
         assert_eq!(sim::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
         assert!(run(&sound).accepted_load() > 0.1);

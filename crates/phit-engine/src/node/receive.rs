@@ -52,7 +52,7 @@ impl Network {
     }
 
     /// The minimal way of a packet from `router` to its destination.
-    fn way_from(&self, router: u32, packet: u32) -> Offsets {
+    pub(super) fn way_from(&self, router: u32, packet: u32) -> Offsets {
         let target = self.records[packet].destination / self.endpoints_per_router;
         let origin = &self.origins[packet];
         let mut rng = Rng::keyed(u64::from(origin.source) << 32 | u64::from(origin.birth), router);

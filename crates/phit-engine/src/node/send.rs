@@ -5,7 +5,7 @@ use crate::engine::Tick;
 use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 
 /// The order in which a link serves its queues.
-const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
+pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
 
 impl Network {
     /// Puts something on `link` if it is free and there is something to send.

@@ -1,5 +1,6 @@
 //! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
 
+use super::send::SERVICE;
 use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
 use crate::result::Snapshot;
@@ -47,8 +48,7 @@ impl Network {
             let before = stuck.iter().filter(|stuck| **stuck).count();
             for link in 0..self.links.len() as u32 {
                 for vc in 0..self.vcs {
-                    let oldest = self.packets_of(link, vc).next();
-                    let waits = oldest.and_then(|packet| self.waits_for(link, vc, packet));
+                    let waits = self.waits(link, vc);
                     let index = number((link, vc));
                     stuck[index] &= waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]));
                 }
@@ -65,9 +65,20 @@ impl Network {
                 return Some(path[start..].to_vec());
             }
             path.push(at);
-            let packet = self.packets_of(at.0, at.1).next()?;
-            at = *self.waits_for(at.0, at.1, packet)?.last()?;
+            at = *self.waits(at.0, at.1)?.last()?;
         }
+    }
+
+    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by queues that it
+    /// serves first and whose packets are refused again and again.
+    fn waits(&self, link: u32, vc: u8) -> Option<Vec<Place>> {
+        let packet = self.packets_of(link, vc).next()?;
+        let first = || {
+            let earlier = SERVICE.into_iter().take_while(|other| *other != vc);
+            earlier.filter(|&other| self.used(link, other) > 0).map(|other| (link, other)).collect::<Vec<Place>>()
+        };
+        let room = self.waits_for(link, vc, packet);
+        room.or_else(|| Some(first()).filter(|queues| self.landings.is_none() && !queues.is_empty()))
     }
 
     pub(super) fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
@@ -85,8 +96,7 @@ impl Network {
         let mut heads_for = record.via;
         if way == [0; 6] && heads_for != NONE {
             heads_for = NONE;
-            let target = record.destination / self.endpoints_per_router;
-            way = self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), 0);
+            way = self.way_from(router, packet);
         }
         let escape = dimension_order(&way)?;
         let first = self.numbers.first_link(router);
