@@ -8,9 +8,10 @@ import phit
 import polars as pl
 import pytest
 from phit.errors import InputError
+from phit.plots import crossings
 from phit.studies import registry
 from phit.studies.claims import NotRunError
-from phit.studies.outflank import cases, model, rules
+from phit.studies.outflank import cases, model, rules, text
 from phit.studies.outflank.evidence import Evidence
 from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, sustained
 from phit.studies.outflank.setting import FIRST, STEP, setting
@@ -90,6 +91,64 @@ def test_what_was_not_run_is_not_judged() -> None:
         rules.throughput(unfinished)
 
 
+def drawn(table: pl.DataFrame, stem: str) -> dict[str, Any]:
+    chart: dict[str, Any] = STUDY.figures[stem].draw(table, setting(Scale.PAPER))[stem].to_dict()
+    return chart
+
+
+def parts(chart: dict[str, Any], series: str, x: float) -> set[int]:
+    """The parts of lines that the points of a curve at a load belong to."""
+    rows = (row for data in chart["datasets"].values() for row in data)
+    return {row["part"] for row in rows if row.get("series") == series and row.get("x") == x}
+
+
+def test_lines_of_figures_break_where_a_load_was_not_run() -> None:
+    empty = pl.lit(None, pl.Float64)
+    butterfly = table().filter(pl.col("pattern") == "Butterfly/FFT", pl.col("k") == 16)
+    curves = butterfly.with_columns(lifetime_us_half=empty).filter(~pl.col("load").is_in([0.2, 0.25]))
+    for chart, series in ((drawn(curves, "4"), "OFR"), (drawn(curves, "5"), "OFR (WIDN)")):
+        assert [parts(chart, series, x) for x in (0.1, 0.15, 0.3, 0.35)] == [{0}, {0}, {1}, {1}]
+    # The patterns that were not run have their places, and say so.
+    texts = json.dumps(drawn(curves, "4"))
+    assert texts.count('"text": "not run"') == len(PATTERNS) - 1
+    assert "Bit-Reverse" in texts
+
+
+def test_a_curve_that_leaves_its_panel_after_a_gap_is_marked_where_it_was_run() -> None:
+    rows = pl.DataFrame({"series": "a", "x": [0.1, 0.15, 0.5], "y": [1.0, 1.0, 9.0], "part": [0, 0, 1]})
+    assert crossings(rows, 5.0)["x"].to_list() == [0.5]
+    assert crossings(rows.with_columns(part=pl.lit(0)), 5.0)["x"].to_list() == [pytest.approx(0.325)]
+
+
+def test_tables_say_what_was_not_run() -> None:
+    rows = pl.DataFrame(
+        {
+            "pattern": "Uniform",
+            "routing": "ABR",
+            "load": 0.1,
+            "acceptance": [cases.ANSWERS, cases.CREDITS],
+            "lifetime_us": [20.0, 20.5],
+            "hops": 2.0,
+            "derouted": 0.0,
+        }
+    )
+    assert "| Uniform | ABR | 0.10 | 20.00 / 20.50 | 2.000 / 2.000 | 0.0 / 0.0 |" in text.credited(
+        rows, setting(Scale.SMALL)
+    )
+    half = text.credited(rows.filter(pl.col("acceptance") == cases.CREDITS), setting(Scale.SMALL))
+    assert "| Uniform | ABR | 0.10 | – / 20.50 | – / 2.000 | – / 0.0 |" in half
+
+
+def test_sustained_loads_of_steady_states_are_told_with_their_bounds() -> None:
+    rows = [
+        {"pattern": "Uniform", "k": 8, "routing": routing, "load": load, "delivered": share}
+        for routing, shares in {"ABR": (0.5, 0.4), "POR": (1.0, 0.9), "OFR": (1.0, 0.99)}.items()
+        for load, share in zip((0.65, 0.7), shares, strict=True)
+    ]
+    found = text.delivery(pl.DataFrame(rows), setting(Scale.SMALL))
+    assert "| Uniform | < 0.65 (0.55) | 0.65 (0.70) | ≥ 0.70 (0.70) |" in found
+
+
 def test_the_network_of_a_transposition_is_square() -> None:
     assert [model.dims("Transposition", k) for k in (4, 8, 16)] == [[4, 4, 4], [8, 8, 16], [16, 16, 16]]
     assert model.dims("Uniform", 8) == [8, 8, 8]
@@ -100,6 +159,7 @@ def test_gamma_0_saturates_the_bisection() -> None:
     result = phit.run(case.scenario)
     # 8 / k of a link of 5 phits per cycle, k = 4.
     assert result["bisection_load"] == 10.0
+    assert ("load that saturates the bisection", "10", "phits/(endpoint·cycle)") in result.headlines()
     assert result["cycle_seconds"] == pytest.approx(1e-9 / 60)
     assert result["offered_load"] == pytest.approx(FIRST * 10.0, rel=0.01)
 
@@ -190,11 +250,11 @@ def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize("routing", ROUTINGS)
 def test_answers_and_credits_agree(routing: str) -> None:
     """Below saturation it hardly matters how a router says that it has room."""
-    found: dict[float, list[phit.Result]] = {}
+    found: dict[float, dict[str, phit.Result]] = {}
     for case in cases.acceptance(setting(Scale.SMOKE), 1):
         labels = case.labels
         if (labels["routing"], labels["pattern"]) == (routing, "Uniform"):
-            found.setdefault(labels["load"], []).append(phit.run(case.scenario))
+            found.setdefault(labels["load"], {})[labels["acceptance"]] = phit.run(case.scenario)
     assert sorted(found) == [0.1, 0.3, 0.5]
 
     def waits(service: float, load: float) -> float:
@@ -202,7 +262,11 @@ def test_answers_and_credits_agree(routing: str) -> None:
         busy = load * 8 / 4 * service / model.PACKET_NS
         return busy / (2 * (1 - busy)) * service
 
-    for load, (answered, credited) in found.items():
+    for load, runs in found.items():
+        answered, held, credited = (runs[by] for by in cases.ACCEPTANCES)
+        # Within the node all else is the same: endpoints wait as long for a credit as for an answer.
+        for measure in ("latency_mean", "network_latency_mean", "hops_mean", "accepted_load"):
+            assert held[measure] == pytest.approx(answered[measure], rel=0.01), measure
         assert answered["hops_mean"] == pytest.approx(credited["hops_mean"], rel=0.02)
         assert answered["misrouted"] == pytest.approx(credited["misrouted"], abs=0.035)
         # A phit is not the same in both.

@@ -134,14 +134,14 @@ def latency_limit(rows: pl.DataFrame) -> float:
 
 
 def crossings(rows: pl.DataFrame, limit: float) -> pl.DataFrame:
-    """Where the curve of each series leaves the axis upwards."""
+    """Where the curve of each series leaves the axis upwards; a curve in several `part`s has no line between them."""
     found = []
     for (series,), curve in rows.group_by("series", maintain_order=True):
         before: dict[str, Any] | None = None
         for row in curve.sort("x").iter_rows(named=True):
             if row["y"] > limit:
                 x = row["x"]
-                if before is not None:
+                if before is not None and before.get("part") == row.get("part"):
                     x = before["x"] + (limit - before["y"]) / (row["y"] - before["y"]) * (row["x"] - before["x"])
                 found.append({"series": series, "x": x, "y": limit, "saturated at": row["x"]})
                 break

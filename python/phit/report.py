@@ -11,6 +11,7 @@ from rich.table import Table
 
 from phit.errors import InputError
 from phit.experiment import heading
+from phit.markdown import markdown_table
 from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document
@@ -102,8 +103,7 @@ def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
 def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:
     """The short table in Markdown."""
     headings, rows = short_rows(points, swept)
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return markdown_table(headings, rows) + "\n"
 
 
 def write_tables(folder: Folder) -> list[Path]:

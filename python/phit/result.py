@@ -18,6 +18,7 @@ MACHINE_KEYS = ("threads", "partitions", "cpu_seconds", "wall_seconds", "peak_me
 HEADLINES = (
     ("offered_load", "offered load", "phits/(endpoint·cycle)"),
     ("accepted_load", "accepted load", "phits/(endpoint·cycle)"),
+    ("bisection_load", "load that saturates the bisection", "phits/(endpoint·cycle)"),
     ("latency_mean", "mean latency", "cycles"),
     ("latency_p50", "median latency", "cycles"),
     ("latency_p99", "99th percentile of latency", "cycles"),
@@ -30,6 +31,9 @@ HEADLINES = (
     ("cpu_seconds", "CPU time", "s"),
 )
 """`(key, name, unit)` of what a person wants to see first."""
+
+OF_SOME_NETWORKS = ("bisection_load",)
+"""Those that are shown only of networks that have them."""
 
 
 def readable(value: Any) -> str:
@@ -93,7 +97,9 @@ class Result(Mapping[str, Any]):
 
     def headlines(self) -> list[tuple[str, str, str]]:
         """`(name, value, unit)` of what a person wants to see first."""
-        return [(name, readable(self[key]), unit) for key, name, unit in HEADLINES if key in self]
+        absent = {key for key in OF_SOME_NETWORKS if self.get(key) is None}
+        shown = (entry for entry in HEADLINES if entry[0] in self and entry[0] not in absent)
+        return [(name, readable(self[key]), unit) for key, name, unit in shown]
 
     def __repr__(self) -> str:
         width = max((len(name) for name, _, _ in self.headlines()), default=0)

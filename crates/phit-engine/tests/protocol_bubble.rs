@@ -8,6 +8,7 @@ use phit_engine::sim::{self, Options, RunError, Simulation};
 use phit_engine::verify::conservation::audit;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A small network of packet-level nodes with short queues, more loaded than it can carry.
 fn node(dims: &[u32], routing: Value, pattern: &str) -> Value {
@@ -39,50 +40,126 @@ fn routings() -> Vec<Value> {
     ]
 }
 
+/// The same with credits in place of answers.
+fn credited(value: Value) -> Value {
+    with(value, json!({ "router": { "node": { "acceptance": "credits" } } }))
+}
+
+/// A saturated run that keeps moving, loses nothing and breaks no bubble; its network at the end.
+fn keeps_moving(value: &Value) -> Simulation {
+    let mut run = simulation(value, Options::default());
+    let mut moved = 0;
+    for step in 1..=20 {
+        run.advance_to(1000 * step);
+        let network = run.network().expect("a network of nodes");
+        network.audit().unwrap_or_else(|wrong| panic!("{wrong}: {value}"));
+        assert!(network.least_free_of_rings() > 0, "a ring without a bubble: {value}");
+        let now = network.collector().total.packets;
+        assert!(now > moved, "nothing delivered in 1000 cycles: {value}");
+        moved = now;
+    }
+    run
+}
+
 #[test]
 fn saturated_tori_of_every_dimension_keep_moving_and_lose_nothing() {
     // Packets that take more hops than their plan has panic in builds for tests.
     for dims in [&[4, 4][..], &[5, 3, 4], &[3, 2, 3, 2], &[2, 3, 2, 2, 2], &[2, 2, 2, 2, 2, 2]] {
         for routing in routings() {
-            let value = node(dims, routing.clone(), "uniform");
-            let mut run = simulation(&value, Options::default());
-            let mut moved = 0;
-            for step in 1..=20 {
-                run.advance_to(1000 * step);
-                let network = run.network().expect("a network of nodes");
-                network.audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing} {dims:?}"));
-                assert!(network.least_free_of_rings() > 0, "a ring without a bubble: {routing} {dims:?}");
-                let now = network.collector().total.packets;
-                assert!(now > moved, "nothing delivered in 1000 cycles: {routing} {dims:?}");
-                moved = now;
-            }
-            assert!(run.network().unwrap().refused().0 > 1000, "hardly saturated: {routing} {dims:?}");
+            let value = node(dims, routing, "uniform");
+            let run = keeps_moving(&value);
+            assert!(run.network().unwrap().refused().0 > 1000, "hardly saturated: {value}");
+            keeps_moving(&credited(value));
         }
+    }
+}
+
+#[test]
+fn with_credits_every_packet_crosses_a_link_once() {
+    for routing in routings() {
+        let finite = json!({ "traffic": { "message": { "count": 20 } } });
+        let value = with(node(&[4, 3, 3], routing, "uniform"), finite);
+        let phits = |value: &Value| {
+            let mut run = simulation(value, Options::default());
+            run.advance_to(100_000);
+            let network = run.network().unwrap();
+            assert_eq!((network.packets_held(), network.collector().total.packets), (0, 36 * 20 * 12), "{value}");
+            // 8 phits of the packet there, 1 of what comes back.
+            (network.link_phits(), 9 * network.collector().packet_hops)
+        };
+        let (answers, least) = phits(&value);
+        assert!(answers > least, "nothing was refused: {value}");
+        let (credits, least) = phits(&credited(value));
+        assert_eq!(credits, least);
+    }
+}
+
+#[test]
+fn below_saturation_answers_and_credits_are_the_same() {
+    for routing in routings() {
+        let value = with(
+            node(&[4, 4, 3], routing, "uniform"),
+            json!({ "traffic": { "load": 0.3, "message": { "packets": 1 } }, "router": { "links": { "default": { "buffer": 64 } } } }),
+        );
+        let (answers, credits) = (run(&value), run(&credited(value.clone())));
+        for measure in ["/latency_mean", "/hops_mean", "/accepted_load"] {
+            let (one, other) = (number(&answers, measure), number(&credits, measure));
+            assert!((one / other - 1.0).abs() < 0.005, "{measure} {one} {other}: {value}");
+        }
+    }
+}
+
+/// Where the watchdog finds packets that wait for one another: virtual channels, outputs and routers, as it says it.
+fn deadlock(value: &Value) -> Vec<String> {
+    match sim::run(&common::scenario(value), Options::default(), &mut |_, _| true) {
+        Err(RunError::Deadlock(text)) => {
+            assert!(text.starts_with("deadlock: "), "{text}");
+            let (_, circle) = text.split_once("these queues wait for one another in a circle: ").expect(&text);
+            circle.split("; ").map(|place| place.split(" (").next().unwrap_or_default().to_string()).collect()
+        }
+        Ok(outcome) => panic!("it ran: {:?}", outcome.accepted_load()),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn an_escape_network_that_is_not_split_deadlocks_and_the_watchdog_says_where() {
+    // Theorem 1, in the flesh: many packets by way of intermediate destinations, all bubbles in place.
+    let few_slots = json!({
+        "seed": 1,
+        "router": { "links": { "default": { "latency": 1 }, "endpoint": { "latency": 1, "bandwidth": 8 } } },
+        "traffic": { "load": 6.0 },
+        "measure": { "warmup": 0, "cycles": 60_000 },
+    });
+    for dims in [&[3, 3][..], &[4, 4], &[3, 3, 3]] {
+        let rule = |escape: &str| outflank(json!({ "eta": 0.0, "full_way": "worthless", "escape": escape }));
+        let network = |escape: &str| with(node(dims, rule(escape), "uniform"), few_slots.clone());
+        let circle = deadlock(&network("shared"));
+        // Not a ring, which its bubble keeps free: a circle of rings of several dimensions.
+        let escapes: Vec<&str> = circle.iter().filter_map(|place| place.strip_prefix("VC 1 of output ")).collect();
+        let dimension = |place: &str| (place.split(' ').next().unwrap().parse::<usize>().unwrap() - 1) / 2;
+        let dimensions: BTreeSet<usize> = escapes.iter().map(|place| dimension(place)).collect();
+        assert!(dimensions.len() > 1, "{circle:?}");
+        keeps_moving(&network("split"));
     }
 }
 
 #[test]
 fn without_the_bubble_rule_packets_deadlock_and_the_watchdog_says_where() {
     // A ring in which all go the same way round.
-    let deadlocking = with(
+    let answers = with(
         node(&[8], json!({ "kind": "abr", "bubble": 0, "half_way": "plus" }), "tornado"),
         json!({ "measure": { "cycles": 400_000 } }),
     );
-    let scenario = common::scenario(&deadlocking);
-    let report = sim::verify(&scenario).unwrap();
-    assert_eq!(report["proved"], json!(false), "{report}");
-    assert_eq!(report["cycle"].as_array().unwrap().len(), 8, "the channels of the ring");
-    match sim::run(&scenario, Options::default(), &mut |_, _| true) {
-        Err(RunError::Deadlock(text)) => {
-            assert!(text.starts_with("deadlock: "), "{text}");
-            assert!(text.contains("wait for one another in a circle: VC "), "{text}");
-        }
-        Ok(outcome) => panic!("it ran: {:?}", outcome.accepted_load()),
-        Err(other) => panic!("{other}"),
+    for deadlocking in [answers.clone(), credited(answers)] {
+        let report = sim::verify(&common::scenario(&deadlocking)).unwrap();
+        assert_eq!(report["proved"], json!(false), "{report}");
+        assert_eq!(report["cycle"].as_array().unwrap().len(), 8, "the channels of the ring");
+        deadlock(&deadlocking);
+        let sound = with(deadlocking, json!({ "routing": { "bubble": 1 }, "measure": { "cycles": 50_000 } }));
+        assert_eq!(sim::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
+        assert!(run(&sound).accepted_load() > 0.1);
     }
-    let sound = with(deadlocking, json!({ "routing": { "bubble": 1 }, "measure": { "cycles": 50_000 } }));
-    assert_eq!(sim::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
-    assert!(run(&sound).accepted_load() > 0.1);
 }
 
 #[test]
@@ -136,7 +213,9 @@ fn an_empty_network_takes_the_time_of_its_links() {
         }),
     );
     // Two hops, in the direction in which no answers go.
-    assert_eq!(number(&run(&value), "/latency_mean"), f64::from(1 + 6 + 2 * 15 + 6));
+    for value in [value.clone(), credited(value)] {
+        assert_eq!(number(&run(&value), "/latency_mean"), f64::from(1 + 6 + 2 * 15 + 6));
+    }
 }
 
 #[test]
@@ -191,12 +270,54 @@ fn settings_that_the_node_does_not_read_are_refused() {
             .expect("refused")
             .to_string()
     };
-    let speedup = error(json!({ "router": { "speedup": 2 } }));
-    assert_eq!(speedup, "router.speedup = 2: has no effect with router.node; leave it out");
-    let minimal = error(json!({ "routing": { "kind": "minimal" } }));
-    assert!(minimal.starts_with("routing.kind = \"minimal\": router.node works with the bubble family"), "{minimal}");
-    let answer = error(json!({ "router": { "node": { "answer": 0 } } }));
-    assert_eq!(answer, "router.node.answer = 0: expected 1 phit or more");
+    let link =
+        |class: &str, key: &str, value: Value| error(json!({ "router": { "links": { class: { key: value } } } }));
+    let expectations = [
+        (
+            error(json!({ "router": { "speedup": 2 } })),
+            "router.speedup = 2: has no effect with router.node; leave it out",
+        ),
+        (
+            error(json!({ "routing": { "kind": "minimal" } })),
+            "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, outflank, goal",
+        ),
+        (error(json!({ "router": { "node": { "answer": 0 } } })), "router.node.answer = 0: expected 1 phit or more"),
+        (
+            error(json!({ "measure": { "probes": [{ "kind": "ports" }] } })),
+            "measure.probes = \"ports\": probes look into the input-queued router: router.node has none; leave it out",
+        ),
+        (
+            link("endpoint", "ejection_buffer", json!(64)),
+            "router.links.endpoint.ejection_buffer = 64: has no effect with router.node, whose endpoints take whatever comes; \
+             leave it out",
+        ),
+        (
+            link("endpoint", "injection_bandwidth", json!("infinite")),
+            "router.links.endpoint.injection_bandwidth = \"infinite\": router.node sends packets phit by phit: expected a \
+             number of phits per cycle",
+        ),
+        (
+            link("endpoint", "vcs", json!(4)),
+            "router.links.endpoint.vcs = 4: router.node has no injection queues: expected 1, or no such key",
+        ),
+        (
+            link("default", "vcs", json!(4)),
+            "router.links.default.vcs = 4: router.node has 3 queues at most for a link, an adaptive one and two for \
+             escape: expected 3 or less",
+        ),
+        (
+            link("dim1", "buffer", json!(32)),
+            "router.links.dim1.buffer = 32: the queues of router.node are equal: expected room for 2 packets of 8 phits, as \
+             in class \"dim0\"",
+        ),
+    ];
+    for (said, expected) in expectations {
+        assert_eq!(said, expected);
+    }
+    let same =
+        json!({ "endpoint": { "vcs": 1, "ejection_buffer": "infinite" }, "dim1": { "buffer": 23, "latency": 9 } });
+    let taken = with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), json!({ "router": { "links": same } }));
+    assert!(sim::prepare(&common::scenario(&taken)).is_ok());
 }
 
 proptest! {
@@ -213,13 +334,17 @@ proptest! {
         pattern in 0usize..3,
         seed in 0u64..1000,
         room in 0usize..2,
+        acceptance in 0usize..2,
     ) {
         let value = with(
             node(&dims, routings()[routing].clone(), ["uniform", "neighbor", "shift"][pattern]),
             json!({
                 "seed": seed,
                 "router": {
-                    "node": { "injection_room": (["bubble", "more_than_half"][room]) },
+                    "node": {
+                        "injection_room": (["bubble", "more_than_half"][room]),
+                        "acceptance": (["answers", "credits"][acceptance]),
+                    },
                     "links": { "default": { "buffer": 8 * slots, "latency": latency } },
                 },
                 "traffic": { "message": { "packets": packets, "count": 4 } },

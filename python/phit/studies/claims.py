@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 
 from phit.errors import ResultsError
+from phit.markdown import markdown_table
 from phit.results import write_atomically
 
 
@@ -145,12 +146,12 @@ def markdown(findings: Sequence[Finding]) -> str:
     for same in zip(*readings.values(), strict=True):
         f = same[0]
         rows.append((f.id, f.figure, f.statement, f.paper, _measured(f), *(_verdict(other) for other in same)))
-    return _table(("claim", "figure", "statement", "paper", "measured", *verdicts), rows)
+    return markdown_table(("claim", "figure", "statement", "paper", "measured", *verdicts), rows)
 
 
 def measured(findings: Sequence[Finding]) -> str:
     """What was measured under one reading, in Markdown."""
-    return _table(
+    return markdown_table(
         ("claim", "paper", "measured", "verdict"), [(f.id, f.paper, _measured(f), _verdict(f)) for f in findings]
     )
 
@@ -161,8 +162,3 @@ def _measured(finding: Finding) -> str:
 
 def _verdict(finding: Finding) -> str:
     return f"**{finding.verdict}**" if finding.verdict is Verdict.DIFFERS else str(finding.verdict)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    escaped = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *escaped))

@@ -54,6 +54,8 @@ def panel(
     level: str = LEVEL,
     legend: Sequence[str] = (),
     ticks: int = 8,
+    step: float | None = None,
+    top: float | None = None,
 ) -> Chart:
     """Lines of a table with a column of curves, with bands where `Y_half` has half widths.
 
@@ -76,6 +78,8 @@ def panel(
         legend: curves of the legend, if not those of the table: panels side by side share one legend only if it is
         the same.
         ticks: of the horizontal axis, or so.
+        step: of the grid of `x`: a line breaks where a point of the grid is missing.
+        top: where the vertical axis ends, if `clip`; chosen by the curves otherwise.
     """
     half = pl.col(f"{y}_half").fill_null(0.0) if f"{y}_half" in table.columns else pl.lit(0.0)
     rows = table.drop_nulls(y).select(
@@ -86,8 +90,9 @@ def panel(
         high=pl.col(y) + half,
         saturated=pl.col("saturated") if "saturated" in table.columns else pl.lit(False),
     )
+    rows = _in_parts(rows, step)
     names = list(legend) or rows["series"].unique(maintain_order=True).to_list()
-    limit = latency_limit(rows) if clip else _top(rows)
+    limit = (top or latency_limit(rows)) if clip else _top(rows)
     left, right = domain or (0.0, 1.03 * max(rows["x"], default=1.0))
     axis_x = alt.X(
         "x:Q", title=x_title, scale=alt.Scale(domain=[left, right], nice=False), axis=alt.Axis(tickCount=ticks)
@@ -113,12 +118,12 @@ def panel(
         )
     layers.append(
         base.mark_area(opacity=0.18, clip=True).encode(
-            axis_x, alt.Y("low:Q", title=y_title, axis=_axis_y()), alt.Y2("high:Q"), line_colour
+            axis_x, alt.Y("low:Q", title=y_title, axis=_axis_y()), alt.Y2("high:Q"), line_colour, detail="part:N"
         )
     )
     layers.append(
         base.mark_line(strokeWidth=1.8, clip=True).encode(
-            axis_x, axis_y, line_colour, **({} if dots else {"tooltip": tips})
+            axis_x, axis_y, line_colour, detail="part:N", **({} if dots else {"tooltip": tips})
         )
     )
     if dots:
@@ -132,6 +137,26 @@ def panel(
         layers.append(marks.encode(axis_x, axis_y, line_colour))
     chart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=alt.TitleParams(title, anchor="middle", fontSize=14)) if title else chart
+
+
+def _in_parts(rows: pl.DataFrame, step: float | None) -> pl.DataFrame:
+    """The rows of every series with the `part` of its line that they belong to."""
+    if step is None:
+        return rows.with_columns(part=pl.lit(0))
+    ordered = rows.sort("series", "x", maintain_order=True)
+    gap = (pl.col("x").diff() > 1.5 * step).fill_null(value=False)
+    return ordered.with_columns(part=gap.cast(pl.Int64).cum_sum().over("series"))
+
+
+def blank(x_title: str, y_title: str, domain: tuple[float, float], title: str, width: int, height: int) -> Chart:
+    """The panel of curves none of which has been run."""
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=list(domain), nice=False), axis=alt.Axis(tickCount=8))
+    y = alt.Y(
+        "y:Q", title=y_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(minExtent=38, labels=False, ticks=False)
+    )
+    middle = pl.DataFrame({"x": [sum(domain) / 2], "y": [0.5]})
+    text = alt.Chart(middle).mark_text(text="not run", fontSize=13, color="#777").encode(x, y)
+    return text.properties(width=width, height=height, title=alt.TitleParams(title, anchor="middle", fontSize=14))
 
 
 def _axis_y() -> alt.Axis:

@@ -1,77 +1,18 @@
 //! From a scenario to a network of packet-level nodes.
 
 use super::calendar::Calendar;
-use super::params::InjectionRoom;
+use super::landing::Landings;
+use super::params::{Acceptance, InjectionRoom};
 use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
 use crate::engine::rng::{Rng, Stream};
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::error::ScenarioError;
 use crate::measure::collector::Collector;
 use crate::router::build::Blueprint;
 use crate::router::config::Config;
 use crate::routing::bubble::choices::Choices;
 use crate::scenario::Scenario;
-use crate::scenario::router::{RouterParams, Switching};
 use crate::topology::{Peer, Topology};
-
-/// Refuses a scenario that the packet-level node could not simulate as described.
-pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    let Some(node) = &scenario.router.node else { return Ok(()) };
-    let Some(bubble) = scenario.routing.params().bubble() else {
-        let reason = "router.node works with the bubble family: abr, por, outflank, goal";
-        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), reason));
-    };
-    bubble.deroute(topology).map_err(|e| e.under("routing"))?;
-    unread(&scenario.router)?;
-    if scenario.queueing.kind() != "virtual_channels" {
-        let reason = "router.node has queues of its own: expected \"virtual_channels\", or no such key";
-        return Err(ScenarioError::new("queueing.kind", format!("{:?}", scenario.queueing.kind()), reason));
-    }
-    if node.answer == 0 {
-        return Err(ScenarioError::new("router.node.answer", 0, "expected 1 phit or more"));
-    }
-    if let Some(rate) = node.injection_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
-        return Err(ScenarioError::new("router.node.injection_rate", rate, "expected a number more than 0"));
-    }
-    let size =
-        u32::from(scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?.range().1);
-    for class in topology.classes() {
-        let key = if scenario.router.links.contains_key(class) { class } else { "default" };
-        let buffer = scenario.router.link(class).buffer.or_huge();
-        if !(1..=MOST_SLOTS).contains(&(buffer / size)) {
-            return Err(ScenarioError::new(
-                format!("router.links.{key}.buffer"),
-                buffer,
-                format!("expected room for 1 to {MOST_SLOTS} packets of {size} phits: a queue of packets"),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses settings of the input-queued router, which would have no effect.
-fn unread(router: &RouterParams) -> Result<(), ScenarioError> {
-    let read = RouterParams {
-        node: router.node.clone(),
-        links: router.links.clone(),
-        // A node stores and forwards by itself: saying so is no contradiction.
-        switching: if router.switching == Switching::StoreAndForward {
-            router.switching
-        } else {
-            Switching::VirtualCutThrough
-        },
-        ..Default::default()
-    };
-    let (given, read) = (serde_json::to_value(router), serde_json::to_value(&read));
-    if let (Ok(serde_json::Value::Object(given)), Ok(serde_json::Value::Object(read))) = (given, read) {
-        if let Some((key, value)) = given.iter().find(|(key, value)| read.get(*key) != Some(value)) {
-            let reason = "has no effect with router.node; leave it out";
-            return Err(ScenarioError::new(format!("router.{key}"), value, reason));
-        }
-    }
-    Ok(())
-}
 
 impl Network {
     /// The network of a checked scenario; `None` if it has no packet-level nodes.
@@ -134,6 +75,7 @@ impl Network {
             used: vec![0; queues].into(),
             slots: vec![NONE; queues * usize::from(capacity)].into(),
             answers: Answers::default(),
+            landings: (node.acceptance == Acceptance::Credits).then(|| Landings::new(topology.routers())),
             links: links.into(),
             choices: (0..endpoints).map(|_| Choices::default()).collect::<Vec<_>>().into(),
             endpoints: (0..endpoints).map(endpoint).collect::<Vec<_>>().into(),

@@ -130,7 +130,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
     }
 
     /// Takes the earliest event before tick `end`, with its kind.
-    #[inline]
+    #[inline(always)]
     pub fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
         let (mut kind, mut key) = (KINDS, self.stray);
         for (other, &head) in self.heads.iter().enumerate() {

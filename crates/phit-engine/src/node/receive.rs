@@ -13,8 +13,19 @@ type Place = Option<(u32, u8)>;
 const ARRIVED: Offsets = [0; 6];
 
 impl Network {
-    /// A packet has come to the router of `back`, the link opposite to the one it came by.
+    /// A packet has come to the router of `back`, the link opposite to the one it came by: it is taken or refused.
+    #[inline(always)]
     pub(super) fn arrive(&mut self, back: u32, word: Word) {
+        if !self.take(back, word) {
+            self.refused.0 += 1;
+            self.answers.push(&mut self.links[back], word.answered(false));
+            self.try_link(back);
+        }
+    }
+
+    /// Puts a packet into a queue of the router of `back`, and sends the answer; returns false if there is no room.
+    #[inline(always)]
+    pub(super) fn take(&mut self, back: u32, word: Word) -> bool {
         let router = self.numbers.router(back);
         let came = (self.numbers.direction(back) ^ 1) as usize;
         let record = &self.records[word.packet()];
@@ -26,24 +37,22 @@ impl Network {
             way = self.way_from(router, word.packet());
         }
         let place = self.place(router, &way, via, Some((came, word.vc())), destination);
+        let Some(place) = place else { return false };
         // The answer stands in front of the packet if both go back by the same link.
-        self.answers.push(&mut self.links[back], word.answered(place.is_some()));
-        if let Some(place) = place {
-            let record = &mut self.records[word.packet()];
-            (record.way, record.via) = (way, via);
-            record.hops.add(self.classes[back]);
-            debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
-            self.collector.packet_hops += 1;
-            self.collector.flit_hops += 1;
-            self.put(place, word.packet(), destination);
-        } else {
-            self.refused.0 += 1;
-        }
+        self.answers.push(&mut self.links[back], word.answered(true));
+        let record = &mut self.records[word.packet()];
+        (record.way, record.via) = (way, via);
+        record.hops.add(self.classes[back]);
+        debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
+        self.collector.packet_hops += 1;
+        self.collector.flit_hops += 1;
+        self.put(place, word.packet(), destination);
         self.try_link(back);
+        true
     }
 
     /// The minimal way of a packet from `router` to its destination.
-    fn way_from(&self, router: u32, packet: u32) -> Offsets {
+    pub(super) fn way_from(&self, router: u32, packet: u32) -> Offsets {
         let target = self.records[packet].destination / self.endpoints_per_router;
         let origin = &self.origins[packet];
         let mut rng = Rng::keyed(u64::from(origin.source) << 32 | u64::from(origin.birth), router);
@@ -98,33 +107,42 @@ impl Network {
         self.try_link(link);
     }
 
-    /// The next packet of `endpoint` has come to its router, which decides on its way, and whether it takes it.
+    /// The next packet of `endpoint` has come to its router: it is taken or refused.
     pub(super) fn offered(&mut self, endpoint: u32) {
-        let Some(generated) = self.endpoints[endpoint].next else { return };
+        let accepted = self.take_new(endpoint);
+        self.refused.1 += u64::from(!accepted);
+        self.reply(endpoint, accepted);
+    }
+
+    /// Decides on the way of the next packet of `endpoint` and puts it into a queue of its router; returns false if there is no
+    /// room.
+    #[inline(always)]
+    pub(super) fn take_new(&mut self, endpoint: u32) -> bool {
+        let Some(generated) = self.endpoints[endpoint].next else { return false };
         let router = endpoint / self.endpoints_per_router;
         let target = generated.destination / self.endpoints_per_router;
         let plan = if router == target { Plan::default() } else { self.plan(endpoint, router, target) };
         let via = plan.via.unwrap_or(NONE);
-        let place = self.place(router, &plan.way, via, None, generated.destination);
-        if let Some(place) = place {
-            let record = Record {
-                hops: Default::default(),
-                destination: generated.destination,
-                via,
-                way: plan.way,
-                longest: plan.hops,
-                size: generated.size,
-            };
-            let origin =
-                Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
-            let packet = self.create(record, origin);
-            self.endpoints[endpoint].injected += u64::from(generated.size);
-            self.put(place, packet, generated.destination);
-        } else {
-            self.refused.1 += 1;
-        }
-        let at = self.now + self.injection_times.1;
-        self.calendar.file(kind::REPLY, at, endpoint, place.is_some().into());
+        let Some(place) = self.place(router, &plan.way, via, None, generated.destination) else { return false };
+        let record = Record {
+            hops: Default::default(),
+            destination: generated.destination,
+            via,
+            way: plan.way,
+            longest: plan.hops,
+            size: generated.size,
+        };
+        let origin = Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
+        let packet = self.create(record, origin);
+        self.endpoints[endpoint].injected += u64::from(generated.size);
+        self.put(place, packet, generated.destination);
+        true
+    }
+
+    /// Answers `endpoint`.
+    #[inline]
+    pub(super) fn reply(&mut self, endpoint: u32, accepted: bool) {
+        self.calendar.file(kind::REPLY, self.now + self.injection_times.1, endpoint, accepted.into());
     }
 
     fn plan(&mut self, endpoint: u32, router: u32, target: u32) -> Plan {
@@ -158,6 +176,7 @@ impl Network {
     }
 
     /// Packet `packet` is at its endpoint.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, packet: u32) {
         self.collector.delivered(&self.origins[packet].packet(&self.records[packet]), self.now);
         self.vacant.push(packet);

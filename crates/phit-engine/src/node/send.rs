@@ -5,7 +5,7 @@ use crate::engine::Tick;
 use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 
 /// The order in which a link serves its queues.
-const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
+pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
 
 impl Network {
     /// Puts something on `link` if it is free and there is something to send.
@@ -59,6 +59,7 @@ impl Network {
     }
 
     /// The answer about a packet sent over `link`: its slot is free, or it goes again from its old place.
+    #[inline(always)]
     pub(super) fn answered(&mut self, link: u32, word: Word) {
         let queue = self.numbers.queue(link, word.vc());
         let used = u32::from(self.used[queue]);

@@ -1,6 +1,7 @@
 //! What a network of packet-level nodes consists of.
 
 use super::calendar::Calendar;
+use super::landing::Landings;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
@@ -342,6 +343,8 @@ pub struct Network {
     /// `capacity` slots of each queue, oldest packet first. One on its way to the next router keeps its slot.
     pub(super) slots: Table<u32>,
     pub(super) answers: Answers,
+    /// Packets that wait for room, if links have credits.
+    pub(super) landings: Option<Landings>,
     pub(super) endpoints: Table<Endpoint>,
     /// What the packets of each endpoint choose among.
     pub(super) choices: Table<Choices>,
@@ -363,10 +366,23 @@ pub struct Network {
 impl Network {
     /// Runs all ticks before `end`.
     pub fn advance_to(&mut self, end: Tick) {
+        match self.landings.is_some() {
+            false => self.run::<false>(end),
+            true => self.run::<true>(end),
+        }
+    }
+
+    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly every event is
+    /// inlined into both.
+    fn run<const CREDITS: bool>(&mut self, end: Tick) {
         while let Some((kind, event)) = self.calendar.next_before(end) {
             self.now = event.tick();
             self.prepare(kind);
             match kind {
+                kind::ARRIVAL if CREDITS => self.land(event.target, Word(event.data)),
+                kind::ANSWER if CREDITS => self.credited(event.target, Word(event.data)),
+                kind::OFFER if CREDITS => self.land_new(event.target),
+                kind::EJECTION if CREDITS => self.ejected(event.target),
                 kind::ARRIVAL => self.arrive(event.target, Word(event.data)),
                 kind::FREE | kind::FREE_OF_ANSWER => self.try_link(event.target),
                 kind::ANSWER => self.answered(event.target, Word(event.data)),
@@ -381,7 +397,7 @@ impl Network {
     }
 
     /// Fetches what a later event of this kind will need.
-    #[inline]
+    #[inline(always)]
     fn prepare(&self, kind: usize) {
         let (target, data) = self.calendar.guess(kind, AHEAD);
         match kind {
@@ -449,6 +465,7 @@ impl Network {
             self.origins.bytes(),
             self.vacant.capacity() * 4,
             self.collector.bytes(),
+            self.landings.as_ref().map_or(0, Landings::bytes),
         ];
         tables.iter().sum()
     }

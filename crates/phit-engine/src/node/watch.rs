@@ -1,5 +1,6 @@
 //! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
 
+use super::send::SERVICE;
 use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
 use crate::result::Snapshot;
@@ -36,7 +37,7 @@ impl Network {
     }
 
     /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
-    /// is refused by the next.
+    /// is refused by the next, or waits there for room.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
         // By the numbers of links and channels, which need not be those of queues.
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
@@ -47,8 +48,7 @@ impl Network {
             let before = stuck.iter().filter(|stuck| **stuck).count();
             for link in 0..self.links.len() as u32 {
                 for vc in 0..self.vcs {
-                    let oldest = self.packets_of(link, vc).next();
-                    let waits = oldest.and_then(|packet| self.waits_for(link, vc, packet));
+                    let waits = self.waits(link, vc);
                     let index = number((link, vc));
                     stuck[index] &= waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]));
                 }
@@ -65,12 +65,23 @@ impl Network {
                 return Some(path[start..].to_vec());
             }
             path.push(at);
-            let packet = self.packets_of(at.0, at.1).next()?;
-            at = *self.waits_for(at.0, at.1, packet)?.last()?;
+            at = *self.waits(at.0, at.1)?.last()?;
         }
     }
 
-    fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
+    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by queues that it
+    /// serves first and whose packets are refused again and again.
+    fn waits(&self, link: u32, vc: u8) -> Option<Vec<Place>> {
+        let packet = self.packets_of(link, vc).next()?;
+        let first = || {
+            let earlier = SERVICE.into_iter().take_while(|other| *other != vc);
+            earlier.filter(|&other| self.used(link, other) > 0).map(|other| (link, other)).collect::<Vec<Place>>()
+        };
+        let room = self.waits_for(link, vc, packet);
+        room.or_else(|| Some(first()).filter(|queues| self.landings.is_none() && !queues.is_empty()))
+    }
+
+    pub(super) fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
         let base = self.slot(link, vc);
         (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
     }
@@ -85,8 +96,7 @@ impl Network {
         let mut heads_for = record.via;
         if way == [0; 6] && heads_for != NONE {
             heads_for = NONE;
-            let target = record.destination / self.endpoints_per_router;
-            way = self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), 0);
+            way = self.way_from(router, packet);
         }
         let escape = dimension_order(&way)?;
         let first = self.numbers.first_link(router);
@@ -129,6 +139,7 @@ impl Network {
 
     /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.
     pub fn audit(&self) -> Result<(), String> {
+        self.audit_landings()?;
         let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
         for (number, link) in self.links.iter().enumerate() {
             for (vc, &waiting) in link.waiting.iter().enumerate() {
@@ -154,6 +165,11 @@ impl Network {
             true => Ok(()),
             false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
         }
+    }
+
+    /// Phits put on all links between routers. For tests.
+    pub fn link_phits(&self) -> u64 {
+        self.links.iter().map(|link| link.phits).sum()
     }
 
     /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues

@@ -56,7 +56,7 @@ def _cells(sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
 def _curves(
     setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS
 ) -> list[Case]:
-    """Curves of the author's reading. Those points come first that decide: low load, and around the paper's gamma*."""
+    """Curves of the author's reading. Those points come first that decide: low load, and from the paper's gamma* on."""
     chosen = set(patterns)
     found: list[tuple[int, int, Case]] = []
     for k, pattern, routing in _cells(sides):
@@ -64,7 +64,7 @@ def _curves(
             continue
         last = last_load(setting, pattern, routing, k)
         loads = grid(FIRST, last)
-        decisive = {FIRST, *loads[-setting.margin - 1 : -setting.margin + 1]}
+        decisive = {FIRST, *loads[-setting.margin - 1 :]}
         for gamma in loads:
             those = [_author(setting, pattern, routing, k, gamma, seed) for seed in _seeds(seeds, setting.seeds)]
             found += [(k, gamma not in decisive, case) for case in those]
@@ -150,28 +150,52 @@ def divergence(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def text(setting: Setting, seeds: int | None) -> list[Case]:
-    """The rules of the text in the author's node: what the choices that it does not mention do."""
+    """The rules of the text in the author's node, beside his own: what the choices that it does not mention do."""
     found = []
     for pattern in PATTERNS:
         for routing in ("POR", "OFR"):
             for seed in _seeds(seeds, setting.seeds):
                 case = _author(setting, pattern, routing, setting.sides[0], FIRST, seed)
-                scenario = {**case.scenario, "routing": model.ROUTINGS[PAPER][routing]}
-                found.append(Case({**case.labels, "rules": PAPER}, scenario))
+                for rules in (AUTHOR, PAPER):
+                    scenario = {**case.scenario, "routing": model.ROUTINGS[rules][routing]}
+                    found.append(Case({**case.labels, "rules": rules}, scenario))
     return found
 
 
 ACCEPTANCE_LOADS = {"Uniform": (0.1, 0.3, 0.5), "Bit-Reverse": (0.1, 0.2, 0.3)}
 """Loads at which answers and credits are compared, below the smallest gamma* of the routings."""
 
-ANSWERS, CREDITS = "answers", "credits"
+ANSWERS, CREDITS, ROUTER = "answers", "credits", "input-queued router"
+ACCEPTANCES = (ANSWERS, CREDITS, ROUTER)
+"""The packet-level node with answers and with credits, and the input-queued router, which has credits."""
+
+
+def _accepting(
+    setting: Setting, pattern: str, routing: str, gamma: float, by: str, period: float, seed: int
+) -> Document:
+    scenario = model.steady(
+        {"kind": "torus", "dims": [setting.sides[0]] * 3},
+        model.PATTERNS[pattern],
+        model.ROUTINGS[PAPER][routing],
+        gamma,
+        warmup=round(2 * period),
+        cycles=round(4 * period),
+        seed=seed,
+        packets=1,
+    )
+    scenario["traffic"]["process"] = {"kind": "bernoulli"}
+    if by != ROUTER:
+        node = {"answer": "10 B"} if by == ANSWERS else {"answer": "10 B", "acceptance": by}
+        scenario["units"] = {"cycle": model.CYCLE[PAPER]}
+        scenario["router"] = {"node": node, "links": model.links()}
+    return scenario
 
 
 def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
-    """Answers (the packet-level node) beside credits (the input-queued router), all else the same.
+    """Answers beside credits, all else the same.
 
     Single packets at random times take the place of messages, whose packets leave their endpoint one answer after
-    another in the one, and without a break in the other.
+    another in the packet-level node, and without a break in the input-queued router.
     """
     k = setting.sides[0]
     found = []
@@ -179,7 +203,7 @@ def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
         for routing in ROUTINGS:
             for gamma in loads:
                 period = model.message_cycles([k] * 3, gamma, setting.packets, PAPER)
-                for by in (ANSWERS, CREDITS):
+                for by in ACCEPTANCES:
                     for seed in _seeds(seeds, setting.seeds):
                         labels: Labels = {
                             "reading": PAPER,
@@ -190,21 +214,27 @@ def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
                             "acceptance": by,
                             "seed": seed,
                         }
-                        scenario = model.steady(
-                            {"kind": "torus", "dims": [k] * 3},
-                            model.PATTERNS[pattern],
-                            model.ROUTINGS[PAPER][routing],
-                            gamma,
-                            warmup=round(2 * period),
-                            cycles=round(4 * period),
-                            seed=seed,
-                            packets=1,
-                        )
-                        scenario["traffic"]["process"] = {"kind": "bernoulli"}
-                        if by == ANSWERS:
-                            scenario["units"] = {"cycle": model.CYCLE[PAPER]}
-                            scenario["router"] = {"node": {"answer": "10 B"}, "links": model.links()}
-                        found.append(Case(labels, scenario))
+                        found.append(Case(labels, _accepting(setting, pattern, routing, gamma, by, period, seed)))
+    return found
+
+
+CREDITED_PATTERNS = ("Butterfly/FFT", "Uniform", "Bit-Reverse")
+
+
+def credited(setting: Setting, seeds: int | None) -> list[Case]:
+    """The author's runs around the paper's gamma*, and the same with credits."""
+    k = setting.sides[0]
+    found = []
+    for pattern in CREDITED_PATTERNS:
+        for routing in ROUTINGS:
+            last = last_load(setting, pattern, routing, k) - setting.margin * STEP
+            for gamma in (FIRST, *grid(last, last + STEP)):
+                for seed in _seeds(seeds, setting.seeds):
+                    case = _author(setting, pattern, routing, k, gamma, seed)
+                    router = case.scenario["router"]
+                    held = {**router, "node": {**router["node"], "acceptance": CREDITS}}
+                    found.append(Case({**case.labels, "acceptance": ANSWERS}, case.scenario))
+                    found.append(Case({**case.labels, "acceptance": CREDITS}, {**case.scenario, "router": held}))
     return found
 
 

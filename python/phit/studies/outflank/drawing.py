@@ -1,24 +1,42 @@
 """Tables and figures of the paper as charts."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import altair as alt
 import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
-from phit.studies.figures import Look, beside, finished, over, panel
-from phit.studies.outflank.numbers import PATTERNS, ROUTINGS
-from phit.studies.outflank.setting import Setting
+from phit.studies.figures import Look, beside, blank, finished, over, panel
+from phit.studies.outflank.evidence import CUT
+from phit.studies.outflank.numbers import PATTERNS
+from phit.studies.outflank.setting import STEP, Setting
 
+NAMES = ("OFR", "POR", "ABR")
 LOOK = Look(
-    {name: COLOURS[i] for i, name in enumerate(("OFR", "POR", "ABR"))},
-    {name: SHAPES[i] for i, name in enumerate(("OFR", "POR", "ABR"))},
+    {name: COLOURS[i] for i, name in enumerate(NAMES)},
+    {name: SHAPES[i] for i, name in enumerate(NAMES)},
 )
 
 LOAD = "Offered load (multiple of the bisection's)"
 LIFETIME = "Mean packet lifetime (µs)"
+DELIVERED = "Delivered load (same unit)"
 
-SHARES = ("OFR (total)", "OFR (OIDN)", "OFR (WIDN)", "POR")
+SHARES = {
+    "OFR (total)": ("OFR", "derouted", 0),
+    "OFR (OIDN)": ("OFR", "oidn", 3),
+    "OFR (WIDN)": ("OFR", "widn", 5),
+    "POR": ("POR", "derouted", 1),
+}
+"""Routing, column, and number of the colour: routings have the same in all figures."""
 SHARE_LOOK = Look(
-    {name: COLOURS[i] for i, name in enumerate(SHARES)}, {name: SHAPES[i] for i, name in enumerate(SHARES)}
+    {name: COLOURS[colour] for name, (_, _, colour) in SHARES.items()},
+    {name: SHAPES[colour] for name, (_, _, colour) in SHARES.items()},
 )
+
+SIZE = {"width": 300, "height": 200}
+TOP = 2.2
+"""Where the axis of lifetimes ends, as a multiple of the shortest."""
 
 
 def none(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: ARG001
@@ -26,47 +44,50 @@ def none(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: ARG001
     return {}
 
 
+def _range(table: pl.DataFrame) -> tuple[float, float]:
+    """The loads of all panels, so that these can be compared."""
+    return 0.0, 1.03 * float(max(table["load"]))
+
+
+def _rows(panels: Sequence[Chart]) -> Chart:
+    """Panels, two in a row."""
+    return over(*(beside(*panels[i : i + 2]) for i in range(0, len(panels), 2)))
+
+
+def _level(chart: Chart, y: float) -> Chart:
+    """The panel with a dashed horizontal line."""
+    line = alt.Chart(pl.DataFrame({"y": [y]})).mark_rule(color="#777", strokeDash=[5, 4]).encode(alt.Y("y:Q"))
+    return alt.layer(line, chart)
+
+
+def _routings(rows: pl.DataFrame, y: str, y_title: str, **look: Any) -> Chart:
+    """A curve for each routing; lines join neighbours of the grid alone, unless another is given."""
+    return panel(rows, "routing", "load", y, LOOK, LOAD, y_title, legend=NAMES, **{"step": STEP, **SIZE, **look})
+
+
 def lifetimes(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
     """Figure 4: mean lifetime over load, a panel for each pattern."""
+    domain = _range(table)
     panels = []
     for pattern in PATTERNS:
         rows = table.filter(pl.col("pattern") == pattern)
         if rows.is_empty():
+            panels.append(blank(LOAD, LIFETIME, domain, pattern, **SIZE))
             continue
-        limit = 2.5 * float(rows["lifetime_us"].min())  # type: ignore[arg-type]
-        shown = rows.with_columns(saturated=pl.col("lifetime_us") > limit)
-        panels.append(
-            panel(
-                shown,
-                "routing",
-                "load",
-                "lifetime_us",
-                LOOK,
-                LOAD,
-                LIFETIME,
-                clip=True,
-                title=pattern,
-                width=300,
-                height=200,
-            )
-        )
-    rows_of_panels = [beside(*panels[i : i + 2]) for i in range(0, len(panels), 2)]
+        shortest = float(min(rows["lifetime_us"]))
+        chart = _routings(rows, "lifetime_us", LIFETIME, clip=True, top=TOP * shortest, title=pattern, domain=domain)
+        panels.append(_level(chart, CUT * shortest))
     k = of.largest
     notes = (
-        f"{k} x {k} x {k} routers, {of.messages} messages of {of.packets} packets for each node",
-        "▲ goes on above",
+        f"{k} × {k} × {k} routers, {of.messages} messages of {of.packets} packets for each node",
+        f"dashed: {CUT:g} times the shortest, up to which a load counts as sustained; ▲ goes on above",
+        "lines join neighbouring loads of the grid",
     )
-    return {"4": finished(over(*rows_of_panels), "Figure 4: mean packet lifetime", notes)}
+    return {"4": finished(_rows(panels), "Figure 4: mean packet lifetime", notes)}
 
 
 def derouted(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
     """Figure 5: shares of derouted packets over load, Butterfly."""
-    columns = {
-        "OFR (total)": ("OFR", "derouted"),
-        "OFR (OIDN)": ("OFR", "oidn"),
-        "OFR (WIDN)": ("OFR", "widn"),
-        "POR": ("POR", "derouted"),
-    }
     curves = [
         table.filter(pl.col("routing") == routing).select(
             pl.lit(name).alias("curve"),
@@ -74,11 +95,45 @@ def derouted(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
             (100 * pl.col(column)).alias("percent"),
             pl.lit(None, pl.Float64).alias("percent_half"),
         )
-        for name, (routing, column) in columns.items()
+        for name, (routing, column, _) in SHARES.items()
     ]
-    chart = panel(pl.concat(curves), "curve", "load", "percent", SHARE_LOOK, LOAD, "Derouted packets (%)", width=460)
+    title = "Derouted packets (%)"
+    chart = panel(pl.concat(curves), "curve", "load", "percent", SHARE_LOOK, LOAD, title, width=460, step=STEP)
     k = of.largest
-    return {"5": finished(chart, "Figure 5: derouted packets, Butterfly/FFT", (f"{k} x {k} x {k} routers",))}
+    notes = (f"{k} × {k} × {k} routers; lines join neighbouring loads of the grid",)
+    return {"5": finished(chart, "Figure 5: derouted packets, Butterfly/FFT", notes)}
 
 
-__all__ = ["LOOK", "ROUTINGS", "derouted", "lifetimes", "none"]
+def throughput(stem: str, title: str) -> Callable[[pl.DataFrame, Setting], dict[str, Chart]]:
+    """A function that draws delivered over offered load, a panel for each pattern that was run."""
+
+    def draw(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:
+        # What is delivered of a load has no interval of its own: messages are sent at regular times.
+        shown = table.with_columns(accepted_half=pl.lit(None, pl.Float64))
+        domain = _range(table)
+        panels = [
+            _routings(rows, "accepted", DELIVERED, diagonal=True, title=pattern, domain=domain)
+            for pattern in PATTERNS
+            if (rows := shown.filter(pl.col("pattern") == pattern)).height
+        ]
+        k = of.sides[0]
+        notes = (
+            f"{k} × {k} × {k} routers",
+            "dashed: everything is delivered; lines join neighbouring loads of the grid",
+        )
+        return {stem: finished(_rows(panels), title, notes)}
+
+    return draw
+
+
+def networks(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: ARG001
+    """Lifetimes on other networks."""
+    domain = _range(table)
+    panels = []
+    for name in table["network"].unique(maintain_order=True):
+        rows = table.filter(pl.col("network") == name)
+        top = min(3 * float(min(rows["lifetime_us"])), 1.15 * float(max(rows["lifetime_us"])))
+        look = {"title": name, "step": None, "domain": domain}
+        panels.append(_routings(rows, "lifetime_us", LIFETIME, clip=True, top=top, **look))
+    notes = ("uniform traffic, virtual cut-through with credits; ▲ goes on above", "equal curves hide one another")
+    return {"beyond": finished(_rows(panels), "Other networks: mean packet lifetime", notes)}

@@ -43,6 +43,8 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("packet_hops").sum(),
             pl.col("cpu_seconds").sum(),
         )
+        .with_columns(tables.half_widths("lifetime_us"))
+        .with_columns(accepted=pl.col("delivered") * pl.col("load"))
         .sort(keys, maintain_order=True)
     )
 

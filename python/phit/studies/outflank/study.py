@@ -51,7 +51,8 @@ FIGURES = (
         "profit as printed, a random direction for half a ring.",
         cases.steady,
         evidence.lifetimes,
-        drawing.none,
+        drawing.throughput("steady", "Throughput with credits"),
+        text=text.delivery,
     ),
     Figure(
         "divergence",
@@ -59,20 +60,30 @@ FIGURES = (
         "The author's node under the Butterfly, three times as many messages: what is sustained for good.",
         cases.divergence,
         evidence.lifetimes,
-        drawing.none,
-        text=text.shares,
+        drawing.throughput("divergence", "Throughput of long runs"),
+        text=text.delivery,
     ),
     Figure(
         "acceptance",
         "Answers and credits",
-        "The same links, queues and routing rules with ACK/NAK answers (packet-level node) and with credits "
-        "(input-queued router), single packets at random times. Lifetimes count from generation: with answers an "
-        "endpoint sends its next packet when the answer to the one before is there, 225 ns later, which makes it an "
-        "M/D/1 queue of that service time; with credits it sends one in 64 ns.",
+        "The same links, queues and routing rules with ACK/NAK answers and with credits in the packet-level node, and "
+        "with credits in the input-queued router; single packets at random times. Lifetimes count from generation: in "
+        "the node an endpoint sends its next packet when the answer to the one before, or its credit, is there, 225 ns "
+        "later, which makes it an M/D/1 queue of that service time; in the router it sends one in 64 ns.",
         cases.acceptance,
         evidence.lifetimes,
         drawing.none,
         text=text.acceptance,
+    ),
+    Figure(
+        "credits",
+        "The author's node with credits",
+        "Low load, the paper's gamma*, and the step above it: lifetimes in the author's node, in which a packet is "
+        "refused and sent again where there is no room, and in the same node with credits, in which it waits.",
+        cases.credited,
+        evidence.lifetimes,
+        drawing.none,
+        text=text.credited,
     ),
     Figure(
         "text",
@@ -81,7 +92,7 @@ FIGURES = (
         cases.text,
         evidence.lifetimes,
         drawing.none,
-        text=text.shares,
+        text=text.rules,
     ),
     Figure(
         "sensitivity",
@@ -91,7 +102,7 @@ FIGURES = (
         cases.sensitivity,
         evidence.lifetimes,
         drawing.none,
-        text=text.shares,
+        text=text.columns("variant", "load", "lifetime_us", "hops", "derouted", "oidn", "widn"),
     ),
     Figure(
         "beyond",
@@ -99,8 +110,8 @@ FIGURES = (
         "Meshes, and tori of two, five and six dimensions, under virtual cut-through with credits and uniform traffic.",
         cases.beyond,
         evidence.lifetimes,
-        drawing.none,
-        text=text.shares,
+        drawing.networks,
+        text=text.columns("network", "routing", "load", "lifetime_us", "hops", "derouted", "oidn", "widn", "delivered"),
     ),
 )
 

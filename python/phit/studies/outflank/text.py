@@ -1,12 +1,15 @@
 """The paper's tables beside what was measured, in Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
+from phit.markdown import markdown_table
 from phit.studies.claims import NotRunError
-from phit.studies.outflank.cases import ANSWERS, CREDITS
-from phit.studies.outflank.evidence import Curves
+from phit.studies.outflank.cases import ACCEPTANCES, ANSWERS, CREDITS
+from phit.studies.outflank.evidence import SHARE, Curves
+from phit.studies.outflank.model import AUTHOR, PAPER
 from phit.studies.outflank.numbers import (
     PATTERNS,
     ROUTINGS,
@@ -18,18 +21,53 @@ from phit.studies.outflank.numbers import (
 from phit.studies.outflank.rules import low_load_shares
 from phit.studies.outflank.setting import Setting
 
+MISSING = "–"
 
-def _lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    line = "| {} |".format
-    parts = [line(" | ".join(headings)), line(" | ".join("---" for _ in headings))]
-    return "\n".join([*parts, *(line(" | ".join(row)) for row in rows)])
+Text = Callable[[pl.DataFrame, Setting], str]
+
+HEADINGS = {
+    "load": "offered load (gamma_0)",
+    "lifetime_us": "lifetime (µs)",
+    "network_us": "in the network (µs)",
+    "hops": "hops",
+    "derouted": "derouted (%)",
+    "oidn": "by OIDN (%)",
+    "widn": "by WIDN (%)",
+    "delivered": "delivered (%)",
+}
+"""Of the columns of tables, with units; labels are their own headings."""
+
+_DIGITS = {"load": 2, "lifetime_us": 2, "network_us": 3, "hops": 3, "derouted": 1, "oidn": 1, "widn": 1, "delivered": 1}
+
+
+def _cell(column: str, value: float | str | None) -> str:
+    if value is None:
+        return MISSING
+    if isinstance(value, str):
+        return value
+    return f"{value * (100 if '%' in HEADINGS[column] else 1):.{_DIGITS[column]}f}"
+
+
+def _of_kind(row: Mapping[str, Any], name: str) -> Any:
+    """A value of a row; only OFR has derouted packets of several kinds."""
+    return None if name in ("oidn", "widn") and row["routing"] != "OFR" else row[name]
+
+
+def columns(*names: str) -> Text:
+    """A function that shows these columns of a table, row by row."""
+
+    def show(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+        cells = ([_cell(name, _of_kind(row, name)) for name in names] for row in table.iter_rows(named=True))
+        return markdown_table([HEADINGS.get(name, name) for name in names], cells)
+
+    return show
 
 
 def _sustained(curves: Curves, pattern: str, k: int, routing: str) -> str:
     try:
         return f"{curves.by_lifetime(pattern, k, routing).load:.2f}"
     except NotRunError:
-        return "–"
+        return MISSING
 
 
 def throughput(table: pl.DataFrame, of: Setting) -> str:
@@ -48,7 +86,7 @@ def throughput(table: pl.DataFrame, of: Setting) -> str:
         ]
         for pattern in PATTERNS
     ]
-    return f"{_lines(headings, rows)}\n\nIn brackets: the paper's." if sides else ""
+    return f"{markdown_table(headings, rows)}\n\nIn brackets: the paper's." if sides else ""
 
 
 def derouted(table: pl.DataFrame, of: Setting) -> str:
@@ -59,48 +97,81 @@ def derouted(table: pl.DataFrame, of: Setting) -> str:
         try:
             ours = [f"{share:.3f}" for share in low_load_shares(curves, pattern, of.largest)]
         except NotRunError:
-            ours = ["–"] * len(TABLE_3_COLUMNS)
+            ours = [MISSING] * len(TABLE_3_COLUMNS)
         rows.append(
             [pattern, *(f"{mine} ({printed:.2f})" for mine, printed in zip(ours, TABLE_3[pattern], strict=True))]
         )
-    return f"{_lines(['pattern', *TABLE_3_COLUMNS], rows)}\n\nk = {of.largest}; in brackets: the paper's, k = 16."
+    table_3 = markdown_table(["pattern", *TABLE_3_COLUMNS], rows)
+    return f"{table_3}\n\nShares of all packets, k = {of.largest}; in brackets: the paper's, k = 16."
+
+
+def _delivered(curves: Curves, pattern: str, k: int, routing: str) -> str:
+    try:
+        found = curves.by_delivery(pattern, k, routing)
+        least = float(min(curves.rows(pattern=pattern, k=k, routing=routing)["load"]))
+    except NotRunError:
+        return MISSING
+    if not found.load:
+        return f"< {least:.2f}"
+    return f"{'' if found.bounded else '≥ '}{found.load:.2f}"
+
+
+def delivery(table: pl.DataFrame, of: Setting) -> str:
+    """gamma* of steady states, and the paper's in brackets."""
+    k = of.sides[0]
+    curves = Curves(table, "steady states")
+    present = [pattern for pattern in PATTERNS if pattern in table["pattern"]]
+    printed = {
+        (pattern, routing): f" ({sustained(pattern, routing, k):.2f})" if k in SIDES else ""
+        for pattern in PATTERNS
+        for routing in ROUTINGS
+    }
+    rows = [
+        [pattern, *(f"{_delivered(curves, pattern, k, name)}{printed[pattern, name]}" for name in ROUTINGS)]
+        for pattern in present
+    ]
+    words = f"gamma*: the largest load of which {SHARE:.0%} is delivered, k = {k}; ≥: no larger one was run."
+    brackets = " In brackets: table 2 of the paper." if k in SIDES else ""
+    return f"{markdown_table(['pattern', *ROUTINGS], rows)}\n\n{words}{brackets}"
+
+
+def _side_by_side(
+    table: pl.DataFrame, label: str, sides: Sequence[str], keys: Sequence[str], shown: Sequence[str]
+) -> list[list[str]]:
+    """A row of text for those rows of the table that differ in `label` alone, the values of all sides in one cell."""
+    both = table.select(keys).unique(maintain_order=True)
+    for side in sides:
+        other = table.filter(pl.col(label) == side).select(*keys, pl.col(shown).name.suffix(f" {side}"))
+        both = both.join(other, on=keys, how="left", maintain_order="left")
+    return [
+        [
+            *(_cell(key, row[key]) for key in keys),
+            *(" / ".join(_cell(name, row[f"{name} {side}"]) for side in sides) for name in shown),
+        ]
+        for row in both.iter_rows(named=True)
+    ]
 
 
 def acceptance(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """Times and shares with answers beside those with credits."""
-    if table.is_empty():
-        return ""
-    keys = ["pattern", "routing", "load"]
-    sides = [table.filter(pl.col("acceptance") == by) for by in (ANSWERS, CREDITS)]
-    both = sides[0].join(sides[1], on=keys, suffix="_credits", maintain_order="left")
-    columns = {"network_us": 3, "derouted": 3, "delivered": 3, "lifetime_us": 3}
-    rows = []
-    for row in both.iter_rows(named=True):
-        pairs = [f"{row[name]:.{digits}f} / {row[f'{name}_credits']:.{digits}f}" for name, digits in columns.items()]
-        difference = f"{100 * (row['network_us'] / row['network_us_credits'] - 1):+.1f} %"
-        rows.append([row["pattern"], row["routing"], f"{row['load']:.2f}", pairs[0], difference, *pairs[1:]])
-    headings = ["pattern", "routing", "load", "in the network (µs)", "difference", "derouted", "delivered"]
-    return f"{_lines([*headings, 'lifetime (µs)'], rows)}\n\nWith answers / with credits."
+    keys = ("pattern", "routing", "load")
+    shown = ("network_us", "derouted", "delivered", "lifetime_us")
+    rows = _side_by_side(table, "acceptance", ACCEPTANCES, keys, shown)
+    order = "In the packet-level node with answers / in it with credits / in the input-queued router with credits."
+    return f"{markdown_table([HEADINGS.get(name, name) for name in (*keys, *shown)], rows)}\n\n{order}"
 
 
-def shares(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
-    """Lifetimes and shares, row by row."""
-    if table.is_empty():
-        return ""
-    skipped = {
-        "reading",
-        "rules",
-        "seeds",
-        "lifetime_us_half",
-        "network_us",
-        "packets",
-        "packet_hops",
-        "cpu_seconds",
-        "converged",
-    }
-    columns = [column for column in table.columns if column not in skipped]
-    rows = [
-        [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row]
-        for row in table.select(columns).rows()
-    ]
-    return _lines(columns, rows)
+def credited(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """Runs with answers beside the same with credits."""
+    keys, shown = ("pattern", "routing", "load"), ("lifetime_us", "hops", "derouted")
+    rows = _side_by_side(table, "acceptance", (ANSWERS, CREDITS), keys, shown)
+    heading = [HEADINGS.get(name, name) for name in (*keys, *shown)]
+    return f"{markdown_table(heading, rows)}\n\nWith answers / with credits."
+
+
+def rules(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
+    """The author's rules beside those of the text."""
+    keys, shown = ("pattern", "routing", "load"), ("derouted", "hops", "lifetime_us")
+    rows = _side_by_side(table, "rules", (AUTHOR, PAPER), keys, shown)
+    heading = [HEADINGS.get(name, name) for name in (*keys, *shown)]
+    return f"{markdown_table(heading, rows)}\n\nWith the author's rules / with those of the text."

@@ -1,9 +1,8 @@
 """Tables of figures: those that all studies share, and the counters of tables I and II."""
 
-from collections.abc import Iterable
-
 import polars as pl
 
+from phit.markdown import markdown_table
 from phit.studies import tables
 from phit.studies.plan import Done
 from phit.studies.study import READING
@@ -33,17 +32,11 @@ def counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     )
 
 
-def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def counters_text(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """Tables I and II in Markdown."""
     head = ("reading", "pattern", "offered", "accepted", "nonminimal", "sent to router 1", "through a port")
     columns = (READING, "pattern", "load", "accepted_load", "misrouted_globally", *COUNTERS)
-    return _markdown(
+    return markdown_table(
         head,
         (
             (reading, pattern, f"{load:g}", f"{accepted:.3f}", f"{share:.1%}", f"{sent:.3g}", f"{through:.3g}")
@@ -56,7 +49,7 @@ def choices_text(table: pl.DataFrame, of: Setting) -> str:  # noqa: ARG001
     """What other choices do, in Markdown."""
     head = ("choice", "mechanism", "pattern", "offered", "accepted", "latency (cycles)", "nonminimal")
     columns = ("choice", "mechanism", "pattern", "load", "accepted_load", "latency_mean", "misrouted_globally")
-    return _markdown(
+    return markdown_table(
         head,
         (
             (choice, name, pattern, f"{load:g}", f"{accepted:.3f}", f"{latency:.1f}", f"{share:.1%}")
