@@ -56,7 +56,8 @@ def _cells(sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
 def _curves(
     setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS
 ) -> list[Case]:
-    """Curves of the author's reading. Those points come first that decide: low load, and from the paper's gamma* on."""
+    """Curves of the author's reading. Those points come first that decide: low load, from the paper's gamma* on, and the
+    largest load that all routings are run at."""
     chosen = set(patterns)
     found: list[tuple[int, int, Case]] = []
     for k, pattern, routing in _cells(sides):
@@ -64,7 +65,8 @@ def _curves(
             continue
         last = last_load(setting, pattern, routing, k)
         loads = grid(FIRST, last)
-        decisive = {FIRST, *loads[-setting.margin - 1 :]}
+        common = min(grid(FIRST, last_load(setting, pattern, name, k))[-1] for name in ROUTINGS)
+        decisive = {FIRST, common, *loads[-setting.margin - 1 :]}
         for gamma in loads:
             those = [_author(setting, pattern, routing, k, gamma, seed) for seed in _seeds(seeds, setting.seeds)]
             found += [(k, gamma not in decisive, case) for case in those]
