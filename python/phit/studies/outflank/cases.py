@@ -56,8 +56,10 @@ def _cells(sides: Iterable[int]) -> Iterator[tuple[int, str, str]]:
 def _curves(
     setting: Setting, seeds: int | None, sides: Iterable[int], patterns: Iterable[str] = PATTERNS
 ) -> list[Case]:
-    """Curves of the author's reading. Those points come first that decide: low load, from the paper's gamma* on, and the
-    largest load that all routings are run at."""
+    """Curves of the author's reading.
+
+    Those points come first that decide: low load, from the paper's gamma* on, and the largest load of all routings.
+    """
     chosen = set(patterns)
     found: list[tuple[int, int, Case]] = []
     for k, pattern, routing in _cells(sides):
