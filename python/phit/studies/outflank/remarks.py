@@ -4,7 +4,7 @@ REMARKS: dict[str, str] = {
     "O2": (
         "Three gains come out. The Butterfly's and Bit-Reverse's follow from two cells of table 2 that the rule's cut "
         "decides: ABR's gamma* is 0.30 instead of 0.35 under the Butterfly and 0.45 instead of 0.40 under Bit-Reverse. "
-        "The author's own lifetimes, where his simulator was run again, cross the cut elsewhere than the printed table "
+        "The lifetimes in the author's own repository cross the cut elsewhere than the printed table "
         "in just these two cells and in two more, Uniform and Bit-Reverse under POR, as ours do; the paper does not "
         "say how its gamma* were read, and the cuts that give all of its table differ from pattern to pattern. One "
         "differing cell is ours alone: Uniform under OFR takes 40.88 µs at 0.85, 1.2 % below the cut, and 71.82 µs at "
