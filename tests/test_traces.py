@@ -65,8 +65,8 @@ BAD = [
         "time,from,to\n",
         "line 1: the columns are time, from, to; expected time, source, destination, bytes or timestamp",
     ),
-    (MESSAGES + "11,3\n", "line 5: 2 fields; expected 4, as in the first line"),
-    (MESSAGES + "11,3,0,5,9\n", "line 5: 5 fields; expected 4, as in the first line"),
+    (MESSAGES + "11,3\n", "line 5: column 3: 2 fields; expected 4, as in the first line"),
+    (MESSAGES + "11,3,0,5,9\n", "line 5: column 5: 5 fields; expected 4, as in the first line"),
     ("0,1,2\n", "line 1: 3 fields without names; expected time, source, destination, bytes or timestamp"),
     (MESSAGES + "11,3,x,5\n", "line 5: column destination: 'x'; expected a number, 0 or more"),
     (MESSAGES + "-1,3,0,5\n", "line 5: column time: '-1'; expected a number, 0 or more"),
@@ -101,11 +101,11 @@ def test_lines_that_are_left_out_are_counted(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "scenario.json").write_text(json.dumps(document))
     words = "trace.csv: 2 lines left out; the first is line 5: column destination: 'x'; expected a number, 0 or more"
     with pytest.warns(UserWarning, match=re.escape(words)):
-        phit.load(tmp_path / "scenario.json")
+        phit.run(tmp_path / "scenario.json")
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         status, _, said = cli("run", tmp_path / "scenario.json")
-    assert (status, said) == (0, f"phit: warning: {words}\n")
+    assert (status, said) == (0, f"phit: warning: {tmp_path}/{words}\n")
 
 
 def test_a_quote_that_is_never_closed_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -216,3 +216,24 @@ def test_what_is_generated_can_be_written_and_read(tmp_path: Path) -> None:
     found, skipped = traces.read(tmp_path / "io.csv", 64)
     assert skipped.lines == 0
     assert len(found) == 2 * len(requests)
+
+
+def test_options_of_a_trace_can_be_set_and_swept(tmp_path: Path, cli: Cli) -> None:
+    file(tmp_path, "time,source,destination,bytes\n0,0,3,8\n800,1,2,8\n")
+    file(tmp_path, "time,source,destination,bytes\n0,0,9,64\n", "wrong.csv")
+    scenario = tmp_path / "scenario.json"
+    document: dict[str, Any] = {
+        "topology": {"kind": "single", "endpoints": 4},
+        "traffic": {"load": 0, "packet_size": 8, "trace": "trace.csv"},
+        "measure": {"warmup": 0, "cycles": 600},
+    }
+    scenario.write_text(json.dumps(document))
+    assert phit.run(scenario)["packets"] == 1
+    status, printed, _ = cli("run", scenario, "--json", "--set", "traffic.trace.compression=2")
+    assert (status, json.loads(printed)["packets"]) == (0, 2)
+    status, _, said = cli("run", scenario, "--set", f"traffic.trace.file={tmp_path / 'wrong.csv'}")
+    assert (status, "wrong.csv: line 2: column destination" in said) == (2, True)
+    document["sweep"] = {"product": {"traffic.trace.compression": [1, 2]}}
+    scenario.write_text(json.dumps(document))
+    points = phit.sweep(scenario, workers=1)
+    assert points["packets"].to_list() == [1, 2]

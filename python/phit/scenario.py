@@ -20,7 +20,10 @@ Source = str | os.PathLike[str] | Mapping[str, Any]
 
 
 def load(source: Source) -> Document:
-    """The document in a TOML or JSON file, or a copy of the given one."""
+    """The document in a TOML or JSON file, or a copy of the given one.
+
+    Files that a file names are found from its own folder, those of a given document from the current one.
+    """
     if isinstance(source, Mapping):
         return copy.deepcopy(dict(source))
     path = Path(source)
@@ -42,11 +45,23 @@ def _read(path: Path, text: str) -> Document:
         raise InputError(f"{path}: not valid TOML: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: expected a table with the sections of a scenario")
-    return inline_files(document, path.parent)
+    return _located(document, path.parent)
 
 
-def inline_files(document: Document, folder: Path) -> Document:
-    """The document with the contents of the files that it names in their places: `routing.file` and `traffic.trace`."""
+def _located(document: Document, folder: Path) -> Document:
+    """The document with the files that it names, `routing.file` and `traffic.trace`, found from `folder`."""
+    routing, traffic = document.get("routing"), document.get("traffic")
+    if isinstance(routing, dict) and isinstance(routing.get("file"), str):
+        routing["file"] = str(folder / routing["file"])
+    if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
+        trace = {"file": trace} if isinstance(trace, str) else trace
+        if isinstance(trace.get("file"), str):
+            traffic["trace"] = {**trace, "file": str(folder / trace["file"])}
+    return document
+
+
+def _inlined(document: Document) -> Document:
+    """The document with the contents of the files that it names in their places."""
     routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and "file" in routing
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
@@ -54,13 +69,13 @@ def inline_files(document: Document, folder: Path) -> Document:
         return document
     found = copy.deepcopy(document)
     if tables:
-        found["routing"]["entries"] = _route_entries(folder / str(found["routing"].pop("file")))
+        found["routing"]["entries"] = _route_entries(Path(str(found["routing"].pop("file"))))
     if isinstance(trace, str | dict):
         bare = {**found, "traffic": {"load": 0.0}}
         bare.pop("sweep", None)
         bare.pop("plot", None)
         endpoints = json.loads(_phit.endpoints(json.dumps(bare)))
-        found["traffic"]["trace"] = traces.inline(trace, endpoints, folder)
+        found["traffic"]["trace"] = traces.inline(trace, endpoints)
     return found
 
 
@@ -199,7 +214,7 @@ def canonical(document: Any) -> str:
 
 def to_json(document: Mapping[str, Any]) -> str:
     """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
-    document = inline_files(dict(document), Path())
+    document = _inlined(dict(document))
     for path, value in flatten(document):
         if not _is_json(value):
             raise InputError(f"{path} = {value}: expected a finite number, a string, true, false, a list or a table")

@@ -120,7 +120,9 @@ class Reader:
                     if not fields:
                         continue
                     if len(fields) != len(header):
-                        self.bad(reader.line_num, f"{len(fields)} fields; expected {len(header)}, as in the first line")
+                        at = min(len(fields), len(header)) + 1
+                        what = f"column {at}: {len(fields)} fields; expected {len(header)}, as in the first line"
+                        self.bad(reader.line_num, what)
                         continue
                     yield reader.line_num, {name: fields[at].strip() for name, at in columns.items()}
         except FileNotFoundError:
@@ -362,7 +364,7 @@ def write(requests: Iterable[Io], path: str | Path) -> None:
             writer.writerow((f"{io.time / 1e9:.9f}", io.host, io.disk, "Write" if io.write else "Read", 0, io.size))
 
 
-def inline(trace: str | Mapping[str, Any], endpoints: int, folder: Path) -> list[list[int]]:
+def inline(trace: str | Mapping[str, Any], endpoints: int) -> list[list[int]]:
     """The messages of a scenario's `traffic.trace`: a file's name, or a table with `file` and options of `read`."""
     options = {"file": trace} if isinstance(trace, str) else dict(trace)
     file = options.pop("file", None)
@@ -371,7 +373,7 @@ def inline(trace: str | Mapping[str, Any], endpoints: int, folder: Path) -> list
     for key in options:
         if key not in OPTIONS:
             raise InputError(f"traffic.trace.{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
-    messages, skipped = read(folder / file, endpoints, **options)
+    messages, skipped = read(Path(file), endpoints, **options)
     if skipped.lines:
         lines = "1 line" if skipped.lines == 1 else f"{skipped.lines:,} lines"
         warnings.warn(f"{file}: {lines} left out; the first is {skipped.first}", stacklevel=2)
