@@ -104,7 +104,7 @@ def versions(setting: Setting, seeds: int | None) -> list[Case]:
     }
     for case, offered in named.items():
         for version in VERSIONS:
-            for seed in _seeds(seeds, setting.seeds):
+            for seed in _seeds(seeds, setting.version_seeds):
                 labels = {"network": net.name, "mechanism": version, "case": case, "seed": seed}
                 run = scenario(net, version, offered, {**_over_time(setting, net.end), "probes": probes}, seed)
                 found.append(Case(labels, run))

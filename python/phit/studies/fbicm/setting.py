@@ -43,6 +43,8 @@ class Setting:
     cycles: int
     """Measured cycles of a steady state."""
     seeds: int
+    version_seeds: int
+    """Seeds of the comparison of FBICM's two versions, which differ by less than single runs do."""
     hot: tuple[int, int]
     """Cycles in which the hot spot begins and ends."""
     bin: int
@@ -85,6 +87,7 @@ _FULL: dict[str, Any] = {
     "warmup": 50 * US,
     "cycles": 100 * US,
     "seeds": 1,
+    "version_seeds": 20,
     "hot": (1000 * US, 1300 * US),
     "bin": 10 * US,
     "scan_hot": (200 * US, 500 * US),
@@ -96,6 +99,7 @@ _FULL: dict[str, Any] = {
 
 _SMOKE: dict[str, Any] = {
     **_FULL,
+    "version_seeds": 1,
     "loads": (0.3, 1.0),
     "warmup": 5 * US,
     "cycles": 10 * US,
