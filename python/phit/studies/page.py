@@ -88,7 +88,8 @@ def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[st
 def _figure(part: Part, folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
-    lines.append(f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time.")
+    took = f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time."
+    lines.append(took if part.runs else "Its runs are among those above.")
     return "\n\n".join(lines)
 
 
