@@ -89,7 +89,7 @@ def _figure(part: Part, folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
     took = f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time."
-    lines.append(took if part.runs else "Its runs are among those above.")
+    lines.append(took if part.runs else "No runs of its own.")
     return "\n\n".join(lines)
 
 
