@@ -43,7 +43,7 @@ CLAIMS = (
         "T6",
         "3",
         "Under ADV UGAL-L sends 28 % minimally at low load and 1 % at saturation",
-        "22 to 34 % at the lowest load; at most 3 % where it accepts most",
+        "22 to 34 % at the lowest load; at most 3 % where it begins to saturate",
         rules.local_under_attack,
     ),
     Claim(

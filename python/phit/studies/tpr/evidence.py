@@ -22,15 +22,11 @@ class Curves(Steady):
     """Steady states of one pattern, by mechanism."""
 
     def throughput(self, mechanism: str) -> float:
-        """The most that a mechanism accepts, of a curve that falls behind the offered load in the end.
-
-        BookSim, which made the paper's numbers, gives none of a network that it finds unstable: a curve of the paper
-        ends where it accepts most, whatever becomes of it beyond.
-        """
+        """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
         load, accepted = self.top(mechanism=mechanism)
         if accepted > BEHIND * load:
             raise NotRunError(f"figure {self._figure}: {mechanism} carries its highest load {load:g}")
-        return self.peak(mechanism=mechanism)
+        return accepted
 
     def nonminimal(self, **where: Any) -> float:
         """Share of packets sent over Valiant routes."""

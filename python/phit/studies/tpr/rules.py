@@ -80,12 +80,13 @@ def adversarial_bounds(evidence: Evidence) -> Judgement:
 
 
 def local_under_attack(evidence: Evidence) -> Judgement:
-    """T6: UGAL-L sends 22 to 34 % minimally at the lowest load, at most 3 % at saturation, where it accepts most."""
+    """T6: UGAL-L sends 22 to 34 % minimally at the lowest load, at most 3 % at saturation."""
     curves = evidence.curves("3")
-    throughput = curves.throughput("UGAL-L")
+    curves.throughput("UGAL-L")
     loads = curves.loads(mechanism="UGAL-L")
     minimal = [1 - curves.nonminimal(mechanism="UGAL-L", load=load) for load in loads]
-    edge = next(i for i, load in enumerate(loads) if curves.accepted(mechanism="UGAL-L", load=load) == throughput)
+    # Where it begins to accept less than is offered.
+    edge = next(i for i, load in enumerate(loads) if curves.saturated(mechanism="UGAL-L", load=load))
     holds = 0.22 <= minimal[0] <= 0.34 and minimal[edge] <= 0.03
     return Judgement(
         holds,
@@ -98,12 +99,13 @@ def global_under_attack(evidence: Evidence) -> Judgement:
     """T7: UGAL-G/UGAL-L throughput in 1.05 to 1.15, 8 to 16 % minimal at the highest load."""
     curves = evidence.curves("3")
     ratio = curves.throughput("UGAL-G") / curves.throughput("UGAL-L")
-    load, top = curves.top(mechanism="UGAL-G")
-    beyond = top / curves.accepted(mechanism="UGAL-L", load=load)
+    peaks = curves.peak(mechanism="UGAL-G") / curves.peak(mechanism="UGAL-L")
+    load, _ = curves.top(mechanism="UGAL-G")
     minimal = 1 - curves.nonminimal(mechanism="UGAL-G", load=load)
     return Judgement(
         1.05 <= ratio <= 1.15 and 0.08 <= minimal <= 0.16,
-        f"UGAL-G/UGAL-L throughput {ratio:.3f} ({beyond:.3f} beyond it); {minimal:.1%} minimal at {load:g}",
+        f"UGAL-G/UGAL-L throughput {ratio:.3f} (of the most that each accepts: {peaks:.3f}); {minimal:.1%} minimal at "
+        f"{load:g}",
     )
 
 
