@@ -234,6 +234,41 @@ def test_saturation_is_found_on_a_grid_and_by_bisection() -> None:
         phit.saturate(scenario, first=0.5, last=0.4)
 
 
+def test_gamma_is_found_on_the_papers_grid() -> None:
+    """`phit saturate` reads gamma* as the study does: the last load whose lifetime is 1.4 times the first's at most."""
+    routing = model.ROUTINGS[model.AUTHOR]["ABR"]
+
+    def run_of(gamma: float) -> dict[str, Any]:
+        return model.author("Uniform", [4, 4, 4], routing, gamma, packets=96, messages=4, seed=1)
+
+    found = phit.saturate(run_of(0.1), first=FIRST, last=1.0, step=STEP, latency_factor=1.4, share=0.0)
+    assert found.sustained is not None
+    assert [trial.load for trial in found.trials] == cases.grid(FIRST, found.sustained + STEP)
+    assert found.saturated == pytest.approx(found.sustained + STEP)
+    latencies = [trial.latency or 0.0 for trial in found.trials]
+    assert max(latencies[:-1]) <= 1.4 * latencies[0] < latencies[-1]
+    # The same runs as the study's.
+    assert latencies[0] == phit.run(run_of(FIRST)).latency_mean
+
+
+def test_recorded_messages_cross_the_node_in_its_own_time(tmp_path: Path) -> None:
+    """A Parquet trace in nanoseconds and bytes against the closed form of an empty network."""
+    file = tmp_path / "trace.parquet"
+    times = {"time": [0, 5_000], "source": [0, 5], "destination": [1, 10], "bytes": [512, 512]}
+    pl.DataFrame(times).write_parquet(file)
+    scenario = model.author(
+        "Uniform", [4, 4, 4], model.ROUTINGS[model.AUTHOR]["OFR"], 0.1, packets=1, messages=1, seed=1
+    )
+    scenario["traffic"] = {"load": 0, "packet_size": "512 B", "trace": str(file)}
+    scenario["measure"]["cycles"] = 60 * 10_000
+    result = phit.run(scenario)
+    assert result["packets"] == 2
+    # 0 to 1 is one hop, 5 (1, 1, 0) to 10 (2, 2, 0) two; a packet waits up to 256 / 3 ns for its clock.
+    shortest = 60 * (144 + 404.8 * 1.5 + 144)
+    assert result["hops_mean"] == 1.5
+    assert shortest <= result.latency_mean <= shortest + 60 * 256 / 3
+
+
 def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     scenario = {

@@ -1,8 +1,10 @@
 """Traces: what is read, what is refused with line and column, and the built-in generator."""
 
 import json
+import math
 import re
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +156,48 @@ def test_a_scenario_names_a_trace(tmp_path: Path, cli: Cli) -> None:
     status, _, err = cli("run", path)
     assert status == 2
     assert "traffic.trace.speed: no such key; expected one of file, compression" in err
+
+
+OPTIONS = [
+    ("compression", "fast", "a number more than 0"),
+    ("compression", 0, "a number more than 0"),
+    ("unit", 3, "one of s, ms, us, 100ns, ns"),
+    ("cycle_ns", 0, "a number of nanoseconds, more than 0"),
+    ("phit_bytes", 0, "a number of bytes, more than 0"),
+    ("start", "x", "a whole number of cycles"),
+    ("limit", True, "a whole number of cycles"),
+    ("hosts", 3, "a table with the endpoint of each host"),
+    ("disks", {"a/0": -1}, "a table with the endpoint of each disk"),
+    ("request_bytes", -1, "a whole number of bytes, 1 or more"),
+    ("skip_bad", 7, "true or false"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), OPTIONS)
+def test_options_of_another_kind_are_refused_by_name(tmp_path: Path, key: str, value: Any, expected: str) -> None:
+    trace = {"file": str(file(tmp_path, MESSAGES)), key: value}
+    with pytest.raises(InputError, match=re.escape(f"traffic.trace.{key} = {value!r}: expected {expected}")):
+        phit.run(scenario(trace=trace))
+    with pytest.raises(InputError, match=re.escape(f"{key} = {value!r}: expected {expected}")):
+        traces.read(file(tmp_path, MESSAGES), 4, **{key: value})
+
+
+def test_a_trace_is_in_the_units_of_its_scenario(tmp_path: Path) -> None:
+    path = str(file(tmp_path, "time,source,destination,bytes\n0,0,1,512\n1500,1,2,100\n"))
+    document = scenario(trace=path) | {"units": {"cycle": "1/60 ns"}}
+    document["traffic"]["packet_size"] = "512 B"
+    document["router"] = {
+        "links": {"default": {"bandwidth": "20 Gb/s", "latency": "200 ns", "buffer": "4 KiB", "vcs": 1}}
+    }
+    # 20 Gb/s are 1/3 bit in a cycle, 1/15 bit the largest phit of which 100 bytes are not asked to be a whole number.
+    found = phit.scenario.complete(document)
+    phit_bits = Fraction(found["units"]["phit"].removesuffix(" bit"))
+    sizes = [math.ceil(size * 8 / phit_bits) for size in (512, 100)]
+    assert found["traffic"]["trace"] == [[0, 0, 1, sizes[0]], [90_000, 1, 2, sizes[1]]]
+    assert found["traffic"]["packet_size"] == {"kind": "fixed", "phits": sizes[0]}
+    # What the trace says itself comes first.
+    document["traffic"]["trace"] = {"file": path, "cycle_ns": 1, "phit_bytes": 8}
+    assert phit.scenario.complete(document)["traffic"]["trace"] == [[0, 0, 1, 64], [1500, 1, 2, 13]]
 
 
 def test_a_trace_takes_the_place_of_a_load() -> None:

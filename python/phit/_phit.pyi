@@ -37,6 +37,12 @@ def routes(scenario: str) -> str:
 def endpoints(scenario: str) -> str:
     """Number of endpoints of a scenario given as JSON."""
 
+def units(scenario: str) -> str:
+    """JSON with ``cycle_ns`` and ``phit_bytes``, as "1/60", as far as a scenario given as JSON says what these are."""
+
+def expected_hops(scenario: str) -> float:
+    """Flit-hops that a scenario given as JSON is expected to take over minimal routes, below saturation."""
+
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""
 

@@ -11,7 +11,19 @@ from typing import Any
 
 from phit import _phit
 from phit.errors import InputError, ScenarioError, one_line
-from phit.scenario import Document, Source, apply_settings, canonical, complete, get_path, hint, load, paths, set_path
+from phit.scenario import (
+    Document,
+    Source,
+    apply_settings,
+    canonical,
+    complete,
+    get_path,
+    hint,
+    load,
+    paths,
+    set_path,
+    to_json,
+)
 
 Values = dict[str, Any]
 """Swept keys of one point by their dotted path."""
@@ -49,28 +61,10 @@ class Point:
         """The swept keys as columns of a table: each a number, a string or a boolean."""
         return {key: label(value) for key, value in self.values.items()}
 
-    @property
+    @cached_property
     def work(self) -> float:
-        """Expected work in arbitrary units: load, endpoints, cycles and length of the routes."""
-        topology = self.scenario["topology"]
-        endpoints = float(topology.get("endpoints") or topology.get("endpoints_per_router") or topology.get("p") or 1)
-        sides = topology.get("dims") or topology.get("down") or ()
-        for factor in (*sides, topology.get("a"), topology.get("groups")):
-            endpoints *= factor or 1
-        if topology["kind"] == "dragonfly" and not topology.get("groups"):
-            endpoints *= topology["a"] * topology["h"] + 1
-        message = get_path(self.scenario, "traffic.message", {})
-        if message.get("count"):
-            # So many packets over a quarter of every side, whatever the length of a cycle.
-            hops = 1.0 + sum(topology.get("dims") or ()) / 4
-            return 1.0 + endpoints * 4.0 * hops * float(message["count"] * message["packets"])
-        load_ = get_path(self.scenario, "traffic.load", 0.5)
-        cycles = get_path(self.scenario, "measure.cycles", 10_000)
-        warmup = get_path(self.scenario, "measure.warmup", cycles)
-        numbers = [value if isinstance(value, int | float) else 10_000 for value in (cycles, warmup)]
-        detour = 1.0 if get_path(self.scenario, "routing.kind") in ("minimal", "dimension_order") else 1.7
-        phits = min(load_, 1.0) if isinstance(load_, int | float) else 0.5
-        return 1.0 + endpoints * (100 + sum(numbers) * phits * detour)
+        """Expected work in arbitrary units: flit-hops, and a little for what every run takes."""
+        return 10_000.0 + _phit.expected_hops(to_json(self.scenario))
 
 
 def heading(key: str) -> str:

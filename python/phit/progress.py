@@ -23,10 +23,10 @@ def duration(seconds: float) -> str:
 
 
 class Reporter:
-    """Follows a list of points whose expected work is known; this one says nothing."""
+    """Follows a list of points; this one says nothing."""
 
     def __init__(self) -> None:
-        self.work: list[float] = []
+        self.points: list[Point] = []
         self.finished_points = 0
         self._done: set[int] = set()
         self._shares: list[float] = []
@@ -42,7 +42,7 @@ class Reporter:
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
         """The points that are about to run, and how many others are there already."""
-        self.work = [point.work for point in points]
+        self.points = points
         self._shares = [0.0] * len(points)
         self._start = time.monotonic()
 
@@ -67,8 +67,9 @@ class Reporter:
     @property
     def fraction(self) -> float:
         """Share of the expected work that is done."""
-        total = sum(self.work)
-        return sum(w * s for w, s in zip(self.work, self._shares, strict=True)) / total if total else 1.0
+        total = sum(point.work for point in self.points)
+        done = sum(point.work * share for point, share in zip(self.points, self._shares, strict=True))
+        return done / total if total else 1.0
 
     @property
     def left(self) -> str:
@@ -102,8 +103,8 @@ class PlainReporter(Reporter):
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
-        rest = f" ({self.left})" if self.finished_points < len(self.work) else ""
-        _line(f"[{self.finished_points}/{len(self.work)}] {describe(point)}: {outcome(summary)}{rest}")
+        rest = f" ({self.left})" if self.finished_points < len(self.points) else ""
+        _line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
 
     def warn(self, message: str) -> None:
         _line(f"phit: warning: {message}")
@@ -143,7 +144,7 @@ class BarReporter(Reporter):
         self._show()
 
     def _show(self) -> None:
-        over = self.finished_points == len(self.work)
+        over = self.finished_points == len(self.points)
         self._progress.update(
             self._task,
             completed=self.finished_points,

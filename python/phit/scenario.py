@@ -6,6 +6,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,11 @@ def _inlined(document: Document) -> Document:
     if tables:
         found["routing"]["entries"] = _route_entries(Path(str(found["routing"].pop("file"))))
     if isinstance(trace, str | dict):
-        bare = {**found, "traffic": {"load": 0.0}}
-        bare.pop("sweep", None)
-        bare.pop("plot", None)
-        endpoints = json.loads(_phit.endpoints(json.dumps(bare)))
-        found["traffic"]["trace"] = traces.inline(trace, endpoints)
+        traffic = {key: value for key, value in found["traffic"].items() if key != "trace"}
+        rest = {key: value for key, value in found.items() if key not in ("sweep", "plot")}
+        bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
+        units = {key: Fraction(value) for key, value in json.loads(_phit.units(bare)).items()}
+        found["traffic"]["trace"] = traces.inline(trace, int(_phit.endpoints(bare)), units)
     return found
 
 

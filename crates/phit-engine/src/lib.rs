@@ -3,6 +3,7 @@
 //! This crate is plain Rust and knows nothing of Python, files or terminals. A [`scenario::Scenario`] describes one run.
 
 pub mod catalogue;
+pub mod effort;
 pub mod engine;
 pub mod error;
 pub mod measure;

@@ -1,5 +1,6 @@
 //! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
 
+use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::scenario::Scenario;
 use phit_engine::sim::{self, Options, RunError, Simulation};
@@ -128,6 +129,22 @@ fn endpoints(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(topology.endpoints().to_string())
 }
 
+/// What cycles and phits of a scenario (JSON text) stand for, as far as it says (JSON text).
+#[pyfunction]
+fn units(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let units = read(py, scenario)?.units.unwrap_or_default();
+    let found = [("cycle_ns", units.cycle_nanoseconds()), ("phit_bytes", units.phit_bytes())];
+    let said = found.into_iter().filter_map(|(key, value)| Some((key.to_string(), Value::from(value?))));
+    Ok(Value::Object(said.collect()).to_string())
+}
+
+/// The flit-hops that a scenario (JSON text) is expected to take, in all.
+#[pyfunction]
+fn expected_hops(py: Python<'_>, scenario: &str) -> PyResult<f64> {
+    let scenario = read(py, scenario)?;
+    py.detach(|| effort::expected_hops(&scenario)).map_err(|e| scenario_error(py, &e))
+}
+
 #[pymodule]
 fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -139,5 +156,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;
+    module.add_function(wrap_pyfunction!(units, module)?)?;
+    module.add_function(wrap_pyfunction!(expected_hops, module)?)?;
     Ok(())
 }

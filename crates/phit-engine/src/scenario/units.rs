@@ -34,8 +34,23 @@ pub struct UnitsParams {
 impl UnitsParams {
     /// Length of a cycle in seconds.
     pub fn cycle_seconds(&self) -> Option<f64> {
-        self.cycle.as_deref().and_then(|text| read(text).ok()).map(|quantity| quantity.value.to_f64())
+        value(&self.cycle).map(Fraction::to_f64)
     }
+
+    /// Length of a cycle in nanoseconds, as a fraction: "1/60".
+    pub fn cycle_nanoseconds(&self) -> Option<String> {
+        Some(value(&self.cycle)?.times(Fraction::new(1_000_000_000, 1)?)?.to_string())
+    }
+
+    /// Size of a phit in bytes, as a fraction: "1/8".
+    pub fn phit_bytes(&self) -> Option<String> {
+        Some(value(&self.phit)?.times(Fraction::new(1, 8)?)?.to_string())
+    }
+}
+
+/// What a quantity of `[units]` is worth.
+fn value(text: &Option<String>) -> Option<Fraction> {
+    text.as_deref().and_then(|text| read(text).ok()).map(|quantity| quantity.value)
 }
 
 /// A fraction in lowest terms, more than zero or zero.
@@ -441,6 +456,17 @@ mod tests {
         assert!(read("20 Gx").unwrap_err().contains("\"Gx\" is no unit"));
         assert!(read("1.2.3 ns").unwrap_err().contains("expected a number and a unit"));
         assert!(read("-1 ns").is_err() && read("1/0 ns").is_err());
+    }
+
+    #[test]
+    fn units_are_told_as_fractions() {
+        let said = |cycle: Option<&str>, phit: Option<&str>| {
+            let units = UnitsParams { cycle: cycle.map(Into::into), phit: phit.map(Into::into) };
+            (units.cycle_nanoseconds(), units.phit_bytes())
+        };
+        assert_eq!(said(Some("1/60 ns"), Some("1/15 bit")), (Some("1/60".into()), Some("1/120".into())));
+        assert_eq!(said(Some("1.6 us"), None), (Some("1600".into()), None));
+        assert_eq!(said(None, Some("2 B")), (None, Some("2".into())));
     }
 
     fn node() -> Value {

@@ -243,6 +243,15 @@ impl Traffic {
         phase.map_or(0.0, |phase| phase.load)
     }
 
+    /// Packets after which `endpoint` is silent for good, infinite if it never is.
+    pub fn most_packets(&self, endpoint: u32) -> f64 {
+        match (&self.trace, self.messages) {
+            (Some(trace), _) => trace.packets(endpoint) as f64,
+            (None, Some((packets, count))) if count < u32::MAX => f64::from(packets) * f64::from(count),
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Mean packet size in phits.
     pub fn mean_packet_size(&self) -> f64 {
         self.sizes.mean()

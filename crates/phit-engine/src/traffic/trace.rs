@@ -48,6 +48,12 @@ impl Trace {
         })
     }
 
+    /// Packets that `endpoint` sends in all.
+    pub fn packets(&self, endpoint: u32) -> u64 {
+        let (first, end) = (self.first[endpoint as usize] as usize, self.first[endpoint as usize + 1] as usize);
+        self.messages[first..end].iter().map(|&(_, _, phits)| u64::from(phits.div_ceil(self.packet))).sum()
+    }
+
     /// The next packet of `endpoint`. The state counts messages, and phits of the current one that have been sent.
     #[cold]
     #[inline(never)]

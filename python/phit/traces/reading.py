@@ -1,0 +1,170 @@
+"""Reads traces line by line."""
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import polars as pl
+
+from phit.errors import InputError
+from phit.traces.block_io import Io
+
+NAMES = {
+    "timestamp": "timestamp", "time": "time", "host": "host", "hostname": "host", "disk": "disk", "disknumber": "disk",
+    "device": "disk", "asu": "disk", "type": "type", "opcode": "type", "op": "type",
+    "offset": "offset", "lba": "offset",
+    "size": "size", "bytes": "bytes", "source": "source", "src": "source", "destination": "destination",
+    "dst": "destination",
+}  # fmt: skip
+"""Columns by the names that files have for them."""
+
+MESSAGES = ("time", "source", "destination", "bytes")
+BLOCK_IO = ("timestamp", "host", "disk", "type", "size")
+NAMELESS = ("timestamp", "host", "disk", "type", "offset", "size")
+"""The columns of block I/O where the file does not name them."""
+
+READS, WRITES = frozenset({"r", "read", "0", "rs"}), frozenset({"w", "write", "1", "ws"})
+
+
+@dataclass
+class Skipped:
+    """Lines that were left out because they could not be read."""
+
+    lines: int = 0
+    first: str = ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+class Reader:
+    """Reads a file line by line; what cannot be read is refused with line and column, or counted."""
+
+    def __init__(self, path: Path, *, skip_bad: bool) -> None:
+        self.path = path
+        self.skip_bad = skip_bad
+        self.skipped = Skipped()
+        self._last = -math.inf
+
+    def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Line number and fields by the known names of their columns."""
+        if self.path.suffix == ".parquet":
+            yield from self._parquet()
+            return
+        try:
+            with self.path.open(encoding="utf-8", newline="") as file:
+                reader = csv.reader(file)
+                header = next(reader, None)
+                if not header:
+                    raise InputError(f"{self.path}: empty; expected a line with the names of the columns")
+                named = not _is_number(header[0])
+                columns = self._columns(header) if named else self._places(header)
+                for fields in reader if named else chain([header], reader):
+                    if not fields:
+                        continue
+                    if len(fields) != len(header):
+                        at = min(len(fields), len(header)) + 1
+                        what = f"column {at}: {len(fields)} fields; expected {len(header)}, as in the first line"
+                        self.bad(reader.line_num, what)
+                        continue
+                    yield reader.line_num, {name: fields[at].strip() for name, at in columns.items()}
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: no such file") from None
+        except csv.Error as error:
+            # Of a quote that is never closed the rest of the file is one field.
+            raise InputError(f"{self.path}: line {reader.line_num}: {error}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.path}: cannot be read ({error})") from None
+
+    def _parquet(self) -> Iterator[tuple[int, dict[str, str]]]:
+        try:
+            table = pl.read_parquet(self.path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{self.path}: cannot be read ({error})") from None
+        columns = self._columns(table.columns)
+        for line, row in enumerate(table.iter_rows(), 1):
+            yield line, {name: str(row[at]) for name, at in columns.items()}
+
+    def _columns(self, header: Sequence[str]) -> dict[str, int]:
+        known = {NAMES[n]: i for i, name in enumerate(header) if (n := name.strip().lower().replace("_", "")) in NAMES}
+        for layout in (MESSAGES, BLOCK_IO):
+            if set(layout) <= set(known):
+                return {name: known[name] for name in layout}
+        wanted = f"{', '.join(MESSAGES)} or {', '.join(BLOCK_IO)}"
+        raise InputError(f"{self.path}: line 1: the columns are {', '.join(header)}; expected {wanted}")
+
+    def _places(self, first: Sequence[str]) -> dict[str, int]:
+        """Columns without names: in the order of a layout, block I/O perhaps with a response time after it."""
+        if len(first) == len(MESSAGES):
+            return {name: at for at, name in enumerate(MESSAGES)}
+        if len(first) in (len(NAMELESS), len(NAMELESS) + 1):
+            return {name: NAMELESS.index(name) for name in BLOCK_IO}
+        wanted = f"{', '.join(MESSAGES)} or {', '.join(NAMELESS)}"
+        raise InputError(f"{self.path}: line 1: {len(first)} fields without names; expected {wanted}")
+
+    def bad(self, line: int, what: str) -> None:
+        """A line cannot be read."""
+        if not self.skip_bad:
+            raise InputError(f"{self.path}: line {line}: {what}")
+        self.skipped.lines += 1
+        self.skipped.first = self.skipped.first or f"line {line}: {what}"
+
+    def number(self, line: int, row: Mapping[str, str], column: str) -> float | None:
+        """A field as a number that is not negative."""
+        try:
+            value = float(row[column])
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and value >= 0:
+            return value
+        self.bad(line, f"column {column}: {row[column]!r}; expected a number, 0 or more")
+        return None
+
+    def in_order(self, line: int, column: str, time: float) -> bool:
+        """True if times do not go back."""
+        if time < self._last:
+            self.bad(line, f"column {column}: {time:.10g} after {self._last:.10g}; expected ascending times")
+            return False
+        self._last = time
+        return True
+
+
+def messages(
+    reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], endpoints: int
+) -> Iterator[tuple[float, int, int, int]]:
+    """Time, source, destination and bytes from the first line on."""
+    for line, row in rows:
+        numbers = [reader.number(line, row, column) for column in MESSAGES]
+        if None in numbers:
+            continue
+        time, source, destination, size = (number for number in numbers if number is not None)
+        if not reader.in_order(line, "time", time):
+            continue
+        outside = [c for c, v in (("source", source), ("destination", destination)) if v >= endpoints or v != int(v)]
+        if outside:
+            reader.bad(line, f"column {outside[0]}: {row[outside[0]]}; expected an endpoint, 0 to {endpoints - 1}")
+        elif size < 1:
+            reader.bad(line, f"column bytes: {row['bytes']}; expected 1 or more")
+        else:
+            yield time, int(source), int(destination), int(size)
+
+
+def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[Io]:
+    """Block I/O from the first line on."""
+    for line, row in rows:
+        time, size = reader.number(line, row, "timestamp"), reader.number(line, row, "size")
+        if time is None or size is None or not reader.in_order(line, "timestamp", time):
+            continue
+        kind = row["type"].lower()
+        if kind not in READS | WRITES:
+            reader.bad(line, f"column type: {row['type']!r}; expected Read or Write")
+            continue
+        yield Io(time, row["host"], row["disk"], kind in WRITES, int(size))
