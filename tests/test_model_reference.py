@@ -1,7 +1,10 @@
 """The model reference has every kind and every key, with its default and its meaning."""
 
+import json
 import re
 import runpy
+from collections.abc import Iterator
+from typing import Any
 
 import phit
 
@@ -28,3 +31,40 @@ def test_every_key_says_what_it_means() -> None:
 def test_names_are_explained() -> None:
     assert '<br>`"least_occupied"`: The one with most room' in PAGE
     assert '<br>`"wormhole"`: ' in PAGE
+
+
+COUNTED_OTHERWISE = {
+    "cycle": "what a cycle is",
+    "phit": "what a phit is",
+    "units": "what both are",
+    "phit_bits": "bits",
+    "batches": "parts of a time",
+    "injection_rate": "a multiple of a load",
+    "local_low": "packets per cycle",
+    "global_low": "packets per cycle",
+    "precompute": "at most two cycles of the router",
+    "redecide": "true or false",
+    "trace": "messages",
+}
+"""Keys that speak of cycles or phits and take no quantity with a unit: what they are instead."""
+
+
+def keys(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of the schema with what is said of it."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from keys(part)
+    elif isinstance(schema, dict):
+        yield from schema.get("properties", {}).items()
+        for part in schema.values():
+            yield from keys(part)
+
+
+def test_every_number_of_cycles_or_phits_takes_a_unit() -> None:
+    seen = set()
+    for key, schema in keys(phit.schema()):
+        counted = re.search(r"\b(cycles?|phits?)\b", schema.get("description", ""), re.IGNORECASE)
+        if counted and "x-unit" not in json.dumps(schema):
+            assert key in COUNTED_OTHERWISE, (key, schema["description"])
+            seen.add(key)
+    assert seen == set(COUNTED_OTHERWISE)

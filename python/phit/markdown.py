@@ -1,6 +1,8 @@
-"""Tables in Markdown."""
+"""Tables in Markdown, and what stands in them."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -8,3 +10,17 @@ def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = list(head)
     body = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
+
+
+def toml_line(table: Mapping[str, Any]) -> str:
+    """A scenario's table as TOML in one line of code, without its braces."""
+    return f"`{_keys(table)}`"
+
+
+def _keys(table: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {_value(value)}" for key, value in table.items())
+
+
+def _value(value: Any) -> str:
+    # Strings, numbers, booleans and lists of these are the same in JSON.
+    return f"{{ {_keys(value)} }}" if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)

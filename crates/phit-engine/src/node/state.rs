@@ -103,30 +103,17 @@ impl Origin {
     /// The packet as the collector wants it.
     pub fn packet(&self, record: &Record) -> Packet {
         Packet {
-            next: NONE,
             entry: self.injected,
             birth: self.birth,
             injected: self.injected,
-            source: self.source,
-            destination: record.destination,
-            destination_router: NONE,
-            intermediate: NONE,
             hops: record.hops,
-            leg_start: Hops::default(),
             size: record.size,
-            flits: 1,
-            came_by: 0,
-            came_in: 0,
-            leg: 0,
-            legs: 1,
-            scratch: 0,
             misrouted: match self.derouted {
                 Derouted::No => 0,
                 Derouted::OutFlank => MISROUTED_LOCALLY,
                 Derouted::Orthant | Derouted::Wraparound => MISROUTED_GLOBALLY,
             },
-            flags: 0,
-            ejection_port: 0,
+            ..Packet::new(self.source, record.destination)
         }
     }
 }

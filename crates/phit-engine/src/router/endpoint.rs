@@ -11,7 +11,6 @@ use crate::engine::rng::Rng;
 use crate::engine::{NONE, Tick};
 use crate::routing::Injection;
 use crate::scenario::router::InjectionQueue;
-use crate::topology::Hops;
 use crate::traffic::{Generated, Source};
 use std::ops::Range;
 
@@ -195,26 +194,13 @@ impl Partition {
     fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
         let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
         let index = self.packets.insert(Packet {
-            next: NONE,
             entry: self.now,
             birth: generated.cycle * self.config.ticks_per_cycle,
-            injected: NONE,
-            source: self.first_endpoint + e,
-            destination: generated.destination,
             destination_router,
-            intermediate: NONE,
-            hops: Hops::default(),
-            leg_start: Hops::default(),
             size: generated.size,
             flits,
-            came_by: 0,
-            came_in: 0,
-            leg: 0,
-            legs: 1,
-            scratch: 0,
-            misrouted: 0,
-            flags: 0,
             ejection_port,
+            ..Packet::new(self.first_endpoint + e, generated.destination)
         });
         let mut injection = Injection {
             topology: &*self.topology,

@@ -65,6 +65,33 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
+    /// A packet of one phit that has not been anywhere, on a route of one leg.
+    #[inline]
+    pub const fn new(source: u32, destination: u32) -> Self {
+        Self {
+            next: NONE,
+            entry: 0,
+            birth: 0,
+            injected: NONE,
+            source,
+            destination,
+            destination_router: 0,
+            intermediate: NONE,
+            hops: Hops(0),
+            leg_start: Hops(0),
+            size: 1,
+            flits: 1,
+            came_by: 0,
+            came_in: 0,
+            leg: 0,
+            legs: 1,
+            scratch: 0,
+            misrouted: 0,
+            flags: 0,
+            ejection_port: 0,
+        }
+    }
+
     /// The current leg as the topology's hop rule wants it.
     #[inline]
     pub fn current_leg(&self, to_group: bool) -> Leg {
@@ -92,36 +119,6 @@ impl Packet {
             came_by: self.came_by,
             came_in: self.came_in,
             leg_hops: Hops(self.hops.0.wrapping_sub(self.leg_start.0)),
-        }
-    }
-}
-
-#[cfg(test)]
-impl Packet {
-    /// A packet of one phit that has not been anywhere.
-    pub(crate) fn blank(source: u32, destination: u32) -> Self {
-        use crate::engine::NONE;
-        Self {
-            next: NONE,
-            entry: 0,
-            birth: 0,
-            injected: NONE,
-            source,
-            destination,
-            destination_router: 0,
-            intermediate: NONE,
-            hops: Hops::default(),
-            leg_start: Hops::default(),
-            size: 1,
-            flits: 1,
-            came_by: 0,
-            came_in: 0,
-            leg: 0,
-            legs: 1,
-            scratch: 0,
-            misrouted: 0,
-            flags: 0,
-            ejection_port: 0,
         }
     }
 }

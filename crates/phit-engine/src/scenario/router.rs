@@ -200,6 +200,7 @@ pub struct LinkParams {
     /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
     /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
     /// Phits per cycle.
     #[schemars(extend("x-unit" = "phits/cycle"))]
@@ -279,6 +280,7 @@ pub struct RouterParams {
     pub admittance: Admittance,
     /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as if it had not
     /// been generated. `"infinite"`: no limit.
+    #[schemars(extend("x-unit" = "phits"))]
     pub admittance_room: Phits,
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,

@@ -51,8 +51,10 @@ pub struct Faults {
 #[serde(deny_unknown_fields, default)]
 pub struct Later {
     /// Cycle from which on the links are broken, from the start of the run, after that of the entry before.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub cycle: u32,
     /// Cycles until all routers know; over before the next entry's cycle.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub delay: u32,
     /// As in `topology.faults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -5,6 +5,7 @@ from functools import partial
 
 import polars as pl
 
+from phit.markdown import markdown_table, toml_line
 from phit.plots import Chart
 from phit.studies import tables
 from phit.studies.contention import cases, drawing
@@ -151,25 +152,9 @@ def options(of: Setting) -> str:
         "ECtN may take instead (`candidates`), and does not name the `restriction` of OLM and Hybrid: these are as in "
         "the simulator that made its figures."
     )
-    lines = [
-        "| mechanism | `[routing]` | local VCs |",
-        "| --- | --- | --- |",
-        *(f"| {name} | `{_inline(routing(name, of))}` | {MECHANISMS[name].local_vcs} |" for name in MECHANISMS),
-        "",
-        f"{choices}\n\n{steady} {changing} {router}",
-    ]
-    return "\n".join(lines)
-
-
-def _inline(table: dict[str, object]) -> str:
-    """A table as in TOML, without its braces."""
-    return ", ".join(f"{key} = {_value(value)}" for key, value in table.items())
-
-
-def _value(value: object) -> str:
-    if isinstance(value, dict):
-        return f"{{ {_inline(value)} }}"
-    return f'"{value}"' if isinstance(value, str) else f"{value}"
+    rows = [[name, toml_line(routing(name, of)), str(MECHANISMS[name].local_vcs)] for name in MECHANISMS]
+    table = markdown_table(["mechanism", "`[routing]`", "local VCs"], rows)
+    return f"{table}\n\n{choices}\n\n{steady} {changing} {router}"
 
 
 STUDY = Study(

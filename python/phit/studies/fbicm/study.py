@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from phit.markdown import markdown_table, toml_line
 from phit.plots import Chart
 from phit.studies.fbicm import cases, drawing, measures
 from phit.studies.fbicm.claims import CLAIMS
@@ -112,11 +113,9 @@ def options(of: Setting) -> str:
     """What is run, in Markdown."""
     begin, end = of.hot[0] / US, of.hot[1] / US
     ends = ", ".join(f"{net.end / US:g} µs in {net.name}" for net in of.networks)
-    table = [f"| {name} | `{_inline(queueing)}` |" for name, queueing in QUEUEING.items()]
+    rows = [[name, toml_line(queueing)] for name, queueing in QUEUEING.items()]
     thresholds = ", ".join(f"{key} {value} bytes" for key, value in THRESHOLDS.items())
-    return f"""| scheme | `[queueing]` |
-| --- | --- |
-{chr(10).join(table)}
+    return f"""{markdown_table(["scheme", "`[queueing]`"], rows)}
 
 A cycle is a nanosecond, a phit a byte: links carry 1 GB/s and take 1 ns, packets have {PACKET} bytes. A switch
 takes 1 ns; its crossbar is as fast as a link. Input ports have {MEMORY:,} bytes, with VOQnet
@@ -140,12 +139,6 @@ What the report leaves open, and what is taken here:
 
 Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: {begin:g} to {end:g} µs,
 of {ends}."""
-
-
-def _inline(table: dict[str, object]) -> str:
-    return ", ".join(
-        f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}" for key, value in table.items()
-    )
 
 
 STUDY = Study(

@@ -1,5 +1,6 @@
 """The study: its tables and figures and what they consist of."""
 
+from phit.markdown import markdown_table, toml_line
 from phit.studies.outflank import cases, drawing, evidence, model, text
 from phit.studies.outflank.claims import CLAIMS
 from phit.studies.outflank.evidence import CUT, SHARE, Evidence
@@ -123,11 +124,12 @@ def describe(of: Setting) -> str:
 
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    lines = ["| reading | routing | `[routing]` |", "| --- | --- | --- |"]
-    for reading, routings in model.ROUTINGS.items():
-        for name, table in routings.items():
-            keys = ", ".join(f"{key} = {value!r}".replace("'", '"') for key, value in table.items())
-            lines.append(f"| {reading} | {name} | `{keys}` |")
+    rows = [
+        [reading, name, toml_line(table)]
+        for reading, routings in model.ROUTINGS.items()
+        for name, table in routings.items()
+    ]
+    table = markdown_table(["reading", "routing", "`[routing]`"], rows)
     author = (
         f"The author's reading: the packet-level node, {of.messages} messages of {of.packets} packets for each node, "
         f"until everything is delivered; a load counts as sustained up to a mean lifetime of {CUT:g} times the "
@@ -138,8 +140,7 @@ def options(of: Setting) -> str:
         f"states of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if "
         f"{SHARE:.0%} of it is delivered."
     )
-    lines += ["", f"{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."]
-    return "\n".join(lines)
+    return f"{table}\n\n{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."
 
 
 STUDY = Study(

@@ -1,11 +1,11 @@
 """The study: its figures and tables, and what they consist of."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 
 import polars as pl
 
+from phit.markdown import markdown_table, toml_line
 from phit.plots import Chart
 from phit.studies.study import Figure, Study
 from phit.studies.tpr import bounds, cases, drawing, tables
@@ -119,18 +119,19 @@ def describe(of: Setting) -> str:
     return f"Cascade group of {of.rows} x {of.columns} routers, {of.endpoints:,} endpoints"
 
 
-def _inline(table: dict[str, object]) -> str:
-    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
-
-
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    rows = [f"| {name} | `{_inline(rule)}` |" for name, rule in MECHANISMS.items()]
-    limits = [
-        f"| MIN, UR | {bounds.minimal_uniform(of):.3f} |",
-        f"| MIN, ADV | {bounds.minimal_adversarial(of):.4f} |",
-        f"| VLB, UR and ADV | {bounds.valiant(of):.3f} |",
-    ]
+    mechanisms = markdown_table(
+        ["mechanism", "`[routing]`"], [[name, toml_line(rule)] for name, rule in MECHANISMS.items()]
+    )
+    limits = markdown_table(
+        ["bound of the channel loads", "packets/(endpoint·cycle)"],
+        [
+            ["MIN, UR", f"{bounds.minimal_uniform(of):.3f}"],
+            ["MIN, ADV", f"{bounds.minimal_adversarial(of):.4f}"],
+            ["VLB, UR and ADV", f"{bounds.valiant(of):.3f}"],
+        ],
+    )
     router = (
         f"The router is BookSim's with a crossbar of twice the frequency: packets of one flit, links of 10 cycles, "
         f"4 virtual channels of 32 flits. {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Tables I and II "
@@ -141,19 +142,7 @@ def options(of: Setting) -> str:
         f'"{cases.CHANNELS}"`: all above the last hop\'s that leave enough for the hops to come), the offset of UGAL-L '
         f"(0), `thr` ({THRESHOLD:g}, from the scan of table III), and whether the window slides (it does)."
     )
-    return "\n".join(
-        [
-            "| mechanism | `[routing]` |",
-            "| --- | --- |",
-            *rows,
-            "",
-            f"{router}\n\n{choices}",
-            "",
-            "| bound of the channel loads | packets/(endpoint·cycle) |",
-            "| --- | --- |",
-            *limits,
-        ]
-    )
+    return f"{mechanisms}\n\n{router}\n\n{choices}\n\n{limits}"
 
 
 STUDY = Study(

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct PortsProbe {
     /// Cycles between two looks, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct TreesProbe {
     /// Cycles between two looks, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
 }
 

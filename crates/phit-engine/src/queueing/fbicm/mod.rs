@@ -52,12 +52,16 @@ pub struct Fbicm {
     #[schemars(range(min = 1))]
     pub destinations: u32,
     /// Congestion is detected when an arrival makes the NFQ hold more phits than that.
+    #[schemars(extend("x-unit" = "phits"))]
     pub detection: u32,
     /// A CFQ of more phits is stopped: packets for it are held back at the port before.
+    #[schemars(extend("x-unit" = "phits"))]
     pub stop: u32,
     /// A CFQ that is stopped and has no more phits than that is let go: less than `stop`.
+    #[schemars(extend("x-unit" = "phits"))]
     pub go: u32,
     /// Cycles that a CFQ must have been empty before its line is given up.
+    #[schemars(extend("x-unit" = "cycles"))]
     pub timer: u32,
     /// Bits of a phit: a notification takes as many phits as hold its bits, at least one.
     #[schemars(range(min = 1))]

@@ -127,7 +127,7 @@ struct DeadEnds {
 fn leads(graph: &dyn Topology, whole: &dyn Topology, at: u32, to: u32) -> bool {
     let mut hops = Vec::new();
     if at != to {
-        whole.minimal_hops(at, to, DIRECT, Packet::blank(0, 0).hop_state(), &[1; 8], &mut hops);
+        whole.minimal_hops(at, to, DIRECT, Packet::new(0, 0).hop_state(), &[1; 8], &mut hops);
     }
     at == to
         || hops.iter().any(|hop| match graph.port(at, hop.port).peer {
@@ -425,9 +425,9 @@ fn every_allocation_is_proved_free_of_deadlock() {
 
 #[test]
 fn ways_of_packets_in_order() {
-    assert_eq!(Path::Destination.key(&Packet::blank(5, 9)), 9);
-    assert_eq!(Path::Sum.key(&Packet::blank(5, 9)), 14);
-    assert_ne!(Path::Hash.key(&Packet::blank(5, 9)), Path::Hash.key(&Packet::blank(9, 5)));
+    assert_eq!(Path::Destination.key(&Packet::new(5, 9)), 9);
+    assert_eq!(Path::Sum.key(&Packet::new(5, 9)), 14);
+    assert_ne!(Path::Hash.key(&Packet::new(5, 9)), Path::Hash.key(&Packet::new(9, 5)));
     // Digits of 23 in a tree with 4 and then 3 ways up: 23 mod 4, and 23 / 4 mod 3.
     let params = crate::topology::clos::Clos { down: vec![4, 4, 3], up: vec![4, 3], faults: None };
     let graph = params.build().unwrap();

@@ -76,6 +76,7 @@ pub struct Ectn {
     pub phit_bits: u32,
     /// With asynchronous updates: cycles between two looks for abrupt changes; a divisor of the period.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub check_period: u32,
     /// With asynchronous updates: the least change that is abrupt, in heads.
     #[schemars(range(min = 1))]

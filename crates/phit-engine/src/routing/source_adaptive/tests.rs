@@ -33,7 +33,7 @@ pub(in crate::routing) fn fill(network: &mut Simulation, router: u32, next: u32,
 
 /// A packet from router 0 to router `to`, with its stop at router `stop`.
 pub(in crate::routing) fn packet(number: u32, to: u32, stop: u32) -> Packet {
-    Packet { birth: number, destination_router: to, scratch: stop, ..Packet::blank(0, to) }
+    Packet { birth: number, destination_router: to, scratch: stop, ..Packet::new(0, to) }
 }
 
 fn candidates(sight: Sight, minimal: u8, valiant: u8) -> Candidates {

@@ -59,6 +59,7 @@ pub struct Tpr {
     pub destinations: Destinations,
     /// Length of the counters' window in cycles, at least 1.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
     pub window: u32,
     /// What a window is.
     pub window_kind: WindowKind,

@@ -21,6 +21,7 @@ pub struct OnOff {
     /// Load within a burst in phits/(endpoint·cycle), more than 0 and at least `traffic.load`.
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("x-unit" = "load"))]
     pub peak: f64,
 }
 

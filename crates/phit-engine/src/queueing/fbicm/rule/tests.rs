@@ -54,7 +54,7 @@ impl Bench {
     fn arrive(&mut self, port: u32, destinations: &[u32]) {
         let partition = &mut self.network.parts_mut()[0];
         for &destination in destinations {
-            let packet = Packet { size: PACKET, ..Packet::blank(0, destination) };
+            let packet = Packet { size: PACKET, ..Packet::new(0, destination) };
             let (index, queue) = (partition.packets.insert(packet), partition.inputs[port].queues);
             partition.arrive::<General>(queue, index);
             self.rule.arrived(port, 0, &packet);
