@@ -1,6 +1,7 @@
 """`phit reproduce` from end to end, at the scale that takes seconds."""
 
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -41,12 +42,17 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert set(claims["C1"]) == {"id", "figure", "statement", "paper", "measured", "verdict", "note"}
     assert claims["C1"]["verdict"] == claims["C12"]["verdict"] == "not run"
     assert "C18" in out
-    assert "![Latency and throughput under ADV+1](figures/5b.png)" in (folder / "report.md").read_text()
+    page = (folder / "report.md").read_text()
+    assert "![Latency and throughput under ADV+1](figures/5b.png)" in page
+    assert re.search(r" of CPU time in all, \d+ s of wall time in 1 process\.", page)
 
     runs = len(list((folder / "points").glob("*.json")))
     status, again, err = cli(*command)
     assert (status, again) == (0, out)
     assert f"{runs} runs, {runs} of them done already" in err
+    (session,) = json.loads((folder / "manifest.json").read_text())["sessions"]
+    assert session["points"] == runs
+    assert session["processes"] == 1
 
 
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:

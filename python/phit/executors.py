@@ -80,6 +80,11 @@ def run_here(scenarios: Sequence[str], told: Fractions) -> Iterator[tuple[int, A
         yield i, answer
 
 
+def processes(workers: int | None, points: int) -> int:
+    """How many processes run so many points: as many as asked for, by default one per core."""
+    return min(workers or os.cpu_count() or 1, points)
+
+
 def run_in_processes(
     scenarios: Sequence[str], workers: int | None, told: Fractions
 ) -> Iterator[tuple[int, Answer | Exception]]:
@@ -87,7 +92,7 @@ def run_in_processes(
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
     fractions = context.RawArray("d", len(scenarios))
-    count = min(workers or os.cpu_count() or 1, len(scenarios))
+    count = processes(workers, len(scenarios))
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(theirs, fractions))
     try:
         with _sigint_held():

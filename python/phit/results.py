@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -99,6 +100,8 @@ class ResultsFolder:
         self._warn = warn
         self._lock: IO[str] | None = None
         self._manifest: Document = {}
+        self._added = 0
+        self._start = time.monotonic()
 
     def __enter__(self) -> Self:
         existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
@@ -158,13 +161,16 @@ class ResultsFolder:
             "sweep": experiment.sweep,
             "plot": experiment.plot,
             "points": list(known.values()),
+            "sessions": old.get("sessions", []),
         }
+        self._start = time.monotonic()
         write_json(path, self._manifest)
         return summaries
 
     def add(self, point: Point, answer: Answer) -> None:
         """Keeps the answer of a finished point."""
         write_json(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
+        self._added += 1
 
     def answer(self, point: Point) -> Answer:
         """The answer of a point that is kept."""
@@ -177,8 +183,16 @@ class ResultsFolder:
         """True if the point's result is kept."""
         return self._point_file(point.hash).exists()
 
-    def consolidate(self) -> None:
-        """Makes the tables and the manifest from the points that are there."""
+    def consolidate(self, processes: int | None = None) -> None:
+        """Makes the tables and the manifest from the points that are there.
+
+        `processes` is how many ran them, if they were ours.
+        """
+        if self._added:
+            seconds = round(time.monotonic() - self._start, 1)
+            session = {"points": self._added, "wall_seconds": seconds, "processes": processes}
+            self._manifest["sessions"].append(session)
+            self._added = 0
         rows: list[dict[str, Any]] = []
         tables: dict[str, list[pl.DataFrame]] = {}
         for entry in self._manifest["points"]:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from phit.errors import SimulationError, one_line
-from phit.executors import Answer, run_here, run_in_processes, run_on
+from phit.executors import Answer, processes, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
 from phit.progress import Reporter, describe, reporter
 from phit.results import ResultsFolder, point_row, points_frame
@@ -92,7 +92,7 @@ def _sweep(
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
         if results:
-            results.consolidate()
+            results.consolidate(None if executor else processes(workers, len(missing)))
     if failures:
         raise SimulationError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
     return points_frame([point_row(point.hash, point, summaries[point.hash]) for point in points])
@@ -104,6 +104,6 @@ def _run(
     scenarios: list[Any] = [to_json(point.scenario) for point in points]
     if executor is not None:
         return run_on(executor, scenarios)
-    if len(points) <= 1 or workers == 1:
+    if processes(workers, len(points)) <= 1:
         return run_here(scenarios, report.shares)
     return run_in_processes(scenarios, workers, report.shares)

@@ -32,13 +32,21 @@ CYCLES = ("warmup", "cycles")
 
 
 def text(
-    study: Study, scale: Scale, setting: Any, findings: Sequence[Finding], parts: Sequence[Part], folder: str
+    study: Study,
+    scale: Scale,
+    setting: Any,
+    findings: Sequence[Finding],
+    parts: Sequence[Part],
+    folder: str,
+    wall_time: str = "",
 ) -> str:
-    """The whole page; pictures are in `folder`."""
+    """The whole page; pictures are in `folder`, `wall_time` is what all runs took, if that is known."""
     own = study.setting(scale)
     chosen = {key: getattr(setting, key, None) for key in CYCLES}
     given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
     command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
+    cpu = f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all"
+    took = [cpu, wall_time] if wall_time else [cpu]
     made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [
         f"# {study.title}",
@@ -52,7 +60,7 @@ def text(
         *_remarks(study, scale, findings),
         *_readings(study, findings),
         "## Figures",
-        f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all.",
+        f"{', '.join(took)}.",
         *(_figure(part, folder) for part in parts),
         "## Options",
         study.options(setting),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from phit.experiment import CURVE, Point
+from phit.progress import duration
 from phit.results import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document, complete
 
@@ -73,19 +74,38 @@ class Done:
     """The largest seed of a run that the folder plans or holds, 0 without any."""
     histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    sessions: Sequence[Mapping[str, Any]] = ()
+    """Of the runs, by their order: `points`, `wall_seconds` and `processes`."""
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
         """Reads what is there; a folder that does not exist holds nothing."""
         if not (folder / MANIFEST).exists():
             return cls(frozenset(), NO_RUNS, NO_RUNS, 0)
-        entries = read_manifest(folder)["points"]
+        manifest = read_manifest(folder)
+        entries = manifest["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
         tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes")}
         return cls(
-            hashes, _table(folder, "points.parquet"), tables["series"], seeds, tables["histogram"], tables["probes"]
+            hashes,
+            _table(folder, "points.parquet"),
+            tables["series"],
+            seeds,
+            tables["histogram"],
+            tables["probes"],
+            manifest.get("sessions", ()),
         )
+
+    @property
+    def wall_time(self) -> str:
+        """How long all runs took, in words; empty if that is not known of all."""
+        if sum(session["points"] for session in self.sessions) < len(self.hashes):
+            return ""
+        found = {session["processes"] for session in self.sessions}
+        (count,) = found if len(found) == 1 else (None,)
+        where = f" in {count} process{'es' * (count > 1)}" if count else ""
+        return f"{duration(sum(session['wall_seconds'] for session in self.sessions))} of wall time{where}"
 
 
 def _table(folder: Path, file: str) -> pl.DataFrame:

@@ -144,7 +144,7 @@ def _write(
         parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
     findings = study.judge(tables, setting)
     written.append(claims.write(findings, folder / CLAIMS))
-    text = page.text(study, scale, setting, findings, parts, FIGURES)
+    text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
     write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
     return Report(findings, tables, [*written, folder / PAGE], failure)
 
