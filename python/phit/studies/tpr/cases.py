@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from phit.scenario import Document
+from phit.scenario import Document, set_path
 from phit.studies.plan import Case, Labels
 from phit.studies.study import READING, Reading
 from phit.studies.tpr.mechanisms import ADAPTIVE, COUNTING, MECHANISMS, routing
@@ -160,31 +160,32 @@ def choices(setting: Setting, seeds: int | None) -> list[Case]:
     """What the paper leaves open, one choice at a time against the text, where it shows."""
     low, high = setting.loads[UR][0], setting.loads[UR][-1]
     light, heavy = setting.loads[ADV][0], setting.loads[ADV][-2]
-    wanted: list[tuple[str, str, float, str, Document]] = [
-        *(("UGAL-L", UR, load, ONE_ROUTE, {"minimal_candidates": 1}) for load in (low, high)),
-        ("UGAL-G", UR, high, ONE_ROUTE, {"minimal_candidates": 1}),
-        ("TPR", UR, high, ONE_ROUTE, {"minimal_candidates": 1}),
-        ("UGAL-L", UR, low, CREDITS, {}),
-        *((name, ADV, heavy, CREDITS, {}) for name in ("UGAL-L", "UGAL-G")),
-        ("MIN", UR, high, ONE_QUEUE, {}),
-        ("UGAL-L", ADV, heavy, ONE_QUEUE, {}),
-        *((name, ADV, heavy, TWICE, {}) for name in ("VLB", *ADAPTIVE)),
-        *(("UGAL-L", ADV, load, ONE_CHANNEL, {}) for load in (light, heavy)),
-        ("UGAL-G", ADV, heavy, ONE_CHANNEL, {}),
-        *(("TPR", ADV, light, f"low_l = {value:g}", {"local_low": value}) for value in (1.0, LOCAL_LOW)),
+    changes: dict[str, Document] = {
+        ONE_ROUTE: {"routing.minimal_candidates": 1},
+        CREDITS: {"router.links.default.credit_latency": CREDIT_LATENCY},
+        ONE_QUEUE: {"router.links.endpoint.vcs": INJECTION_QUEUES},
+        TWICE: {"router.links.default.buffer": 2 * BUFFER},
+        ONE_CHANNEL: {"topology.channels": "one"},
+        **{f"low_l = {value:g}": {"routing.local_low": value} for value in (1.0, LOCAL_LOW)},
+    }
+    wanted: list[tuple[str, str, float, str]] = [
+        *(("UGAL-L", UR, load, ONE_ROUTE) for load in (low, high)),
+        ("UGAL-G", UR, high, ONE_ROUTE),
+        ("TPR", UR, high, ONE_ROUTE),
+        ("UGAL-L", UR, low, CREDITS),
+        *((name, ADV, heavy, CREDITS) for name in ("UGAL-L", "UGAL-G")),
+        ("MIN", UR, high, ONE_QUEUE),
+        ("UGAL-L", ADV, heavy, ONE_QUEUE),
+        *((name, ADV, heavy, TWICE) for name in ("VLB", *ADAPTIVE)),
+        *(("UGAL-L", ADV, load, ONE_CHANNEL) for load in (light, heavy)),
+        ("UGAL-G", ADV, heavy, ONE_CHANNEL),
+        *(("TPR", ADV, light, choice) for choice in list(changes)[-2:]),
     ]
 
-    def of(name: str, traffic: str, load: float, choice: str, changes: Document, seed: int) -> Case:
-        document = scenario(setting, routing(name, **changes), traffic, load, seed)
-        links = document["router"]["links"]
-        if choice == ONE_CHANNEL:
-            document["topology"]["channels"] = "one"
-        if choice == ONE_QUEUE:
-            links["endpoint"]["vcs"] = INJECTION_QUEUES
-        if choice == TWICE:
-            links["default"]["buffer"] = 2 * BUFFER
-        if choice == CREDITS:
-            links["default"]["credit_latency"] = CREDIT_LATENCY
+    def of(name: str, traffic: str, load: float, choice: str, seed: int) -> Case:
+        document = scenario(setting, routing(name), traffic, load, seed)
+        for path, value in changes[choice].items():
+            set_path(document, path, value)
         labels: Labels = {"choice": choice, "mechanism": name, "pattern": traffic, "load": load, "seed": seed}
         return Case(labels, document)
 
