@@ -263,6 +263,33 @@ fn an_escape_buffer_must_have_room_for_two_packets() {
 }
 
 #[test]
+fn what_the_family_cannot_do_is_refused() {
+    let error = |routing: Value, changes: Value| {
+        let torus = json!({
+            "topology": { "kind": "torus", "dims": [4, 4] },
+            "router": { "links": { "default": { "vcs": 3, "buffer": 64 } } },
+            "routing": routing,
+            "traffic": { "load": 0.1, "packet_size": 8 },
+        });
+        sim::prepare(&common::scenario(&with(torus, changes))).err().expect("refused").to_string()
+    };
+    assert_eq!(
+        error(outflank(json!({})), json!({ "router": { "links": { "dim1": { "buffer": 128 } } } })),
+        "router.links.dim1.buffer = 128: routing \"outflank\" compares the queues of all directions: expected 64 phits, as in class \
+         \"dim0\""
+    );
+    assert_eq!(
+        error(json!({ "kind": "abr" }), json!({ "router": { "switching": "wormhole" } })),
+        "router.switching = \"wormhole\": routing \"abr\" leaves room for whole packets: expected \"virtual_cut_through\" or \
+         \"store_and_forward\""
+    );
+    for delta in [0, 5, 3_000_000_000_u32] {
+        let message = error(outflank(json!({ "delta": delta })), json!({}));
+        assert_eq!(message, format!("routing.delta = {delta}: expected 1 to 4 hops, the longest side"));
+    }
+}
+
+#[test]
 fn settings_that_the_node_does_not_read_are_refused() {
     let error = |changes: Value| {
         sim::prepare(&common::scenario(&with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes)))
@@ -295,6 +322,11 @@ fn settings_that_the_node_does_not_read_are_refused() {
             link("endpoint", "injection_bandwidth", json!("infinite")),
             "router.links.endpoint.injection_bandwidth = \"infinite\": router.node sends packets phit by phit: expected a \
              number of phits per cycle",
+        ),
+        (
+            link("dim0", "credit_latency", json!(500)),
+            "router.links.dim0.credit_latency = 500: has no effect with router.node, whose answers and credits take the link's \
+             `latency`; leave it out",
         ),
         (
             link("endpoint", "vcs", json!(4)),

@@ -102,6 +102,13 @@ impl Links<'_> {
     /// The queues of all outputs are equal: of so many packets, in three virtual channels at most.
     fn queues(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         for class in topology.classes() {
+            if let Some(cycles) = self.router.link(class).credit_latency {
+                let reason =
+                    "has no effect with router.node, whose answers and credits take the link's `latency`; leave it out";
+                return Err(self.error(class, "credit_latency", cycles, reason));
+            }
+        }
+        for class in topology.classes() {
             let link = self.router.link(class);
             if !(1..=MOST_SLOTS).contains(&self.slots(&link)) {
                 let size = self.packet;

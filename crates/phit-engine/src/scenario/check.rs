@@ -25,6 +25,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     }
     queues(scenario, topology)?;
     buffers(scenario, topology)?;
+    bubble(scenario, topology)?;
     node::check(scenario, topology)?;
     duration(scenario)
 }
@@ -196,6 +197,32 @@ fn queues(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
+
+/// The bubble family moves whole packets, and compares the queues of all directions as equals.
+fn bubble(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    if scenario.routing.params().bubble().is_none() || scenario.router.node.is_some() {
+        return Ok(());
+    }
+    if scenario.router.switching == Switching::Wormhole {
+        let expected = format!(
+            "routing {:?} leaves room for whole packets: expected \"virtual_cut_through\" or \"store_and_forward\"",
+            scenario.routing.kind()
+        );
+        return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+    }
+    let mut between = topology.classes().iter().skip(1).map(|class| (class, link(scenario, class)));
+    let Some((first, (_, there))) = between.next() else { return Ok(()) };
+    match between.find(|(_, (_, link))| link.buffer != there.buffer) {
+        None => Ok(()),
+        Some((_, (path, link))) => {
+            let (kind, size) = (scenario.routing.kind(), there.buffer.or_huge());
+            let expected = format!(
+                "routing {kind:?} compares the queues of all directions: expected {size} phits, as in class {first:?}"
+            );
+            Err(ScenarioError::new(format!("{path}.buffer"), link.buffer.or_huge(), expected))
+        }
+    }
+}
 
 /// Room for the largest unit that moves.
 fn buffers(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {

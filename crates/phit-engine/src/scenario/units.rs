@@ -277,6 +277,12 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
         table.remove("units");
     }
     gather(&resolved, &[&schema], &schema, "", &mut found)?;
+    let in_bisections = document.pointer("/traffic/load_unit").is_some_and(|unit| unit == "bisection");
+    if let Some(load) = found.iter().find(|f| in_bisections && f.counts == Counts::Load && f.path.ends_with("/load")) {
+        let (path, given) = (dotted(&load.path), document.pointer(&load.path));
+        let reason = "with traffic.load_unit = \"bisection\" a load is a multiple: expected a number without a unit";
+        return Err(ScenarioError::new(path, given.unwrap_or(&Value::Null), reason));
+    }
     let too_fine =
         || ScenarioError::missing("units", "the quantities have no common cycle and phit that fit; say them here");
     let cycle = cycle.or_else(|| longest_cycle(&found)).ok_or_else(too_fine)?;
@@ -467,6 +473,19 @@ mod tests {
         assert_eq!(said(Some("1/60 ns"), Some("1/15 bit")), (Some("1/60".into()), Some("1/120".into())));
         assert_eq!(said(Some("1.6 us"), None), (Some("1600".into()), None));
         assert_eq!(said(None, Some("2 B")), (None, Some("2".into())));
+    }
+
+    #[test]
+    fn a_multiple_of_the_bisections_load_has_no_unit() {
+        let mut document = node();
+        document["traffic"]["load_unit"] = json!("bisection");
+        document["traffic"]["load"] = json!("2 Gb/s");
+        let error = resolve(&document).unwrap_err();
+        assert_eq!((error.path.as_str(), error.value.as_deref()), ("traffic.load", Some("\"2 Gb/s\"")));
+        document["traffic"]["load"] = json!(0.5);
+        assert!(resolve(&document).is_ok());
+        document["traffic"]["changes"] = json!([{ "cycle": "1 us", "load": "1 Gb/s" }]);
+        assert_eq!(resolve(&document).unwrap_err().path, "traffic.changes[0].load");
     }
 
     fn node() -> Value {

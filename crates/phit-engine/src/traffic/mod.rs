@@ -112,7 +112,7 @@ pub struct Change {
 }
 
 impl TrafficParams {
-    /// Reads the table found at `path`; `load` must be there. Checks everything that does not depend on the topology.
+    /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let key = |name: &str| join(path, name);
         // Tables within the table are read first, on their own, so that their errors name the innermost key.
@@ -130,7 +130,14 @@ impl TrafficParams {
                 PatternKind::read(&key(&format!("changes[{i}].pattern")), pattern)?;
             }
         }
-        let params: Self = parse(path, value)?;
+        let mut value = value.clone();
+        if let Some(table) = value.as_object_mut() {
+            // A trace says what is sent.
+            if table.get("trace").and_then(Value::as_array).is_some_and(|messages| !messages.is_empty()) {
+                table.entry("load").or_insert(0.0.into());
+            }
+        }
+        let params: Self = parse(path, &value)?;
         params.check().map_err(|e| e.under(path))?;
         Ok(params)
     }
@@ -147,6 +154,9 @@ impl TrafficParams {
                 self.load,
                 "expected 0 and no `changes`: the `trace` says what is sent",
             ));
+        }
+        if !self.trace.is_empty() && self.message.is_some() {
+            return Err(ScenarioError::missing("message", "the `trace` says what is sent; leave it out"));
         }
         self.process.params().check().map_err(|e| e.under("process"))?;
         self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
@@ -228,6 +238,14 @@ mod tests {
         .unwrap();
         assert_eq!(read(serde_json::to_value(&params).unwrap()).unwrap(), params);
         assert_eq!(read(json!({ "load": 0.2, "packet_size": 8 })).unwrap().packet_size.kind(), "fixed");
+    }
+
+    #[test]
+    fn a_trace_needs_no_load_and_takes_no_messages() {
+        assert_eq!(read(json!({ "trace": [[0, 0, 1, 8]] })).unwrap().load, 0.0);
+        let beside = read(json!({ "trace": [[0, 0, 1, 8]], "message": { "packets": 2 } })).unwrap_err();
+        assert_eq!(beside.to_string(), "traffic.message: the `trace` says what is sent; leave it out");
+        assert_eq!(read(json!({ "trace": [] })).unwrap_err().path, "traffic.load");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The intermediate destinations of OutFlank routing (Versaci, section 3.1).
 
-use super::lattice::{Lattice, MOST_DIMENSIONS, Offsets, Position, directions};
+use super::lattice::{Lattice, MOST_DIMENSIONS, Offsets, Position, directions, length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,18 @@ impl Idns {
             }
             see(&q);
         }
+    }
+
+    /// Whether the way over the OIDN `q` is longer than the minimal `way` by 2 n Delta at most (equation 6): of every OIDN whose
+    /// coordinates lie on the shorter arcs. The author's midpoints may lie on the longer one, which is another way round the ring.
+    pub fn keeps_bound(&self, s: &Position, q: &Position, t: &Position, way: &Offsets, delta: i32) -> bool {
+        let dilation = (self.lattice.distance(s, q) + self.lattice.distance(q, t)) as i32 - length(way) as i32;
+        let round = |d: usize| self.lattice.side(d) - 2 * i32::from(way[d].abs());
+        let longer: i32 = match self.midpoint {
+            Midpoint::ShortArc => 0,
+            Midpoint::Folded => (0..self.lattice.dimensions()).filter(|d| way[*d] != 0).map(round).sum(),
+        };
+        dilation <= 2 * self.lattice.dimensions() as i32 * delta + longer
     }
 
     /// The ways from `s` to `q` and from `q` to `t`, if `q` is admissible: if both use a link that the minimal way does not.

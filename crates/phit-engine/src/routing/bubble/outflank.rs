@@ -127,8 +127,10 @@ impl Bubble for Outflank {
             let given = if self.idns == Considered::Both { "\"both\"" } else { "\"wraparound\"" };
             return Err(ScenarioError::new("idns", given, "a mesh does not wrap around; expected \"outflank\""));
         }
-        if self.delta == 0 {
-            return Err(ScenarioError::new("delta", self.delta, "expected 1 hop or more"));
+        let longest = (0..lattice.dimensions()).map(|d| lattice.side(d)).max().unwrap_or(1) as u32;
+        if !(1..=longest).contains(&self.delta) {
+            let expected = format!("expected 1 to {longest} hops, the longest side");
+            return Err(ScenarioError::new("delta", self.delta, expected));
         }
         if let Some(share) = self.delta_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
             return Err(ScenarioError::new(
@@ -206,7 +208,13 @@ impl Weighing for OutFlanking {
         };
         if self.params.idns != Considered::Wraparound {
             let delta = self.delta(distance);
-            self.idns.outflanking(s, t, minimal, delta, |q| weigh(q, Derouted::OutFlank));
+            self.idns.outflanking(s, t, minimal, delta, |q| {
+                debug_assert!(
+                    self.idns.keeps_bound(s, q, t, minimal, delta),
+                    "{s:?} {q:?} {t:?}: beyond the bound (6)"
+                );
+                weigh(q, Derouted::OutFlank);
+            });
         }
         if self.params.idns != Considered::Outflank {
             self.idns.wrapping(s, t, minimal, |q| weigh(q, Derouted::Wraparound));

@@ -143,6 +143,29 @@ fn oidns_cover_all_links_and_keep_the_bound_of_the_dilation_in_any_dimension() {
 }
 
 #[test]
+fn the_authors_midpoints_exceed_the_bound_by_the_longer_arcs() {
+    let lattice = Lattice::new(&[16, 16, 16], true);
+    let author = Idns { midpoint: Midpoint::Folded, collinear: Collinear::NegativeSide, ..idns(&lattice) };
+    let mut rng = Rng::new(1, Stream::Router, 0);
+    let mut most = 0;
+    for _ in 0..3000 {
+        let (s, t) = (lattice.position(rng.below(4096)), lattice.position(rng.below(4096)));
+        let way = lattice.way(&s, &t, 0);
+        for q in outflanking(&author, &s, &t) {
+            assert!(author.keeps_bound(&s, &q, &t, &way, DELTA), "{s:?} {q:?} {t:?}");
+            most = most.max(lattice.distance(&s, &q) + lattice.distance(&q, &t) - length(&way));
+        }
+    }
+    // 2 n Delta = 12. From 0 to 14 in a ring of 16 the folded middle is 7: 14 hops instead of 2.
+    assert!(most > 12, "{most}");
+    let (s, t) = (at(&[0, 3, 3]), at(&[14, 3, 3]));
+    let q = outflanking(&author, &s, &t)[0];
+    assert_eq!(q[0], 7);
+    let longer = idns(&lattice);
+    assert!(!longer.keeps_bound(&s, &at(&[7, 9, 9]), &t, &lattice.way(&s, &t, 0), DELTA));
+}
+
+#[test]
 fn in_a_mesh_oidns_stay_inside() {
     let lattice = Lattice::new(&[6, 6, 6], false);
     let idns = idns(&lattice);
