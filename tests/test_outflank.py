@@ -42,7 +42,7 @@ def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame
                             "k": k,
                             "routing": routing,
                             "load": gamma,
-                            "lifetime_us": (60.0 if beyond else 20.0) + (0.1 if routing == "ABR" else 0.0),
+                            "lifetime_us": (60.0 if beyond else 20.0) - sustained(pattern, routing, k),
                             "derouted": oidn + widn if outflanked else por,
                             "oidn": oidn if outflanked else 0.0,
                             "widn": widn if outflanked else 0.0,
@@ -67,8 +67,10 @@ def test_the_papers_own_numbers_fulfil_every_rule() -> None:
 
 def test_other_numbers_do_not() -> None:
     off = evidence(table(shift=-0.15))
-    for rule in (rules.throughput, rules.gains, rules.wins, rules.best_gain):
+    for rule in (rules.throughput, rules.gains, rules.wins, rules.best_gain, rules.orderings):
         assert not rule(off).holds
+    slow = pl.when(pl.col("routing") == "OFR").then(pl.col("lifetime_us") + 0.5).otherwise(pl.col("lifetime_us"))
+    assert not rules.orderings(evidence(table().with_columns(lifetime_us=slow))).holds
     shares = evidence(table().with_columns(widn=pl.col("widn") + 0.02, derouted=pl.col("derouted") + 0.05))
     assert not rules.derouted(shares).holds
     slope = evidence(table().with_columns(derouted=pl.col("derouted") * (1 + pl.col("load"))))

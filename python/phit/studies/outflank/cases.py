@@ -15,7 +15,8 @@ def network(setting: Setting) -> Document:  # noqa: ARG001
     return {"router": {"links": model.links()}}
 
 
-def _seeds(given: int | None, own: int) -> Iterable[int]:
+def seeds_of(given: int | None, own: int) -> Iterable[int]:
+    """The seeds of a run: as many as given, or as its setting has."""
     return range(1, (own if given is None else given) + 1)
 
 
@@ -32,7 +33,8 @@ def last_load(setting: Setting, pattern: str, routing: str, k: int) -> float:
     return known + setting.margin * STEP
 
 
-def _author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, seed: int) -> Case:
+def author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, seed: int) -> Case:
+    """One of the author's runs."""
     labels: Labels = {"reading": AUTHOR, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
     scenario = model.author(
         pattern,
@@ -70,7 +72,7 @@ def _curves(
         common = min(grid(FIRST, last_load(setting, pattern, name, k))[-1] for name in ROUTINGS)
         decisive = {FIRST, common, *loads[-setting.margin - 1 :]}
         for gamma in loads:
-            those = [_author(setting, pattern, routing, k, gamma, seed) for seed in _seeds(seeds, setting.seeds)]
+            those = [author(setting, pattern, routing, k, gamma, seed) for seed in seeds_of(seeds, setting.seeds)]
             found += [(k, gamma not in decisive, case) for case in those]
     return [case for _, _, case in sorted(found, key=lambda entry: entry[:2])]
 
@@ -88,10 +90,10 @@ def lifetimes(setting: Setting, seeds: int | None) -> list[Case]:
 def derouted(setting: Setting, seeds: int | None) -> list[Case]:
     """Table 3: low load on the largest network, where packets are derouted."""
     return [
-        _author(setting, pattern, routing, setting.largest, FIRST, seed)
+        author(setting, pattern, routing, setting.largest, FIRST, seed)
         for pattern in PATTERNS
         for routing in ("OFR", "POR")
-        for seed in _seeds(seeds, setting.seeds)
+        for seed in seeds_of(seeds, setting.seeds)
     ]
 
 
@@ -108,7 +110,7 @@ def steady(setting: Setting, seeds: int | None) -> list[Case]:
     for _, pattern, routing in _cells([k]):
         last = last_load(setting, pattern, routing, k)
         for gamma in grid(last - (setting.margin + 2) * STEP, last + 2 * STEP):
-            for seed in _seeds(seeds, setting.seeds):
+            for seed in seeds_of(seeds, setting.seeds):
                 labels: Labels = {
                     "reading": PAPER,
                     "pattern": pattern,
@@ -133,23 +135,26 @@ def steady(setting: Setting, seeds: int | None) -> list[Case]:
     return found
 
 
+LONG_LOADS = {8: (0.65, 0.85), 16: (0.95, 1.2)}
+"""Where long runs of the Butterfly cease to be sustained."""
+
+
 def divergence(setting: Setting, seeds: int | None) -> list[Case]:
     """Long runs of the author's node: whether a load is sustained, not only survived for 32 messages."""
-    k = setting.sides[0]
     found = []
-    for routing in ROUTINGS:
-        last = last_load(setting, "Butterfly/FFT", routing, k)
-        for gamma in grid(last - setting.margin * STEP, last):
-            for seed in _seeds(seeds, setting.seeds):
-                case = _author(setting, "Butterfly/FFT", routing, k, gamma, seed)
-                period = model.message_cycles([k] * 3, gamma, setting.packets, AUTHOR)
-                measure = {
-                    "warmup": round(setting.messages * period),
-                    "cycles": round(2 * setting.messages * period),
-                    "histogram": False,
-                }
-                traffic = {**case.scenario["traffic"], "message": {"packets": setting.packets}}
-                found.append(Case(case.labels, {**case.scenario, "measure": measure, "traffic": traffic}))
+    for k in setting.sides:
+        for routing in ROUTINGS:
+            for gamma in grid(*LONG_LOADS.get(k, LONG_LOADS[8])):
+                for seed in seeds_of(seeds, setting.seeds):
+                    case = author(setting, "Butterfly/FFT", routing, k, gamma, seed)
+                    period = model.message_cycles([k] * 3, gamma, setting.packets, AUTHOR)
+                    measure = {
+                        "warmup": round(setting.messages * period),
+                        "cycles": round(2 * setting.messages * period),
+                        "histogram": False,
+                    }
+                    traffic = {**case.scenario["traffic"], "message": {"packets": setting.packets}}
+                    found.append(Case(case.labels, {**case.scenario, "measure": measure, "traffic": traffic}))
     return found
 
 
@@ -158,8 +163,8 @@ def text(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for pattern in PATTERNS:
         for routing in ("POR", "OFR"):
-            for seed in _seeds(seeds, setting.seeds):
-                case = _author(setting, pattern, routing, setting.sides[0], FIRST, seed)
+            for seed in seeds_of(seeds, setting.seeds):
+                case = author(setting, pattern, routing, setting.sides[0], FIRST, seed)
                 for rules in (AUTHOR, PAPER):
                     scenario = {**case.scenario, "routing": model.ROUTINGS[rules][routing]}
                     found.append(Case({**case.labels, "rules": rules}, scenario))
@@ -208,7 +213,7 @@ def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
             for gamma in loads:
                 period = model.message_cycles([k] * 3, gamma, setting.packets, PAPER)
                 for by in ACCEPTANCES:
-                    for seed in _seeds(seeds, setting.seeds):
+                    for seed in seeds_of(seeds, setting.seeds):
                         labels: Labels = {
                             "reading": PAPER,
                             "pattern": pattern,
@@ -233,79 +238,10 @@ def credited(setting: Setting, seeds: int | None) -> list[Case]:
         for routing in ROUTINGS:
             last = last_load(setting, pattern, routing, k) - setting.margin * STEP
             for gamma in (FIRST, *grid(last, last + STEP)):
-                for seed in _seeds(seeds, setting.seeds):
-                    case = _author(setting, pattern, routing, k, gamma, seed)
+                for seed in seeds_of(seeds, setting.seeds):
+                    case = author(setting, pattern, routing, k, gamma, seed)
                     router = case.scenario["router"]
                     held = {**router, "node": {**router["node"], "acceptance": CREDITS}}
                     found.append(Case({**case.labels, "acceptance": ANSWERS}, case.scenario))
                     found.append(Case({**case.labels, "acceptance": CREDITS}, {**case.scenario, "router": held}))
-    return found
-
-
-VARIANTS: dict[str, Document] = {
-    **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},
-    **{f"Delta {delta}": {"delta": delta} for delta in (1, 3)},
-    "Delta d/4": {"delta_share": 0.25},
-}
-"""Other parameters of OFR; those of the paper are eta 2 and Delta 2."""
-
-SENSITIVITY_LOAD = 0.4
-
-
-def sensitivity(setting: Setting, seeds: int | None) -> list[Case]:
-    """OFR with other parameters, under the Butterfly."""
-    found = []
-    for name, change in VARIANTS.items():
-        for seed in _seeds(seeds, setting.seeds):
-            case = _author(setting, "Butterfly/FFT", "OFR", setting.sides[0], SENSITIVITY_LOAD, seed)
-            routing = {**case.scenario["routing"], **change}
-            found.append(Case({**case.labels, "variant": name}, {**case.scenario, "routing": routing}))
-    return found
-
-
-NETWORKS: dict[str, Document] = {
-    "mesh 8 x 8 x 8": {"kind": "mesh", "dims": [8, 8, 8]},
-    "torus 16 x 16": {"kind": "torus", "dims": [16, 16]},
-    "torus 4 x 4 x 4 x 4 x 2": {"kind": "torus", "dims": [4, 4, 4, 4, 2]},
-    "torus 4 x 4 x 4 x 2 x 3 x 2": {"kind": "torus", "dims": [4, 4, 4, 2, 3, 2]},
-}
-"""Those of five and six dimensions have the shapes of BlueGene/Q's and the K computer's."""
-
-BEYOND_LOADS = (0.2, 0.4, 0.6)
-
-
-def beyond(setting: Setting, seeds: int | None) -> list[Case]:
-    """Other networks under virtual cut-through."""
-    found = []
-    for name, topology in NETWORKS.items():
-        mesh = topology["kind"] == "mesh"
-        for routing in ROUTINGS:
-            if mesh and routing == "POR":
-                continue
-            rule = model.ROUTINGS[PAPER][routing]
-            if mesh and routing == "OFR":
-                rule = {**rule, "idns": "outflank"}
-            for gamma in BEYOND_LOADS:
-                # On a mesh the bisection carries half as much, so that messages are twice as far apart.
-                period = model.message_cycles(topology["dims"], gamma, setting.packets, PAPER) * (1 + mesh)
-                for seed in _seeds(seeds, setting.seeds):
-                    labels: Labels = {
-                        "reading": PAPER,
-                        "network": name,
-                        "routing": routing,
-                        "load": gamma,
-                        "seed": seed,
-                    }
-                    scenario = model.steady(
-                        topology,
-                        {"kind": "uniform"},
-                        rule,
-                        gamma,
-                        warmup=round(setting.settling * period),
-                        cycles=round(setting.measured * period),
-                        seed=seed,
-                        packets=setting.packets,
-                        switching="virtual_cut_through",
-                    )
-                    found.append(Case(labels, scenario))
     return found

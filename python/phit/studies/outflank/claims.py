@@ -39,7 +39,8 @@ CLAIMS = (
         "O6",
         "4",
         "Mean lifetime over load at k = 16: OFR's curve extends furthest where table 2 says so",
-        "at the largest common load the routing of the largest gamma* is faster than that of the smallest",
+        "OFR's gamma* among the largest in the same patterns as in table 2; at the largest common load lifetimes in "
+        "the order of table 2",
         rules.orderings,
     ),
     Claim(

@@ -13,6 +13,9 @@ AUTHOR, PAPER = "author", "paper"
 CYCLE = {AUTHOR: "1/60 ns", PAPER: "1.6 ns"}
 """In 1/60 ns every time of table 1 is a whole number, those of answers and of the clock of the injection among them."""
 
+PHITS_PER_BYTE = 120
+"""In the author's node: of 1/15 bit, so that what a link carries in a cycle is a whole number."""
+
 PER_MICROSECOND = {AUTHOR: 60_000, PAPER: 625}
 """Cycles of a microsecond."""
 

@@ -19,13 +19,16 @@ from phit.studies.outflank.numbers import (
     sustained,
 )
 from phit.studies.outflank.rules import low_load_shares
-from phit.studies.outflank.setting import Setting
+from phit.studies.outflank.setting import STEP, Setting
 
 MISSING = "–"
 
 Text = Callable[[pl.DataFrame, Setting], str]
 
 HEADINGS = {
+    "rules": "rules",
+    "variant": "variant",
+    "compression": "compression",
     "load": "offered load (gamma_0)",
     "lifetime_us": "lifetime (µs)",
     "network_us": "in the network (µs)",
@@ -43,8 +46,8 @@ _DIGITS = {"load": 2, "lifetime_us": 2, "network_us": 3, "hops": 3, "derouted": 
 def _cell(column: str, value: float | str | None) -> str:
     if value is None:
         return MISSING
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | int):
+        return str(value)
     return f"{value * (100 if '%' in HEADINGS[column] else 1):.{_DIGITS[column]}f}"
 
 
@@ -116,6 +119,27 @@ def _delivered(curves: Curves, pattern: str, k: int, routing: str) -> str:
     return f"{'' if found.bounded else '≥ '}{found.load:.2f}"
 
 
+def _against_the_claims(curves: Curves, k: int) -> str:
+    """What becomes of claims O1 to O3 at one size if gamma* is read from what is delivered."""
+    try:
+        ours = {(p, r): curves.by_delivery(p, k, r) for p in PATTERNS for r in ROUTINGS}
+    except NotRunError:
+        return ""
+    paper = {(p, r): sustained(p, r, k) for p, r in ours}
+    equal = sum(found.bounded and abs(found.load - paper[cell]) < STEP / 2 for cell, found in ours.items())
+
+    def outcome(loads: Mapping[tuple[str, str], float], other: str) -> str:
+        steps = [round((loads[p, "OFR"] - loads[p, other]) / STEP) for p in PATTERNS]
+        return f"{sum(s > 0 for s in steps)} won, {sum(s < 0 for s in steps)} lost, {steps.count(0)} drawn"
+
+    found = {cell: sustained_.load for cell, sustained_ in ours.items()}
+    return (
+        f"\n\nRead so, {equal} of the {len(ours)} numbers at k = {k} are those of table 2. OFR against POR: "
+        f"{outcome(found, 'POR')} ({outcome(paper, 'POR')} in table 2); against ABR: {outcome(found, 'ABR')} "
+        f"({outcome(paper, 'ABR')} in table 2)."
+    )
+
+
 def delivery(table: pl.DataFrame, of: Setting) -> str:
     """gamma* of steady states, and the paper's in brackets."""
     k = of.sides[0]
@@ -132,7 +156,20 @@ def delivery(table: pl.DataFrame, of: Setting) -> str:
     ]
     words = f"gamma*: the largest load of which {SHARE:.0%} is delivered, k = {k}; ≥: no larger one was run."
     brackets = " In brackets: table 2 of the paper." if k in SIDES else ""
-    return f"{markdown_table(['pattern', *ROUTINGS], rows)}\n\n{words}{brackets}"
+    claims = _against_the_claims(curves, k) if k in SIDES else ""
+    return f"{markdown_table(['pattern', *ROUTINGS], rows)}\n\n{words}{brackets}{claims}"
+
+
+def divergence(table: pl.DataFrame, of: Setting) -> str:
+    """gamma* of long runs of the Butterfly, and the paper's in brackets."""
+    curves = Curves(table, "long runs")
+    rows = []
+    for k in of.sides:
+        printed = [f" ({sustained('Butterfly/FFT', name, k):.2f})" if k in SIDES else "" for name in ROUTINGS]
+        cells = [_delivered(curves, "Butterfly/FFT", k, name) for name in ROUTINGS]
+        rows.append([str(k), *(cell + paper for cell, paper in zip(cells, printed, strict=True))])
+    words = f"gamma*: the largest load of which {SHARE:.0%} is delivered; in brackets: table 2 of the paper."
+    return f"{markdown_table(['k', *ROUTINGS], rows)}\n\n{words}"
 
 
 def _side_by_side(
