@@ -98,6 +98,25 @@ def _curves(folder: Path) -> Iterator[Case]:
         yield _case(series, gamma, scenario, theirs, calm=_calm(pattern, routing, gamma))
 
 
+def _again(folder: Path) -> Iterator[Case]:
+    """Whole runs of the author's model, built anew."""
+    for row in rows(folder, "outflank_runs_table1.csv"):
+        pattern, gamma, routing = NAMES[row["pattern"]], float(row["gamma"]), row["algorithm"]
+        sides, messages = [int(row[key]) for key in ("kx", "ky", "kz")], int(row["count"])
+        scenario = model.author(
+            pattern, sides, model.ROUTINGS[AUTHOR][routing], gamma, packets=96, messages=messages, seed=1
+        )
+        network = "x".join(str(side) for side in sides)
+        yield _case(
+            f"run again, {network}, {pattern}, {routing}",
+            gamma,
+            scenario,
+            _theirs(row, "derouted_total", "oidn", "widn"),
+            setting=f"load {gamma:g}, {row['build']} build",
+            calm=_calm(pattern, routing, gamma),
+        )
+
+
 def _case(
     series: str,
     gamma: float,
@@ -118,4 +137,4 @@ def _case(
 
 def cases(folder: Path) -> list[Case]:
     """Everything that is compared."""
-    return [*_single_messages(folder), *_curves(folder)]
+    return [*_single_messages(folder), *_curves(folder), *_again(folder)]
