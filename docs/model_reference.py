@@ -1,11 +1,10 @@
 """Adds the pages `model.md`, made from the catalogue of the engine, and `contributing.md` to the documentation."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import phit
+from phit.keys import Key, Schema, keys, resolved
 
 TITLES = {
     "topology": "Topologies",
@@ -57,7 +56,7 @@ def page() -> str:
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
-            parts += [f"## `[{name}]`", SECTION_NOTES.get(name, section.get("description", "")), table(section, schema)]
+            parts += [f"## `[{name}]`", SECTION_NOTES[name], table(section, schema)]
     for concept, entries in phit.catalogue().items():
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")
@@ -67,61 +66,20 @@ def page() -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def resolved(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """The schema that a reference points to."""
-    reference = schema.get("$ref", "")
-    if not reference.startswith("#/"):
-        return schema
-    found: Any = root
-    for step in reference[2:].split("/"):
-        found = found[step]
-    return {**found, **{k: v for k, v in schema.items() if k != "$ref"}}
-
-
-def table(schema: dict[str, Any], root: dict[str, Any]) -> str:
+def table(schema: Schema, root: Schema) -> str:
     """A table of the keys of a schema, those of tables within it too; nothing if there are none."""
-    rows = [f"| `{key}` | {default} | {cell(meaning)} |" for key, default, meaning in rows_of(schema, root, "")]
+    rows = [f"| `{key.path}` | {default(key)} | {meaning(key)} |" for key in keys(schema, root)]
     return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *rows]) if rows else ""
 
 
-def rows_of(schema: dict[str, Any], root: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
-    """`(key, default, meaning)` of every key."""
-    for key, value in schema.get("properties", {}).items():
-        if key == "kind" or not isinstance(value, dict):
-            continue
-        found = resolved(value, root)
-        yield prefix + key, default(key, found, schema.get("required", [])), meaning(found)
-        inner, name = found, f"{prefix}{key}."
-        if isinstance(found.get("additionalProperties"), dict):
-            inner, name = resolved(found["additionalProperties"], root), f"{prefix}{key}.CLASS."
-        elif isinstance(found.get("items"), dict):
-            inner, name = resolved(found["items"], root), f"{prefix}{key}[]."
-        yield from rows_of(inner, root, name)
-
-
-def meaning(schema: dict[str, Any]) -> str:
+def meaning(key: Key) -> str:
     """The description of a key, with the names that it may take and what each of them means."""
-    named = [option for option in schema.get("oneOf", []) if isinstance(option.get("const"), str)]
-    text: str = schema.get("description", "").strip()
-    return text + "".join(f'<br>`"{o["const"]}"`: {o.get("description", "").strip()}' for o in named)
+    return cell(key.meaning + "".join(f'<br>`"{name}"`: {text}' for name, text in key.names))
 
 
-def default(key: str, schema: dict[str, Any], required: list[str]) -> str:
-    """The default of a key in words."""
-    if key in required:
-        return "required"
-    value = schema.get("default")
-    if value in (None, [], {}):
-        return "none"
-    return f"`{cell(toml(value))}`"
-
-
-def toml(value: Any) -> str:
-    """A value as it stands in a scenario."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + " }"
-    text: str = json.dumps(value, ensure_ascii=False)
-    return text
+def default(key: Key) -> str:
+    """The default of a key."""
+    return f"`{cell(key.default)}`" if key.has_default else key.default
 
 
 def cell(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import phit
 import pytest
+from phit.keys import keys
 from phit.result import MACHINE_KEYS
 
 from .conftest import Cli, Write, tiny
@@ -74,6 +75,21 @@ def test_list_and_schema(cli: Cli) -> None:
     schema = json.loads(cli("schema")[1])
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert cli("--version")[1] == f"phit {phit.__version__}\n"
+
+
+def test_list_shows_the_names_that_a_key_may_take(cli: Cli) -> None:
+    text = cli("list", "routing", "outflank")[1]
+    [outflank] = [entry for entry in phit.catalogue()["routing"] if entry["kind"] == "outflank"]
+    names = {key.path: [name for name, _ in key.names] for key in keys(outflank["schema"])}
+    assert names["midpoint"] == ["short_arc", "folded"]
+    assert names["idns"] == ["both", "outflank", "wraparound"]
+    assert names["delta"] == []
+    for name in (name for listed in names.values() for name in listed):
+        assert f'"{name}": ' in text
+    # Where the schema refers to another place, and in tables within tables.
+    assert '"palmtree": ' in cli("list", "topology", "dragonfly")[1]
+    nested = {key.path for entry in phit.catalogue()["pattern"] for key in keys(entry["schema"])}
+    assert "parts[].weight" in nested
 
 
 RING = {"topology": {"kind": "torus", "dims": [4]}, "traffic": {"load": 0.1}}

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 import phit
 from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
+from phit.keys import keys
 from phit.scenario import apply_settings, hint, load
 
 commands = typer.Typer()
@@ -94,12 +96,10 @@ def _list_keys(concept: str, entry: dict[str, Any]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("key", "default", "meaning"):
         table.add_column(heading, header_style="bold")
-    required = entry["schema"].get("required", [])
-    for key, schema in entry["schema"].get("properties", {}).items():
-        if key == "kind":
-            continue
-        default = "required" if key in required else json.dumps(schema.get("default"), ensure_ascii=False)
-        table.add_row(key, default, " ".join(schema.get("description", "").split()))
+    for key in keys(entry["schema"]):
+        names = (f'"{name}": {text}' for name, text in key.names)
+        # As plain text: brackets are no markup.
+        table.add_row(*(Text(cell) for cell in (key.path, key.default, "\n".join((key.meaning, *names)))))
     if table.row_count:
         out("")
         out(table)
