@@ -56,9 +56,94 @@ def test_columns_without_names_are_those_of_a_layout(tmp_path: Path) -> None:
         return file(tmp_path, text.split("\n", 1)[1], "nameless.csv")
 
     assert traces.read(nameless(MESSAGES), 4) == traces.read(file(tmp_path, MESSAGES), 4)
-    assert traces.read(nameless(BLOCK_IO), 8) == traces.read(file(tmp_path, BLOCK_IO), 8)
+    assert traces.read(nameless(BLOCK_IO), 8, unit="us") == traces.read(file(tmp_path, BLOCK_IO), 8, unit="us")
     with pytest.raises(InputError, match="line 1: column destination: 'x'"):
         traces.read(file(tmp_path, "0,1,x,5\n"), 4)
+
+
+@pytest.mark.parametrize(
+    ("unit", "times"),
+    [
+        ("100ns", [128166372003061629 + 4 * i for i in range(5)]),  # Windows ticks: since 1601
+        ("ns", [1700000000123456789 + 400 * i for i in range(5)]),  # since 1970
+        ("s", [f"1700000000.{123456789 + 400 * i}" for i in range(5)]),
+    ],
+)
+def test_times_are_read_with_all_their_digits(tmp_path: Path, unit: str, times: list[Any]) -> None:
+    block = "".join(f"{time},h,0,Read,0,512\n" for time in times)
+    plain = "time,source,destination,bytes\n" + "".join(f"{time},0,1,8\n" for time in times)
+    for text, each in ((block, 2), (plain, 1)):
+        found, _ = traces.read(file(tmp_path, text), 4, unit=unit)
+        assert [cycle for cycle, *_ in found[::each]] == [0, 400, 800, 1200, 1600]
+    pl.DataFrame({"time": times, "source": 0, "destination": 1, "bytes": 8}).write_parquet(tmp_path / "trace.parquet")
+    found, _ = traces.read(tmp_path / "trace.parquet", 4, unit=unit, compression=0.1)
+    assert [cycle for cycle, *_ in found] == [0, 4000, 8000, 12000, 16000]
+
+
+def test_a_time_between_two_cycles_is_in_the_nearer_one(tmp_path: Path) -> None:
+    times = ("1e3", "1000.4", "1000.5", "1000.6", "1001.5", "1e4")
+    path = file(tmp_path, "time,source,destination,bytes\n" + "".join(f"{time},0,1,8\n" for time in times))
+    assert [cycle for cycle, *_ in traces.read(path, 4)[0]] == [0, 0, 0, 1, 2, 9000]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    for text, endpoints in ((MESSAGES, 4), (BLOCK_IO, 8), (BLOCK_IO.split("\n", 1)[1], 8)):
+        expected = traces.read(file(tmp_path, text), endpoints, unit="us")
+        assert traces.read(file(tmp_path, "\ufeff" + text, "marked.csv"), endpoints, unit="us") == expected
+
+
+def test_parquet_is_known_by_its_name(tmp_path: Path) -> None:
+    table = pl.read_csv(file(tmp_path, MESSAGES))
+    for name in ("trace.pq", "trace.PARQUET"):
+        table.write_parquet(tmp_path / name)
+        assert traces.read(tmp_path / name, 4) == traces.read(tmp_path / "trace.csv", 4)
+        whole = (tmp_path / name).read_bytes()
+        for length in (0, 3, 10, len(whole) // 2, len(whole) - 1):
+            (tmp_path / name).write_bytes(whole[:length])
+            with pytest.raises(InputError, match=f"{name}: cannot be read"):
+                traces.read(tmp_path / name, 4)
+    with pytest.raises(InputError, match=r"none\.pq: no such file"):
+        traces.read(tmp_path / "none.pq", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        ("time,source,destination,bytes\n", {}, ""),
+        (MESSAGES, {"limit": 0}, ""),
+        (
+            "time,source,destination,bytes\n1,2,3,x\n",
+            {"skip_bad": True},
+            " (1 line left out; the first is line 2: column bytes: 'x'; expected a number, 0 or more)",
+        ),
+    ],
+    ids=["header", "limit", "bad"],
+)
+def test_a_trace_without_a_message_is_refused(tmp_path: Path, text: str, options: dict[str, Any], why: str) -> None:
+    path = file(tmp_path, text)
+    for run in (phit.run, phit.complete):
+        with pytest.raises(InputError) as raised:
+            run(scenario(trace={"file": str(path), **options}))
+        expected = f'traffic.trace.file = "{path}": no message is left; expected at least one{why}'
+        assert str(raised.value) == expected
+
+
+def test_cycles_and_phits_beyond_32_bits_are_refused(tmp_path: Path) -> None:
+    text = "time,source,destination,bytes\n0,0,1,8\n4294967295,0,1,4294967295\n"
+    path = file(tmp_path, text)
+    assert traces.read(path, 4)[0][1] == (2**32 - 1, 0, 1, 2**32 - 1)
+    words = "trace.csv: line 3: column time: 4294967295 is cycle 4,294,967,296; expected at most 4,294,967,295 cycles"
+    with pytest.raises(InputError, match=words):
+        traces.read(path, 4, start=1)
+    assert len(traces.read(path, 4, start=1, limit=1000)[0]) == 1
+    words = "line 3: column bytes: 4294967295 bytes are 8,589,934,590 phits; expected at most 4,294,967,295"
+    with pytest.raises(InputError, match=words):
+        traces.read(path, 4, phit_bytes=0.5)
+    block = file(tmp_path, BLOCK_IO.replace("8192", str(2**32)), "block.csv")
+    with pytest.raises(InputError, match="line 2: column size: 4294967296 bytes are 4,294,967,296 phits"):
+        traces.read(block, 8, unit="us")
+    with pytest.raises(InputError, match="request_bytes = 4294967296: these are 4,294,967,296 phits"):
+        traces.read(file(tmp_path, BLOCK_IO), 8, request_bytes=2**32)
 
 
 BAD = [
@@ -71,6 +156,8 @@ BAD = [
     (MESSAGES + "11,3,0,5,9\n", "line 5: column 5: 5 fields; expected 4, as in the first line"),
     ("0,1,2\n", "line 1: 3 fields without names; expected time, source, destination, bytes or timestamp"),
     (MESSAGES + "11,3,x,5\n", "line 5: column destination: 'x'; expected a number, 0 or more"),
+    (MESSAGES + "nan,3,0,5\n", "line 5: column time: 'nan'; expected a number, 0 or more"),
+    (MESSAGES + "1e999999999,3,0,5\n", "line 5: column time: '1e999999999'; expected a number, 0 or more"),
     (MESSAGES + "-1,3,0,5\n", "line 5: column time: '-1'; expected a number, 0 or more"),
     (MESSAGES + "9,3,0,5\n", "line 5: column time: 9 after 10.6; expected ascending times"),
     (MESSAGES + "11,4,0,5\n", "line 5: column source: 4; expected an endpoint, 0 to 3"),
@@ -85,10 +172,10 @@ BAD = [
 def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str, message: str) -> None:
     path = file(tmp_path, text)
     with pytest.raises(InputError) as raised:
-        traces.read(path, 4)
+        traces.read(path, 4, unit="us")
     assert message in str(raised.value)
     if "line 1" not in message and "empty" not in message:
-        found, skipped = traces.read(path, 4, skip_bad=True)
+        found, skipped = traces.read(path, 4, unit="us", skip_bad=True)
         assert skipped.lines == 1
         assert message.startswith(skipped.first)
         assert len(found) in (3, 4)
@@ -118,6 +205,7 @@ def test_a_quote_that_is_never_closed_is_refused_with_its_line(tmp_path: Path) -
 
 def test_names_without_a_place_and_unknown_units_are_refused(tmp_path: Path) -> None:
     path = file(tmp_path, BLOCK_IO)
+    microseconds: dict[str, Any] = {"unit": "us"}
     for options, message in (
         ({"unit": "h"}, "unit = 'h': expected one of s, ms, us, 100ns, ns"),
         ({"hosts": {"a": 0}}, "hosts: no endpoint is given for 'b'"),
@@ -126,7 +214,7 @@ def test_names_without_a_place_and_unknown_units_are_refused(tmp_path: Path) -> 
     ):
         given: dict[str, Any] = options
         with pytest.raises(InputError, match=message.replace("(", r"\(")):
-            traces.read(path, 8, **given)
+            traces.read(path, 8, **microseconds | given)
     with pytest.raises(InputError, match="no such file"):
         traces.read(tmp_path / "none.csv", 8)
 

@@ -21,7 +21,7 @@ from typing import Any
 from phit.errors import InputError
 from phit.traces.block_io import REQUEST_BYTES, Io, block_io_messages, bursty, write
 from phit.traces.options import UNITS, check, exact
-from phit.traces.reading import Reader, Skipped, messages, requests
+from phit.traces.reading import MOST, Reader, Scale, Skipped, messages, requests
 
 __all__ = [
     "REQUEST_BYTES",
@@ -91,18 +91,15 @@ def read(
         return [], reader.skipped
     again = chain([first], rows)
     block = "timestamp" in first[1]
-    scale = UNITS[unit or ("s" if block else "ns")] / compression / float(cycle_ns)
-    phit = exact(phit_bytes)
+    cycles = UNITS[unit or ("s" if block else "ns")] / exact(compression) / exact(cycle_ns)
+    scale = Scale(cycles, exact(phit_bytes), start, limit)
+    if block and (phits := scale.phits(request_bytes)) > MOST:
+        raise InputError(f"request_bytes = {request_bytes}: these are {phits:,} phits; expected at most {MOST:,}")
     if block:
-        timed = block_io_messages(list(requests(reader, again)), endpoints, hosts, disks, request_bytes)
+        timed = block_io_messages(list(requests(reader, again, scale)), endpoints, hosts, disks, request_bytes)
     else:
-        timed = list(messages(reader, again, endpoints))
-    origin = min((time for time, *_ in timed), default=0.0)
-    found = [
-        (start + round((time - origin) * scale), source, to, max(1, -(-size * phit.denominator // phit.numerator)))
-        for time, source, to, size in timed
-    ]
-    found.sort(key=lambda message: message[0])
+        timed = list(messages(reader, again, scale, endpoints))
+    found = [(int(cycle), source, to, scale.phits(size)) for cycle, source, to, size in timed]
     return [message for message in found if limit is None or message[0] < limit], reader.skipped
 
 
@@ -117,7 +114,12 @@ def inline(trace: str | Mapping[str, Any], endpoints: int, units: Mapping[str, F
         raise InputError("traffic.trace.file: this key is required: the name of a CSV or Parquet file")
     check(options, "traffic.trace.")
     found, skipped = read(Path(file), endpoints, **{**units, **options})
+    lines = "1 line" if skipped.lines == 1 else f"{skipped.lines:,} lines"
+    left_out = f"{lines} left out; the first is {skipped.first}"
+    if not found:
+        # To the engine a list without messages is no trace at all, and it would generate traffic.
+        why = f" ({left_out})" if skipped.lines else ""
+        raise InputError(f'traffic.trace.file = "{file}": no message is left; expected at least one{why}')
     if skipped.lines:
-        lines = "1 line" if skipped.lines == 1 else f"{skipped.lines:,} lines"
-        warnings.warn(f"{file}: {lines} left out; the first is {skipped.first}", stacklevel=2)
+        warnings.warn(f"{file}: {left_out}", stacklevel=2)
     return [list(message) for message in found]

@@ -7,7 +7,7 @@ from typing import Any
 
 from phit.errors import InputError
 
-UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "100ns": 100.0, "ns": 1.0}
+UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
 """Nanoseconds of a unit of time; `100ns` is that of Windows event tracing."""
 
 

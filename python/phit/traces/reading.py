@@ -1,9 +1,10 @@
 """Reads traces line by line."""
 
 import csv
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +27,15 @@ BLOCK_IO = ("timestamp", "host", "disk", "type", "size")
 NAMELESS = ("timestamp", "host", "disk", "type", "offset", "size")
 """The columns of block I/O where the file does not name them."""
 
+PARQUET = frozenset({".parquet", ".pq"})
+"""Suffixes of Parquet files, in small letters."""
+
+MOST = 2**32 - 1
+"""The last cycle of a trace, and the phits of its largest message."""
+
+EXACT = Context(prec=100, Emin=-99, Emax=99, traps=[])
+"""Reads numbers: more digits than a file has, and NaN where there is no number."""
+
 READS, WRITES = frozenset({"r", "read", "0", "rs"}), frozenset({"w", "write", "1", "ws"})
 
 
@@ -45,6 +55,23 @@ def _is_number(text: str) -> bool:
     return True
 
 
+class Scale:
+    """What times and sizes of a file are in cycles and phits."""
+
+    def __init__(self, cycles: Fraction, phit: Fraction, start: int, limit: int | None) -> None:
+        """A unit of time in cycles, a phit in bytes, the cycle of the first time, and the one where the trace ends."""
+        # As whole numbers: properties of fractions are slow.
+        self.cycles, self.time = cycles.numerator, cycles.denominator
+        self.bytes, self.phit = phit.numerator, phit.denominator
+        self.largest = MOST * phit.numerator // phit.denominator
+        self.start = start
+        self.limit = limit
+
+    def phits(self, size: int) -> int:
+        """Phits of so many bytes."""
+        return max(1, -(-size * self.phit // self.bytes))
+
+
 class Reader:
     """Reads a file line by line; what cannot be read is refused with line and column, or counted."""
 
@@ -52,15 +79,16 @@ class Reader:
         self.path = path
         self.skip_bad = skip_bad
         self.skipped = Skipped()
-        self._last = -math.inf
+        self._last: int | Decimal = -1
+        self._origin: int | Decimal | None = None
 
     def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
         """Line number and fields by the known names of their columns."""
-        if self.path.suffix == ".parquet":
+        if self.path.suffix.lower() in PARQUET:
             yield from self._parquet()
             return
         try:
-            with self.path.open(encoding="utf-8", newline="") as file:
+            with self.path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file)
                 header = next(reader, None)
                 if not header:
@@ -87,11 +115,13 @@ class Reader:
     def _parquet(self) -> Iterator[tuple[int, dict[str, str]]]:
         try:
             table = pl.read_parquet(self.path)
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: no such file") from None
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.path}: cannot be read ({error})") from None
         columns = self._columns(table.columns)
         for line, row in enumerate(table.iter_rows(), 1):
-            yield line, {name: str(row[at]) for name, at in columns.items()}
+            yield line, {name: str(row[at]).strip() for name, at in columns.items()}
 
     def _columns(self, header: Sequence[str]) -> dict[str, int]:
         known = {NAMES[n]: i for i, name in enumerate(header) if (n := name.strip().lower().replace("_", "")) in NAMES}
@@ -117,30 +147,54 @@ class Reader:
         self.skipped.lines += 1
         self.skipped.first = self.skipped.first or f"line {line}: {what}"
 
-    def number(self, line: int, row: Mapping[str, str], column: str) -> float | None:
-        """A field as a number that is not negative."""
-        try:
-            value = float(row[column])
-        except ValueError:
-            value = math.nan
-        if math.isfinite(value) and value >= 0:
+    def number(self, line: int, row: Mapping[str, str], column: str) -> int | Decimal | None:
+        """A field as a number that is not negative, with all its digits."""
+        text = row[column]
+        if text.isdecimal() and len(text) < EXACT.prec:
+            return int(text)
+        value = EXACT.create_decimal(text)
+        if value.is_finite() and value >= 0:
             return value
-        self.bad(line, f"column {column}: {row[column]!r}; expected a number, 0 or more")
+        self.bad(line, f"column {column}: {text!r}; expected a number, 0 or more")
         return None
 
-    def in_order(self, line: int, column: str, time: float) -> bool:
+    def in_order(self, line: int, column: str, time: int | Decimal) -> bool:
         """True if times do not go back."""
         if time < self._last:
-            self.bad(line, f"column {column}: {time:.10g} after {self._last:.10g}; expected ascending times")
+            self.bad(line, f"column {column}: {time} after {self._last}; expected ascending times")
             return False
         self._last = time
         return True
 
+    def fits(self, line: int, column: str, size: int | Decimal, scale: Scale) -> bool:
+        """True if a message of so many bytes has no more phits than one can have."""
+        if size > scale.largest:
+            phits = scale.phits(int(size))
+            self.bad(line, f"column {column}: {size} bytes are {phits:,} phits; expected at most {MOST:,}")
+            return False
+        return True
+
+    def cycle(self, line: int, column: str, time: int | Decimal, scale: Scale) -> int:
+        """The cycle of a time, counted from the first one that was asked for; the nearest, of two the even one."""
+        if self._origin is None:
+            self._origin = time
+        # In whole numbers, as times since 1601 or 1970 have more digits than floating-point numbers.
+        offset, parts = EXACT.subtract(time, self._origin).as_integer_ratio()
+        parts *= scale.time
+        cycle, rest = divmod(offset * scale.cycles, parts)
+        cycle += scale.start + (2 * rest > parts or (2 * rest == parts and cycle % 2))
+        if cycle > MOST and (scale.limit is None or cycle < scale.limit):
+            raise InputError(
+                f"{self.path}: line {line}: column {column}: {time} is cycle {cycle:,}; expected at most {MOST:,} "
+                "cycles: check unit, or give a greater compression or a limit"
+            )
+        return cycle
+
 
 def messages(
-    reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], endpoints: int
-) -> Iterator[tuple[float, int, int, int]]:
-    """Time, source, destination and bytes from the first line on."""
+    reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], scale: Scale, endpoints: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Cycle, source, destination and bytes from the first line on."""
     for line, row in rows:
         numbers = [reader.number(line, row, column) for column in MESSAGES]
         if None in numbers:
@@ -153,12 +207,12 @@ def messages(
             reader.bad(line, f"column {outside[0]}: {row[outside[0]]}; expected an endpoint, 0 to {endpoints - 1}")
         elif size < 1:
             reader.bad(line, f"column bytes: {row['bytes']}; expected 1 or more")
-        else:
-            yield time, int(source), int(destination), int(size)
+        elif reader.fits(line, "bytes", size, scale):
+            yield reader.cycle(line, "time", time, scale), int(source), int(destination), int(size)
 
 
-def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]]) -> Iterator[Io]:
-    """Block I/O from the first line on."""
+def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], scale: Scale) -> Iterator[Io]:
+    """Block I/O from the first line on, with times in cycles."""
     for line, row in rows:
         time, size = reader.number(line, row, "timestamp"), reader.number(line, row, "size")
         if time is None or size is None or not reader.in_order(line, "timestamp", time):
@@ -167,4 +221,7 @@ def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]]) -> Iter
         if kind not in READS | WRITES:
             reader.bad(line, f"column type: {row['type']!r}; expected Read or Write")
             continue
-        yield Io(time, row["host"], row["disk"], kind in WRITES, int(size))
+        if not reader.fits(line, "size", size, scale):
+            continue
+        time_in_cycles = reader.cycle(line, "timestamp", time, scale)
+        yield Io(time_in_cycles, row["host"], row["disk"], kind in WRITES, int(size))
