@@ -1,6 +1,7 @@
 """The study of OutFlank routing: its runs, its rules, and what they are made of."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import polars as pl
 import pytest
 from phit.errors import InputError
 from phit.plots import crossings
+from phit.saturation import Trial
 from phit.studies import registry
 from phit.studies.claims import NotRunError
 from phit.studies.outflank import cases, model, rules, text
-from phit.studies.outflank.evidence import Evidence
+from phit.studies.outflank.evidence import CUT, Curves, Evidence
 from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, sustained
 from phit.studies.outflank.setting import FIRST, STEP, setting
 from phit.studies.scale import Scale
@@ -232,25 +234,90 @@ def test_saturation_is_found_on_a_grid_and_by_bisection() -> None:
     strict = phit.saturate(scenario, first=0.1, last=0.6, step=0.1, latency_factor=1.2)
     assert strict.sustained is not None
     assert strict.sustained < 0.6
-    with pytest.raises(InputError):
-        phit.saturate(scenario, first=0.5, last=0.4)
+    with pytest.raises(InputError, match="sweep: this document is an experiment"):
+        phit.saturate(scenario | {"sweep": {"seeds": 2}})
+
+
+def short_run(routing: str, gamma: float) -> dict[str, Any]:
+    return model.author(
+        "Uniform", [4, 4, 4], model.ROUTINGS[model.AUTHOR][routing], gamma, packets=96, messages=4, seed=1
+    )
 
 
 def test_gamma_is_found_on_the_papers_grid() -> None:
-    """`phit saturate` reads gamma* as the study does: the last load whose lifetime is 1.4 times the first's at most."""
-    routing = model.ROUTINGS[model.AUTHOR]["ABR"]
-
-    def run_of(gamma: float) -> dict[str, Any]:
-        return model.author("Uniform", [4, 4, 4], routing, gamma, packets=96, messages=4, seed=1)
-
-    found = phit.saturate(run_of(0.1), first=FIRST, last=1.0, step=STEP, latency_factor=1.4, share=0.0)
+    """The last load whose lifetime is at most 1.4 times that of the first load of the same routing."""
+    found = phit.saturate(short_run("ABR", 0.1), first=FIRST, last=1.0, step=STEP, latency_factor=1.4)
     assert found.sustained is not None
     assert [trial.load for trial in found.trials] == cases.grid(FIRST, found.sustained + STEP)
     assert found.saturated == pytest.approx(found.sustained + STEP)
     latencies = [trial.latency or 0.0 for trial in found.trials]
     assert max(latencies[:-1]) <= 1.4 * latencies[0] < latencies[-1]
     # The same runs as the study's.
-    assert latencies[0] == phit.run(run_of(FIRST)).latency_mean
+    assert latencies[0] == phit.run(short_run("ABR", FIRST)).latency_mean
+
+
+def test_gamma_is_found_as_the_study_finds_it() -> None:
+    """The study's rule: at most 1.4 times the smallest lifetime that one of three routings has at the first load."""
+    smallest = min(phit.run(short_run(routing, FIRST)).latency_mean for routing in ROUTINGS)
+    found = {
+        routing: phit.saturate(short_run(routing, 0.1), first=FIRST, step=STEP, latency_limit=CUT * smallest)
+        for routing in ROUTINGS
+    }
+    rows = [
+        {"pattern": "Uniform", "k": 4, "routing": routing, "load": trial.load, "lifetime_us": trial.latency}
+        for routing, saturation in found.items()
+        for trial in saturation.trials
+    ]
+    study = Curves(pl.DataFrame(rows), "table2")
+    for routing, saturation in found.items():
+        assert study.by_lifetime("Uniform", 4, routing).load == saturation.sustained
+
+
+SATURATE: list[tuple[dict[str, float], str]] = [
+    ({"tolerance": 1e-20}, "tolerance (--tolerance) = 1e-20: expected a number, 0.000001 or more"),
+    ({"tolerance": math.nan}, "tolerance (--tolerance) = nan: expected a number, 0.000001 or more"),
+    ({"last": math.inf}, "last (--to) = inf: expected a number"),
+    ({"last": math.nan}, "last (--to) = nan: expected a number"),
+    ({"first": 0.5, "last": 0.4}, "first (--from) = 0.5: expected a number between 0 and the last load, 0.4"),
+    ({"first": math.nan}, "first (--from) = nan: expected a number between 0 and the last load, 1"),
+    ({"step": math.nan}, "step (--grid) = nan: expected a number, 0.000001 or more"),
+    ({"step": 0}, "step (--grid) = 0: expected a number, 0.000001 or more"),
+    ({"share": 7}, "share (--share) = 7: expected a number above 0, 1 at most"),
+    ({"share": 0}, "share (--share) = 0: expected a number above 0, 1 at most"),
+    ({"latency_factor": -3}, "latency_factor (--latency) = -3: expected a number, 1 or more"),
+    ({"latency_factor": math.nan}, "latency_factor (--latency) = nan: expected a number, 1 or more"),
+    ({"latency_factor": 0}, "latency_factor (--latency) = 0: expected a number, 1 or more"),
+    ({"latency_limit": 0}, "latency_limit (--latency-limit) = 0: expected a number of cycles, more than 0"),
+    ({"seeds": 0}, "seeds (--seeds) = 0: expected a whole number, 1 or more"),
+    ({"last": 1.5}, "last (--to): traffic.load = 1.5: expected"),
+    ({"last": 1.5, "step": 0.25, "first": 0.25}, "last (--to): traffic.load = 1.5: expected"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), SATURATE)
+def test_saturation_refuses_before_anything_runs(options: dict[str, Any], message: str) -> None:
+    scenario = {"topology": {"kind": "single", "endpoints": 4}, "traffic": {"load": 0.1}}
+    tried: list[Trial] = []
+    with pytest.raises(InputError) as raised:
+        phit.saturate(scenario, **options, tell=tried.append)
+    assert str(raised.value).startswith(message)
+    assert not tried
+
+
+def test_saturation_by_generation_needs_a_rule_for_latency() -> None:
+    with pytest.raises(InputError, match=r'measure.count = "generated": .* expected a rule for latency'):
+        phit.saturate(short_run("ABR", 0.1), first=FIRST, step=STEP)
+
+
+def test_a_grid_ends_before_its_last_load() -> None:
+    scenario = {
+        "topology": {"kind": "single", "endpoints": 4},
+        "traffic": {"load": 0.1},
+        "measure": {"warmup": 0, "cycles": 200},
+    }
+    for last, loads in ((0.9, [0.1, 0.4, 0.7]), (1.0, [0.1, 0.4, 0.7, 1.0])):
+        found = phit.saturate(scenario, first=0.1, last=last, step=0.3, share=0.01)
+        assert [trial.load for trial in found.trials] == loads
 
 
 def test_recorded_messages_cross_the_node_in_its_own_time(tmp_path: Path) -> None:
@@ -282,6 +349,12 @@ def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     status, text, errors = cli("saturate", file, "--from", "0.1", "--to", "0.2", "--grid", "0.1", "--json")
     assert status == 0, errors
     assert json.loads(text)["sustained"] == 0.2
+    status, text, errors = cli(
+        "saturate", file, "--from", "0.1", "--to", "0.2", "--grid", "0.1", "--json", "--latency-limit", "0.5"
+    )
+    assert (status, json.loads(text)["saturated"]) == (0, 0.1)
+    status, _, errors = cli("saturate", file, "--to", "inf")
+    assert (status, errors) == (2, "phit: error: last (--to) = inf: expected a number\n")
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)

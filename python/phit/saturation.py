@@ -1,13 +1,18 @@
 """The largest sustained load of a scenario: on a grid of loads, or by bisection."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from phit.errors import InputError
+from phit.errors import InputError, ScenarioError, one_line
+from phit.experiment import expand_range
 from phit.result import Result, run
-from phit.scenario import Document, Source, get_path, load, set_path
+from phit.scenario import Document, Source, complete, get_path, load, set_path
 
 KEY = "traffic.load"
+
+FINEST = 1e-6
+"""The smallest step and tolerance."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,22 @@ class Saturation:
     """In the order in which they were run."""
 
 
+@dataclass(frozen=True)
+class _Rule:
+    """When a load is sustained."""
+
+    share: float
+    factor: float | None
+    limit: float | None
+
+    def longest(self, trials: list[Trial]) -> float:
+        """The greatest mean latency after these trials, in cycles."""
+        limits = [] if self.limit is None else [self.limit]
+        if self.factor is not None and trials and trials[0].latency is not None:
+            limits.append(self.factor * trials[0].latency)
+        return min(limits, default=math.inf)
+
+
 def saturate(
     scenario: Source,
     *,
@@ -43,13 +64,21 @@ def saturate(
     tolerance: float = 0.01,
     share: float = 0.97,
     latency_factor: float | None = None,
+    latency_limit: float | None = None,
     seeds: int = 1,
     tell: Callable[[Trial], None] = lambda _: None,
 ) -> Saturation:
     """Finds the largest load that a scenario sustains.
 
-    A load is sustained if every seed accepts at least `share` of what is offered and, with `latency_factor`, has a
-    mean latency of at most so many times that of the first load.
+    A load is sustained if every seed
+
+    * accepts at least `share` of what is offered, or, if packets are counted by generation, delivers all of them;
+    * with `latency_factor`, has a mean latency of at most so many times the first load's, which is the greatest of
+      its seeds;
+    * with `latency_limit`, has a mean latency of at most so many cycles.
+
+    Counted by generation, every load whose packets arrive in the end would be sustained: such a scenario needs one of
+    the rules for latency.
 
     Args:
         scenario: the path of a TOML or JSON file, or the document itself; its own load is not used.
@@ -59,34 +88,63 @@ def saturate(
         tolerance: how close bisection comes.
         share: least accepted over offered load.
         latency_factor: greatest mean latency over that of the first load.
+        latency_limit: greatest mean latency in cycles.
         seeds: runs of each load.
         tell: called with every load that was tried.
     """
-    if not 0 < first < last:
-        raise InputError(f"first load {first:g}, last load {last:g}: expected 0 < first < last")
-    if (step is not None and step <= 0) or tolerance <= 0:
-        raise InputError("expected a step and a tolerance greater than 0")
+    _check("last (--to)", last, True, "a number")
+    _check("first (--from)", first, 0 < first < last, f"a number between 0 and the last load, {last:g}")
+    _check("tolerance (--tolerance)", tolerance, tolerance >= FINEST, "a number, 0.000001 or more")
+    _check("share (--share)", share, 0 < share <= 1, "a number above 0, 1 at most")
+    if step is not None:
+        _check("step (--grid)", step, step >= FINEST, "a number, 0.000001 or more")
+    if latency_factor is not None:
+        _check("latency_factor (--latency)", latency_factor, latency_factor >= 1, "a number, 1 or more")
+    if latency_limit is not None:
+        _check("latency_limit (--latency-limit)", latency_limit, latency_limit > 0, "a number of cycles, more than 0")
+    _check("seeds (--seeds)", seeds, seeds >= 1, "a whole number, 1 or more")
     document = load(scenario)
+    if "sweep" in document:
+        raise InputError("sweep: this document is an experiment of several points; saturation is that of one scenario")
+    document.pop("plot", None)
+    loads = [first, last] if step is None else expand_range("--grid", {"start": first, "stop": last, "step": step})
+    _check_last(document, loads[-1], latency=latency_factor is not None or latency_limit is not None)
+    rule = _Rule(share, latency_factor, latency_limit)
     trials: list[Trial] = []
 
     def attempt(value: float) -> bool:
-        limit = latency_factor * trials[0].latency if latency_factor and trials and trials[0].latency else None
-        trial = _trial(document, value, share, limit, seeds)
+        trial = _trial(document, value, share, rule.longest(trials), seeds)
         trials.append(trial)
         tell(trial)
         return trial.sustained
 
-    low, high = _upwards(attempt, first, last, step) if step is not None else _between(attempt, first, last, tolerance)
+    low, high = _between(attempt, first, last, tolerance) if step is None else _upwards(attempt, loads)
     return Saturation(low, high, trials)
 
 
-def _upwards(
-    attempt: Callable[[float], bool], first: float, last: float, step: float
-) -> tuple[float | None, float | None]:
+def _check(option: str, value: float, right: bool, expected: str) -> None:
+    if not (math.isfinite(value) and right):
+        raise InputError(f"{option} = {value:g}: expected {expected}")
+
+
+def _check_last(document: Document, last: float, *, latency: bool) -> None:
+    """Refuses what a later run would, before the first one has taken its time."""
+    try:
+        completed = complete(_loaded(document, last))
+    except ScenarioError as error:
+        if error.path == KEY:
+            raise InputError(f"last (--to): {one_line(error)}") from error
+        raise
+    if get_path(completed, "measure.count") == "generated" and not latency:
+        raise InputError(
+            'measure.count = "generated": a run ends when all packets are delivered, so that every load would be '
+            "sustained; expected a rule for latency: latency_factor (--latency) or latency_limit (--latency-limit)"
+        )
+
+
+def _upwards(attempt: Callable[[float], bool], loads: list[float]) -> tuple[float | None, float | None]:
     low = None
-    count = round((last - first) / step)
-    for i in range(count + 1):
-        value = round(first + i * step, 10)
+    for value in loads:
         if not attempt(value):
             return low, value
         low = value
@@ -103,6 +161,8 @@ def _between(
     low, high = first, last
     while high - low > tolerance:
         middle = (low + high) / 2
+        if not low < middle < high:
+            break
         if attempt(middle):
             low = middle
         else:
@@ -110,19 +170,24 @@ def _between(
     return low, high
 
 
-def _trial(document: Document, value: float, share: float, limit: float | None, seeds: int) -> Trial:
+def _trial(document: Document, value: float, share: float, limit: float, seeds: int) -> Trial:
     results = [_run(document, value, seed) for seed in range(seeds)]
     accepted = min(_share(result) for result in results)
     latencies = [result["latency_mean"] for result in results]
     latency = max((float(x) for x in latencies if x is not None), default=None)
     delivered = all(x is not None for x in latencies)
-    fast = limit is None or (latency is not None and latency <= limit)
+    fast = latency is not None and latency <= limit
     return Trial(value, delivered and fast and accepted >= share, accepted, latency)
 
 
-def _run(document: Document, value: float, seed: int) -> Result:
-    own = dict(load(document))
+def _loaded(document: Document, value: float) -> Document:
+    own = load(document)
     set_path(own, KEY, value)
+    return own
+
+
+def _run(document: Document, value: float, seed: int) -> Result:
+    own = _loaded(document, value)
     set_path(own, "seed", int(get_path(own, "seed", 1)) + seed)
     return run(own)
 

@@ -115,7 +115,12 @@ def saturate(
     tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
     share: Annotated[float, typer.Option(help="Sustained if this share of the offered load is accepted.")] = 0.97,
     latency_factor: Annotated[
-        float | None, typer.Option("--latency", metavar="FACTOR", help="And if latency is so many times the first's.")
+        float | None,
+        typer.Option("--latency", metavar="FACTOR", help="And if latency is at most so many times the first's."),
+    ] = None,
+    latency_limit: Annotated[
+        float | None,
+        typer.Option("--latency-limit", metavar="CYCLES", help="And if latency is at most so many cycles."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
@@ -139,6 +144,7 @@ def saturate(
             tolerance=tolerance,
             share=share,
             latency_factor=latency_factor,
+            latency_limit=latency_limit,
             seeds=seeds,
             tell=tell,
         )
