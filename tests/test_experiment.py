@@ -148,3 +148,58 @@ def test_a_swept_name_of_a_curve_is_no_key() -> None:
     assert points[0].values == {"curve": "first", "traffic.load": 0.1}
     with pytest.raises(InputError, match=r"expected \[\[sweep\.zip\]\] tables"):
         Experiment.read(tiny() | {"sweep": {"zip": 3}}).points()
+
+
+def with_units(**sweep: Any) -> dict[str, Any]:
+    return {
+        "topology": {"kind": "single", "endpoints": 4},
+        "router": {"links": {"default": {"bandwidth": "20 Gb/s", "latency": "200 ns", "buffer": "4 KiB", "vcs": 1}}},
+        "traffic": {"load": 0.1, "packet_size": "512 B"},
+        "sweep": {"product": sweep},
+    }
+
+
+def test_points_of_a_sweep_have_one_cycle() -> None:
+    document = with_units(**{"router.links.default.latency": ["200 ns", "201 ns"]})
+    with pytest.raises(InputError) as raised:
+        Experiment.read(document).points()
+    assert str(raised.value) == (
+        "units: the points have cycles of 8/5 ns and 1/5 ns, so that their times could not be compared; "
+        'add cycle = "1/5 ns" to [units]'
+    )
+    points = Experiment.read(document, ["units.cycle=1/5 ns"]).points()
+    assert [point.scenario["router"]["links"]["default"]["latency"] for point in points] == [1000, 1005]
+    # Neither cycle is a whole number of the other: 8/5 ns and 15/2 ns have 1/10 ns in common.
+    other = with_units(**{"router.links.default": [{"latency": latency} for latency in ("1.6 ns", "7.5 ns")]})
+    other["router"] = {"links": {}}
+    with pytest.raises(InputError, match=r'8/5 ns and 15/2 ns, .*; add cycle = "1/10 ns" to \[units\]'):
+        Experiment.read(other, ["traffic.packet_size=8"]).points()
+
+
+def test_points_of_a_sweep_have_one_phit() -> None:
+    document = with_units(**{"traffic.packet_size": ["512 B", "510 B"]})
+    document["units"] = {"cycle": "8/5 ns"}
+    with pytest.raises(InputError) as raised:
+        Experiment.read(document).points()
+    assert str(raised.value) == (
+        "units: the points have phits of 32 bit and 16 bit, so that their sizes and loads could not be compared; "
+        'add phit = "16 bit" to [units]'
+    )
+    points = Experiment.read(document, ["units.phit=16 bit"]).points()
+    assert [point.scenario["traffic"]["packet_size"]["phits"] for point in points] == [256, 255]
+
+
+def test_many_cycles_are_not_all_listed_and_numbers_have_none() -> None:
+    document = with_units(**{"router.links.default.latency": ["200 ns", "201 ns", "202 ns", "200.1 ns", "200.8 ns"]})
+    with pytest.raises(InputError, match=r"cycles of 8/5 ns, 1/5 ns, 2/5 ns and 2 others, so .* \"1/10 ns\""):
+        Experiment.read(document).points()
+    document = with_units(**{"router.links.default.latency": ["200 ns", 100]})
+    document["router"]["links"]["default"] = {"latency": 1}
+    with pytest.raises(InputError, match=r'cycles of 200 ns and no stated size, .*; add cycle = "200 ns" and phit'):
+        Experiment.read(document, ["traffic.packet_size=8"]).points()
+
+
+def test_a_sweep_may_sweep_its_units() -> None:
+    document = with_units(**{"units.cycle": ["8/5 ns", "1/5 ns"]})
+    units = [point.scenario["units"]["cycle"] for point in Experiment.read(document).points()]
+    assert units == ["8/5 ns", "1/5 ns"]

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,31 @@ class Experiment:
             found.setdefault(point.hash, point)
         if not found:
             raise InputError("sweep: there is no point to run; expected at least one value for every key")
-        return list(found.values())
+        points = list(found.values())
+        self._check_units(points)
+        return points
+
+    def _check_units(self, points: list[Point]) -> None:
+        """Refuses points whose cycles or phits, chosen for each by itself, differ, unless the sweep asks for that."""
+        if any(key.split(".")[0] == "units" for key in self.keys):
+            return
+        scenarios = [point.scenario for point in points]
+        first, common = "", dict[str, str]()
+        for key, what in (("cycle", "times"), ("phit", "sizes and loads")):
+            # A point without any quantity has none.
+            chosen = list(dict.fromkeys(get_path(scenario, f"units.{key}") for scenario in scenarios))
+            if len(chosen) == 1 or get_path(self.base, f"units.{key}") is not None:
+                continue
+            first = first or f"the points have {key}s of {_listed(chosen)}, so that their {what} could not be compared"
+            common[f"units.{key}"] = _common(text for text in chosen if text)
+            try:
+                # The cycle decides what the phit can be.
+                scenarios = [complete(self.document({**point.values, **common})) for point in points]
+            except ScenarioError:
+                break
+        if common:
+            lines = " and ".join(f'{key.removeprefix("units.")} = "{value}"' for key, value in common.items())
+            raise InputError(f"units: {first}; add {lines} to [units]")
 
     def _explained(self, error: ScenarioError, values: Values) -> Exception:
         """The refusal of a point, in terms of the sweep where one of its keys is to blame."""
@@ -158,6 +183,20 @@ class Experiment:
             return error
         where = ", ".join(f"{key} = {label(value)}" for key, value in values.items())
         return InputError(f"{one_line(error)} (at the point {where})")
+
+
+def _listed(units: list[str | None], most: int = 4) -> str:
+    words = [unit or "no stated size" for unit in units]
+    words = words if len(words) <= most else [*words[: most - 1], f"{len(words) - most + 1:,} others"]
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _common(quantities: Iterable[str]) -> str:
+    """The largest quantity of which all of these, fractions of one unit, are whole multiples: "1/5 ns"."""
+    numbers, units = zip(*(quantity.split() for quantity in quantities), strict=True)
+    fractions = [Fraction(number) for number in numbers]
+    under = math.lcm(*(fraction.denominator for fraction in fractions))
+    return f"{Fraction(math.gcd(*(int(fraction * under) for fraction in fractions)), under)} {units[0]}"
 
 
 _SECTIONS = (("sweep", SWEEP_KEYS), ("plot", PLOT_KEYS))
