@@ -1,12 +1,14 @@
 """The Python interface: results and plots."""
 
 from pathlib import Path
+from typing import Any
 
 import phit
 import polars as pl
 import pytest
 from phit import plots
 from phit.report import Folder, write_figures
+from phit.result import readable_time
 
 from .conftest import tiny
 
@@ -73,3 +75,31 @@ def test_dask(tmp_path: Path) -> None:
     with distributed.Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as client:
         experiment = tiny() | {"sweep": {"seeds": 2}}
         assert phit.sweep(experiment, tmp_path / "r", executor=client.get_executor()).height == 2
+
+
+def test_headlines_have_times_where_a_cycle_has_a_length() -> None:
+    scenario: dict[str, Any] = {
+        "topology": {"kind": "single", "endpoints": 4},
+        "router": {"links": {"default": {"latency": "200 ns", "bandwidth": "20 Gb/s", "buffer": "4 KiB"}}},
+        "traffic": {"load": 0.1, "packet_size": "512 B"},
+        "measure": {"warmup": 0, "cycles": "10 us"},
+    }
+    result = phit.run(scenario)
+    rows = {name: (value, unit) for name, value, unit in result.headlines()}
+    assert rows["length of a cycle"] == ("1.6", "ns")
+    assert rows["cycles measured"] == ("6,250", "(10 µs)")
+    nanoseconds = 1.6 * result["latency_mean"]
+    assert rows["mean latency"][1] == f"cycles ({nanoseconds:.4g} ns)"
+    assert "length of a cycle" in repr(result)
+    # Numbers of cycles alone say nothing of their length.
+    scenario["router"]["links"]["default"] = {"latency": 1}
+    scenario["traffic"]["packet_size"] = 8
+    scenario["measure"]["cycles"] = 100
+    rows = {name: (value, unit) for name, value, unit in phit.run(scenario).headlines()}
+    assert "length of a cycle" not in rows
+    assert rows["mean latency"][1] == "cycles"
+
+
+def test_times_are_shown_in_a_unit_of_their_size() -> None:
+    shown = [readable_time(seconds) for seconds in (0.0, 1.6e-9, 9.99996e-7, 1.255e-4, 0.0156, 2.5)]
+    assert shown == ["0 ns", "1.6 ns", "1 µs", "125.5 µs", "15.6 ms", "2.5 s"]

@@ -27,13 +27,17 @@ HEADLINES = (
     ("misrouted", "misrouted", "share of packets"),
     ("packets", "packets measured", ""),
     ("cycles", "cycles measured", ""),
+    ("cycle_seconds", "length of a cycle", "ns"),
     ("saturated", "saturated", ""),
     ("cpu_seconds", "CPU time", "s"),
 )
 """`(key, name, unit)` of what a person wants to see first."""
 
-OF_SOME_NETWORKS = ("bisection_load",)
-"""Those that are shown only of networks that have them."""
+OF_SOME = ("bisection_load", "cycle_seconds")
+"""Those that are shown only of networks that have them, and of scenarios whose units are known."""
+
+IN_CYCLES = ("latency_mean", "latency_p50", "latency_p99", "network_latency_mean", "cycles")
+"""Those that are shown as times, too, where the length of a cycle is known."""
 
 
 def readable(value: Any) -> str:
@@ -47,6 +51,14 @@ def readable(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return str(value)
+
+
+def readable_time(seconds: float) -> str:
+    """A time in the unit in which it is from 1 to 1,000: "125.5 µs"."""
+    for unit, length in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if float(f"{seconds:.4g}") >= length:
+            return f"{readable(seconds / length)} {unit}"
+    return f"{readable(seconds * 1e9)} ns"
 
 
 class Result(Mapping[str, Any]):
@@ -97,9 +109,17 @@ class Result(Mapping[str, Any]):
 
     def headlines(self) -> list[tuple[str, str, str]]:
         """`(name, value, unit)` of what a person wants to see first."""
-        absent = {key for key in OF_SOME_NETWORKS if self.get(key) is None}
-        shown = (entry for entry in HEADLINES if entry[0] in self and entry[0] not in absent)
-        return [(name, readable(self[key]), unit) for key, name, unit in shown]
+        absent = {key for key in OF_SOME if self.get(key) is None}
+        cycle = self.get("cycle_seconds")
+        rows = []
+        for key, name, unit in HEADLINES:
+            if key not in self or key in absent:
+                continue
+            value = self[key]
+            if key in IN_CYCLES and None not in (cycle, value):
+                unit = f"{unit} ({readable_time(value * cycle)})".lstrip()
+            rows.append((name, readable(1e9 * value if key == "cycle_seconds" else value), unit))
+        return rows
 
     def __repr__(self) -> str:
         width = max((len(name) for name, _, _ in self.headlines()), default=0)
