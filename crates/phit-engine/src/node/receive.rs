@@ -5,7 +5,7 @@ use crate::engine::NONE;
 use crate::engine::rng::Rng;
 use crate::routing::bubble::lattice::Offsets;
 use crate::routing::bubble::profit::Slots;
-use crate::routing::bubble::{ADAPTIVE, Plan, TO_DESTINATION, dimension_order, most_free};
+use crate::routing::bubble::{ADAPTIVE, Plan, most_free};
 
 /// Where a packet waits: an output's queue. `None` stands for the queue in front of its endpoint.
 type Place = Option<(u32, u8)>;
@@ -68,7 +68,7 @@ impl Network {
             return (self.ejections[endpoint].held < self.ejection_capacity).then_some(None);
         }
         let (adaptive_room, escape_room) = match came {
-            Some(_) => (1, 1 + self.escape.bubble),
+            Some(_) => (1, self.escape.room()),
             None => self.injection_room,
         };
         let first = self.numbers.first_link(router);
@@ -78,10 +78,7 @@ impl Network {
         if slots >= adaptive_room.into() {
             return Some(Some((first + best as u32, ADAPTIVE)));
         }
-        let escape = dimension_order(way)?;
-        let vc = if via == NONE { TO_DESTINATION } else { self.escape.to_intermediate.unwrap_or(TO_DESTINATION) };
-        // Within its ring a packet takes the last free slot.
-        let room = if came == Some((escape, vc)) { 1 } else { escape_room };
+        let (escape, vc, room) = self.escape.queue(way, via != NONE, came, escape_room)?;
         let link = first + escape as u32;
         (self.free_slots(link, vc) >= room).then_some(Some((link, vc)))
     }

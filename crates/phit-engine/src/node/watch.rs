@@ -5,8 +5,7 @@ use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
 use crate::result::Snapshot;
 use crate::routing::bubble::lattice::Offsets;
-use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, dimension_order};
-
+use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION};
 use std::collections::{HashMap, HashSet};
 
 /// A queue: a link and a virtual channel.
@@ -98,7 +97,8 @@ impl Network {
             heads_for = NONE;
             way = self.way_from(router, packet);
         }
-        let escape = dimension_order(&way)?;
+        let (escape, channel, room) =
+            self.escape.queue(&way, heads_for != NONE, Some((came, vc)), self.escape.room())?;
         let first = self.numbers.first_link(router);
         let ahead = way.iter().enumerate().filter(|(_, hops)| **hops != 0);
         let adaptive = ahead.map(|(d, hops)| (first + 2 * d as u32 + u32::from(*hops < 0), ADAPTIVE));
@@ -106,11 +106,6 @@ impl Network {
         if places.iter().any(|&(link, vc)| self.free_slots(link, vc) > 0) {
             return None;
         }
-        let channel = match heads_for {
-            NONE => TO_DESTINATION,
-            _ => self.escape.to_intermediate.unwrap_or(TO_DESTINATION),
-        };
-        let room = if (escape, channel) == (came, vc) { 1 } else { 1 + self.escape.bubble };
         let next = first + escape as u32;
         places.push((next, channel));
         (self.free_slots(next, channel) < room).then_some(places)

@@ -5,7 +5,7 @@
 
 use super::lattice::{Offsets, Position};
 use super::profit::Slots;
-use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, TO_DESTINATION, dimension_order, most_free};
+use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, most_free};
 use crate::engine::NONE;
 use crate::router::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::routing::{RouterView, Routing, RoutingContext, View, Wants};
@@ -119,14 +119,11 @@ impl Routing for Rule {
         if slots > 0 {
             return Some(Hop { port: first_port + best as u16, vc: ADAPTIVE, vcs: 1 });
         }
-        let escape = dimension_order(&way)?;
-        let to_intermediate = self.escape.to_intermediate.filter(|_| packet.intermediate != NONE);
-        let vc = to_intermediate.unwrap_or(TO_DESTINATION);
-        // A packet that came in this direction stands at the port of the opposite one.
-        let opposite = first_port + (escape as u16 ^ 1);
-        let within = !injected && port == opposite && packet.came_in == vc;
-        let room = if within { 1 } else { 1 + u32::from(self.escape.bubble) };
-        (self.free_slots(view, escape, vc) >= room).then_some(Hop { port: first_port + escape as u16, vc, vcs: 1 })
+        // A packet that came in a direction stands at the port of the opposite one.
+        let came = (!injected).then(|| (usize::from(port - first_port) ^ 1, packet.came_in));
+        let (escape, vc, room) = self.escape.queue(&way, packet.intermediate != NONE, came, self.escape.room())?;
+        let hop = Hop { port: first_port + escape as u16, vc, vcs: 1 };
+        (self.free_slots(view, escape, vc) >= room.into()).then_some(hop)
     }
 
     fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop, packet: &mut Packet) {

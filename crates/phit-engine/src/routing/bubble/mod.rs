@@ -76,6 +76,29 @@ pub struct Escape {
 }
 
 impl Escape {
+    /// The escape queue of a packet with this way ahead, that of dimension order: its direction and virtual channel, and the free
+    /// slots that the packet must find there. Within its ring, where it came by the same direction and channel (`came`), it takes
+    /// the last one; from elsewhere it needs `elsewhere`, [`Self::room`] by the bubble rule.
+    #[inline]
+    pub fn queue(
+        &self,
+        way: &Offsets,
+        to_intermediate: bool,
+        came: Option<(usize, u8)>,
+        elsewhere: u16,
+    ) -> Option<(usize, u8, u16)> {
+        let direction = dimension_order(way)?;
+        let vc = self.to_intermediate.filter(|_| to_intermediate).unwrap_or(TO_DESTINATION);
+        let room = if came == Some((direction, vc)) { 1 } else { elsewhere };
+        Some((direction, vc, room))
+    }
+
+    /// Free slots that a packet needs in an escape queue that it enters from elsewhere: its own and the bubble.
+    #[inline]
+    pub fn room(&self) -> u16 {
+        1 + self.bubble
+    }
+
     /// Virtual channels per link class, with the reason in words.
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         let (each, why) = match self.to_intermediate {
