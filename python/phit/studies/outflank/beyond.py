@@ -119,11 +119,11 @@ def mesh(setting: Setting, seeds: int | None) -> list[Case]:
     ]
 
 
-COMPRESSIONS = (20, 40)
+COMPRESSIONS = (40, 80, 160)
 """By so much the times of the trace are divided, which raises the load."""
 
-TRACE_SECONDS = 0.01
-"""Of the trace; at half the highest compression half of its requests are sent, in the same time."""
+TRACE_SECONDS = 0.04
+"""Of the trace at the highest compression; at a lower one so much less of it is sent, in the same time."""
 
 
 @cache

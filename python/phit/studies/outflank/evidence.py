@@ -27,6 +27,8 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     keys = [column for column in labels.columns if column not in ("seed", "point")]
     per_microsecond = pl.col("reading").replace_strict(PER_MICROSECOND, return_dtype=pl.Float64)
+    # A trace has no load.
+    accepted = (pl.col("delivered") * pl.col("load")).alias("accepted")
     shares = {"derouted": "misrouted", "oidn": "misrouted_locally", "widn": "misrouted_globally"}
     return (
         found.group_by(keys, maintain_order=True)
@@ -44,7 +46,7 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("cpu_seconds").sum(),
         )
         .with_columns(tables.half_widths("lifetime_us"))
-        .with_columns(accepted=pl.col("delivered") * pl.col("load"))
+        .with_columns([accepted] if "load" in keys else [])
         .sort(keys, maintain_order=True)
     )
 

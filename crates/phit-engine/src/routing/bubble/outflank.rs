@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Outflank {
-    /// Hops by which an OutFlank IDN lies outside the minimal orthant, Delta of section 3.1.2; 1 or more.
+    /// Hops by which an OutFlank IDN lies outside the minimal orthant, Delta of section 3.1.2; 1 to the longest side.
     pub delta: u32,
     /// If given, Delta is this share of the packet's minimal distance instead, rounded, and at least 1 (section 3.1.2).
     #[serde(skip_serializing_if = "Option::is_none")]
