@@ -50,9 +50,9 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     status, again, err = cli(*command)
     assert (status, again) == (0, out)
     assert f"{runs} runs, {runs} of them done already" in err
-    (session,) = json.loads((folder / "manifest.json").read_text())["sessions"]
-    assert session["points"] == runs
-    assert session["processes"] == 1
+    (stretch,) = json.loads((folder / "manifest.json").read_text())["stretches"]
+    assert stretch["points"] == runs
+    assert stretch["processes"] == 1
 
 
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ class ResultsFolder:
             "sweep": experiment.sweep,
             "plot": experiment.plot,
             "points": list(known.values()),
-            "sessions": old.get("sessions", []),
+            "stretches": old.get("stretches", []),
         }
         self._start = time.monotonic()
         write_json(path, self._manifest)
@@ -190,8 +190,8 @@ class ResultsFolder:
         """
         if self._added:
             seconds = round(time.monotonic() - self._start, 1)
-            session = {"points": self._added, "wall_seconds": seconds, "processes": processes}
-            self._manifest["sessions"].append(session)
+            stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes}
+            self._manifest["stretches"].append(stretch)
             self._added = 0
         rows: list[dict[str, Any]] = []
         tables: dict[str, list[pl.DataFrame]] = {}

@@ -74,8 +74,8 @@ class Done:
     """The largest seed of a run that the folder plans or holds, 0 without any."""
     histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
-    sessions: Sequence[Mapping[str, Any]] = ()
-    """Of the runs, by their order: `points`, `wall_seconds` and `processes`."""
+    stretches: Sequence[Mapping[str, Any]] = ()
+    """Of time in which points were run, in their order: `points`, `wall_seconds` and `processes`."""
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
@@ -94,18 +94,18 @@ class Done:
             seeds,
             tables["histogram"],
             tables["probes"],
-            manifest.get("sessions", ()),
+            manifest.get("stretches", ()),
         )
 
     @property
     def wall_time(self) -> str:
         """How long all runs took, in words; empty if that is not known of all."""
-        if sum(session["points"] for session in self.sessions) < len(self.hashes):
+        if sum(stretch["points"] for stretch in self.stretches) < len(self.hashes):
             return ""
-        found = {session["processes"] for session in self.sessions}
+        found = {stretch["processes"] for stretch in self.stretches}
         (count,) = found if len(found) == 1 else (None,)
         where = f" in {count} process{'es' * (count > 1)}" if count else ""
-        return f"{duration(sum(session['wall_seconds'] for session in self.sessions))} of wall time{where}"
+        return f"{duration(sum(stretch['wall_seconds'] for stretch in self.stretches))} of wall time{where}"
 
 
 def _table(folder: Path, file: str) -> pl.DataFrame:
