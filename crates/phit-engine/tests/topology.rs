@@ -8,10 +8,12 @@ use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
 use phit_engine::topology::faults::Faults;
 use phit_engine::topology::grid::{Mesh, Torus};
 use phit_engine::topology::hyperx::HyperX;
+use phit_engine::topology::multistage::{Interconnection, Multistage};
 use phit_engine::topology::single::Single;
 use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind, host_groups};
 use phit_engine::verify::{Flaw, Legs, check};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ARRANGEMENTS: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Consecutive, Arrangement::Relative];
@@ -97,6 +99,18 @@ prop_compose! {
     }
 }
 
+fn any_multistage() -> impl Strategy<Value = TopologyKind> {
+    (2u32..5, 1u32..4, any::<bool>()).prop_map(|(arity, stages, shuffled)| {
+        let pattern = if shuffled { Interconnection::PerfectShuffle } else { Interconnection::Butterfly };
+        TopologyKind::Multistage(Multistage { arity, stages, pattern })
+    })
+}
+
+/// Whether a port's output and input lead to different routers.
+fn one_way(kind: &TopologyKind) -> bool {
+    matches!(kind, TopologyKind::Multistage(_))
+}
+
 fn any_topology() -> impl Strategy<Value = TopologyKind> {
     prop_oneof![
         4 => any_dragonfly(),
@@ -106,6 +120,7 @@ fn any_topology() -> impl Strategy<Value = TopologyKind> {
         2 => any_hyperx(),
         3 => any_clos(),
         1 => (1u32..9).prop_map(|endpoints| TopologyKind::Single(Single { endpoints })),
+        2 => any_multistage(),
     ]
 }
 
@@ -184,6 +199,7 @@ proptest! {
     fn wiring_is_symmetric(kind in any_topology()) {
         let t = kind.build().unwrap();
         let mut endpoints = 0;
+        let mut ends = BTreeSet::new();
         for (router, port) in (0..t.routers()).flat_map(|r| (0..t.ports(r)).map(|p| (r, p)).collect::<Vec<_>>()) {
             let Port { class, peer } = t.port(router, port);
             prop_assert!(usize::from(class) < t.classes().len());
@@ -194,7 +210,11 @@ proptest! {
                 }
                 Peer::Router { router: other, port: back } => {
                     prop_assert!(class > 0 && other != router && other < t.routers() && back < t.ports(other));
-                    prop_assert_eq!(t.port(other, back), Port { class, peer: Peer::Router { router, port } });
+                    match one_way(&kind) {
+                        true => prop_assert_eq!(t.port(other, back).class, class),
+                        false => prop_assert_eq!(t.port(other, back), Port { class, peer: Peer::Router { router, port } }),
+                    }
+                    prop_assert!(ends.insert((other, back)), "two links end at port {} of router {}", back, other);
                 }
                 Peer::None => prop_assert!(class > 0),
             }
@@ -240,7 +260,9 @@ proptest! {
     fn every_minimal_hop_is_one_step_nearer(kind in any_topology()) {
         let t = kind.build().unwrap();
         let vcs = needed(&*t, Legs::Minimal);
-        for (from, to) in (0..t.routers()).flat_map(|f| t.hosts().map(move |to| (f, to))) {
+        // Where links go one way, a router may be on no path to `to`.
+        let sources = if one_way(&kind) { t.hosts() } else { 0..t.routers() };
+        for (from, to) in sources.flat_map(|f| t.hosts().map(move |to| (f, to))) {
             if from == to { continue; }
             let mut hops = Vec::new();
             t.minimal_hops(from, to, Legs::Minimal.leg(0), INJECTED, &vcs, &mut hops);
