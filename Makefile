@@ -38,7 +38,7 @@ test-python: $(STAMPS)/build ## Run the Python tests
 	$(BIN)/pytest -q --hypothesis-profile=ci
 
 # Of the test binaries that `make test` builds, the one that compares digests of results with those recorded.
-identical: ## Run 200 scenarios and name every result that has changed (RECORD=1: record them anew)
+identical: ## Run some 260 scenarios, name every result that has changed (RECORD=1: record anew)
 	PHIT_RECORD_DIGESTS=$(RECORD) cargo test --workspace --quiet --test identical -- --nocapture
 
 soak: $(STAMPS)/build ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)

@@ -6,12 +6,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod digest;
+mod parameters;
 mod scenarios;
 
 use digest::{Differences, Record, Records};
 use phit_engine::catalogue::catalogue;
-use phit_engine::scenario::Scenario;
+use phit_engine::measure::MeasureParams;
+use phit_engine::scenario::{RouterParams, Scenario};
 use phit_engine::sim::{self, Options, RunError};
+use phit_engine::traffic::TrafficParams;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -142,4 +145,36 @@ fn every_kind_has_a_scenario() {
             );
         }
     }
+}
+
+/// Every value of every option, where options are few, and at least two values of any other parameter.
+#[test]
+fn every_parameter_takes_different_values() {
+    let documents: Vec<Value> = scenarios::all().values().map(|value| common::scenario(value).to_value()).collect();
+    let mut missing = BTreeSet::new();
+    let catalogue = catalogue();
+    for (concept, entries) in catalogue.as_object().expect("a table of concepts") {
+        for entry in entries.as_array().expect("a list of kinds") {
+            let mut tables = vec![];
+            for (document, path) in
+                documents.iter().flat_map(|document| places(concept).iter().map(move |p| (document, p)))
+            {
+                follow(document, path, &mut |table| tables.push(table));
+            }
+            tables.retain(|table| table.get("kind") == Some(&entry["kind"]));
+            let place = format!("{concept} {}", entry["kind"].as_str().expect("a name"));
+            parameters::same(&place, false, &entry["schema"], &entry["schema"], &tables, &mut missing);
+        }
+    }
+    let sections = [
+        ("router", schemars::schema_for!(RouterParams).to_value()),
+        ("traffic", schemars::schema_for!(TrafficParams).to_value()),
+        ("measure", schemars::schema_for!(MeasureParams).to_value()),
+    ];
+    for (section, schema) in &sections {
+        let tables: Vec<&Value> = documents.iter().map(|document| &document[*section]).collect();
+        parameters::same(section, false, schema, schema, &tables, &mut missing);
+    }
+    let list: Vec<String> = missing.into_iter().collect();
+    assert!(list.is_empty(), "no scenario in tests/identical/scenarios has\n  {}", list.join("\n  "));
 }
