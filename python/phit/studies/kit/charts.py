@@ -8,12 +8,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from phit.plots import Chart, crossings, latency_limit, save, styled
+from phit.plots import COLOURS, SHAPES, Chart, crossings, latency_limit, save, styled
 
 FORMATS = ("png", "svg", "html")
 
 LEVEL = "95 %"
 """Confidence of bands, if a study does not say otherwise."""
+
+
+Charts = dict[str, Chart]
+"""Charts of a figure by the stem of their files."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,15 @@ class Look:
 
     colours: Mapping[str, str]
     shapes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, names: Sequence[str], order: Sequence[str] = ()) -> "Look":
+        """The palette's colours and marks, given out in an order that need not be the legend's."""
+        place = {name: i for i, name in enumerate(order or names)}
+        return cls(
+            {name: COLOURS[place[name] % len(COLOURS)] for name in names},
+            {name: SHAPES[place[name] % len(SHAPES)] for name in names},
+        )
 
     def legend(self, names: Sequence[str], *, dots: bool) -> dict[str, Any]:
         """Encodings of colour and mark; the legend lists the curves that are there."""
@@ -137,6 +150,52 @@ def panel(
         layers.append(marks.encode(axis_x, axis_y, line_colour))
     chart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=alt.TitleParams(title, anchor="middle", fontSize=14)) if title else chart
+
+
+LATENCY = "Mean packet latency (cycles)"
+
+
+def load_axis(unit: str) -> str:
+    """The title of an axis of offered loads, as of `phits/(node·cycle)`."""
+    return f"Offered load ({unit})"
+
+
+def latency_and_load(
+    table: pl.DataFrame, curve: str, look: Look, unit: str, *, title: str = "", width: int = 400, level: str = LEVEL
+) -> Chart:
+    """Mean latency over accepted load, both against the offered load in a `unit` as `phits/(node·cycle)`."""
+    x_title = load_axis(unit)
+    return over(
+        panel(
+            table,
+            curve,
+            "load",
+            "latency_mean",
+            look,
+            x_title,
+            LATENCY,
+            clip=True,
+            title=title,
+            width=width,
+            level=level,
+        ),
+        panel(
+            table,
+            curve,
+            "load",
+            "accepted_load",
+            look,
+            x_title,
+            f"Accepted load ({unit})",
+            diagonal=True,
+            width=width,
+            level=level,
+        ),
+    )
+
+
+LOAD_MARKS = "▲ the curve goes on above; dashed: accepted = offered"
+"""What marks and lines of `latency_and_load` mean."""
 
 
 def _in_parts(rows: pl.DataFrame, step: float | None) -> pl.DataFrame:
