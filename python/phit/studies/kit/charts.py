@@ -235,11 +235,14 @@ def rule(chart: Chart, x: float) -> Chart:
     return alt.layer(chart, line)
 
 
-def seeds_note(table: pl.DataFrame, level: str = LEVEL) -> str:
-    """What the bands of a table of steady states are; `level` is the confidence of a single run's."""
+def seeds_note(table: pl.DataFrame, level: str = LEVEL, *, batches: bool = True) -> str:
+    """What the bands of a table of means over seeds are.
+
+    `level` is the confidence of a single run's, from its batch means; without `batches` a single run has none.
+    """
     low, high = min(table["seeds"]), max(table["seeds"])
     if high == 1:
-        return f"one seed; bands: {level} confidence from batch means"
+        return f"one seed; bands: {level} confidence from batch means" if batches else "one seed"
     return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
 
 
@@ -251,6 +254,11 @@ def over(*charts: Chart) -> Chart:
 def beside(*charts: Chart) -> Chart:
     """Panels side by side."""
     return alt.hconcat(*charts, spacing=24)
+
+
+def in_rows(panels: Sequence[Chart], each: int = 2) -> Chart:
+    """Panels in rows, so many in each."""
+    return over(*(beside(*panels[i : i + each]) for i in range(0, len(panels), each)))
 
 
 def finished(chart: Chart, title: str, notes: Sequence[str]) -> Chart:
