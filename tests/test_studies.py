@@ -55,9 +55,7 @@ def imported(path: Path) -> Iterator[str]:
 
 def allowed(folder: str) -> set[str]:
     """What a folder may import of `phit.studies`."""
-    if folder == "kit":
-        return {"kit"}
-    return SHARED | ({folder} if folder != "peers" else set())
+    return {"kit"} if folder == "kit" else SHARED | {folder}
 
 
 def folders() -> list[str]:

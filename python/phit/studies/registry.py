@@ -17,23 +17,21 @@ if TYPE_CHECKING:
 
 def names() -> list[str]:
     """The studies, in alphabetical order."""
-    return _with("paper")
+    return [name for name, modules in _folders() if "paper" in modules]
 
 
 def with_costs() -> list[str]:
     """The studies that have a cost model, which is their `cost.py`."""
-    return _with("cost")
+    return [name for name, modules in _folders() if {"paper", "cost"} <= modules]
 
 
-def _with(module: str) -> list[str]:
-    """The folders that have a module of that name."""
-    folders = [found for found in iter_modules(studies.__path__) if found.ispkg]
-    return sorted(
-        folder.name
-        for folder in folders
-        for inside in iter_modules([f"{path}/{folder.name}" for path in studies.__path__])
-        if inside.name == module
-    )
+def _folders() -> list[tuple[str, set[str]]]:
+    """The folders beside this file, with the names of their modules."""
+    return [
+        (folder.name, {module.name for path in studies.__path__ for module in iter_modules([f"{path}/{folder.name}"])})
+        for folder in sorted(iter_modules(studies.__path__), key=lambda found: found.name)
+        if folder.ispkg
+    ]
 
 
 def find(name: str) -> "AnyStudy":
