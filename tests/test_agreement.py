@@ -10,6 +10,7 @@ from typing import Any
 import phit
 import pytest
 from phit.result import MACHINE_KEYS
+from phit.studies.peers.fogsim import router
 from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, run, transient
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
@@ -24,7 +25,7 @@ def fogsim_between(offset: int) -> dict[str, Any]:
     """Almost no traffic from every endpoint to the one at a distance, in FOGSim's router."""
     return {
         "topology": {"kind": "dragonfly", "p": 4, "a": 8, "h": 4},
-        "router": fogsim.router(3),
+        "router": router(3),
         "traffic": {"pattern": {"kind": "shift", "offset": offset}, "load": 0.0005, "packet_size": 8},
         "measure": {"warmup": 0, "cycles": 3000, "count": "generated"},
     }

@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phit.studies.claims import Finding, Verdict, judge
-from phit.studies.clos.claims import CLAIMS
+from phit.studies.clos import study
 from phit.studies.clos.closed import latency_ratio
 from phit.studies.clos.evidence import Evidence
 from phit.studies.clos.setting import setting
 from phit.studies.clos.tabling import probabilities
-from phit.studies.scale import Scale
+from phit.studies.kit.claim import Finding, Verdict, judge
+from phit.studies.kit.scale import Scale
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
+BY_ID = {claim.id: claim for claim in study.claims}
 
 Row = dict[str, Any]
 Rows = list[Row]

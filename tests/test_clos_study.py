@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phit.scenario import Document
-from phit.studies.clos import bound, cases, closed, cost
+from phit.studies.clos import bound, cases, closed, cost, study
 from phit.studies.clos.setting import BUFFER, levels, setting, stages
-from phit.studies.clos.study import FIGURES, STUDY
-from phit.studies.plan import Plan
-from phit.studies.scale import Scale
+from phit.studies.kit.plan import Plan
+from phit.studies.kit.scale import Scale
 
 from .conftest import Cli, Write
 
@@ -178,7 +177,7 @@ def test_costs_of_a_scenario(cli: Cli, write: Write) -> None:
 @pytest.mark.parametrize("scale", list(Scale))
 def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
     of = setting(scale)
-    plan = Plan.of({figure.name: figure.cases(of, 1) for figure in FIGURES})
+    plan = Plan.of({figure.name: figure.cases(of, 1) for figure in study.figures.values()})
     assert len(plan.points) == len({point.hash for point in plan.points}) > 50
     for point in plan.points:
         assert point.scenario["measure"]["confidence"] == 0.99
@@ -186,9 +185,9 @@ def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
 
 
 def test_a_name_may_stand_for_two_figures() -> None:
-    assert [figure.name for figure in STUDY.choose(["7"])] == ["7a", "7b"]
-    assert [figure.name for figure in STUDY.choose(["10", "4b"])] == ["4", "10a", "10b"]
-    assert [figure.name for figure in STUDY.choose(["7b"])] == ["7b"]
+    assert [figure.name for figure in study.choose(["7"])] == ["7a", "7b"]
+    assert [figure.name for figure in study.choose(["10", "4b"])] == ["4", "10a", "10b"]
+    assert [figure.name for figure in study.choose(["7b"])] == ["7b"]
 
 
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:

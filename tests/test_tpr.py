@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 from phit.errors import InputError
 from phit.studies import registry
-from phit.studies.claims import Finding, Verdict, judge, markdown, measured, rich_table
-from phit.studies.plan import Plan
-from phit.studies.scale import Scale
-from phit.studies.tpr import bounds, cases
-from phit.studies.tpr.claims import CLAIMS
+from phit.studies.kit.claim import Finding, Verdict, judge, markdown, measured, rich_table
+from phit.studies.kit.plan import Plan
+from phit.studies.kit.scale import Scale
+from phit.studies.tpr import bounds, cases, study
 from phit.studies.tpr.evidence import Evidence
 from phit.studies.tpr.mechanisms import MECHANISMS
 from phit.studies.tpr.readings import FITTED, TEXT, under
@@ -24,7 +23,7 @@ from phit.studies.tpr.setting import ADV, UR, nlc, rlc, setting
 from .conftest import Cli
 
 TPR = registry.find("tpr")
-BY_ID = {claim.id: claim for claim in CLAIMS}
+BY_ID = {claim.id: claim for claim in study.claims}
 PAPER = setting(Scale.PAPER)
 
 Row = dict[str, Any]
@@ -252,11 +251,11 @@ def test_every_claim_is_judged_under_each_reading() -> None:
     assert verdicts["fitted", "T5"] is Verdict.NOT_RUN
     lines = markdown(findings).splitlines()
     assert lines[0] == "| claim | figure | statement | paper | measured | verdict: text | verdict: fitted |"
-    assert len(lines) == 2 + len(CLAIMS)
+    assert len(lines) == 2 + len(study.claims)
     assert lines[2].endswith("| holds | **differs** |")
-    assert measured(findings[len(CLAIMS) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
+    assert measured(findings[len(study.claims) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
     shown = rich_table(findings)
-    assert shown.row_count == 2 * len(CLAIMS)
+    assert shown.row_count == 2 * len(study.claims)
     assert [column.header for column in shown.columns][3] == "reading"
 
 

@@ -6,6 +6,6 @@ tables, `drawing` how these look; `claims` lists what the paper says, with rules
 `cost` the cost of the allocations in comparators and storage (section 5).
 """
 
-from phit.studies.clos.study import STUDY
+from phit.studies.clos.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]

@@ -18,7 +18,7 @@ from phit.studies.clos.setting import (
     levels,
     stages,
 )
-from phit.studies.plan import Case, Labels
+from phit.studies.kit.plan import Case, Labels
 
 INFINITE = "infinite"
 

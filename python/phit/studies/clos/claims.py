@@ -1,8 +1,8 @@
 """What the paper says, K1 to K20."""
 
-from phit.studies.claims import Claim
 from phit.studies.clos import claims_allocation as allocation
 from phit.studies.clos import claims_routing as routing
+from phit.studies.unported import Claim
 
 CLAIMS = (
     Claim(

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import polars as pl
 
-from phit.studies.claims import Judgement, NotRunError, SaturatedError
 from phit.studies.clos import tabling
 from phit.studies.clos.closed import two_or_more
 from phit.studies.clos.evidence import Evidence
 from phit.studies.clos.setting import BOUNDED_LOAD, HISTOGRAM_LOAD, LONG, UNBOUNDED_LOAD
-from phit.studies.curves import Curves, span
+from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
+from phit.studies.kit.evidence import Curves, span
 
 
 def _over(curves: Curves, upper: str, load: float) -> float:

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import polars as pl
 
-from phit.studies.claims import Judgement, NotRunError
 from phit.studies.clos.cases import COMPARED
 from phit.studies.clos.drawing import bounds
 from phit.studies.clos.evidence import Evidence
 from phit.studies.clos.setting import BUFFER, HISTOGRAM_LOAD, SNAPSHOT_LOAD
-from phit.studies.curves import Curves, span
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.evidence import Curves, span
 
 FULL = 0.98
 """Offered load at which throughputs are compared."""

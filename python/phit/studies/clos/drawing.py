@@ -8,7 +8,7 @@ import polars as pl
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.clos import bound, cases, tabling
 from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, HISTOGRAM_LOAD, RATIO_LOAD, SNAPSHOT_LOAD, Setting
-from phit.studies.figures import Look, beside, finished, over, panel, seeds_note
+from phit.studies.kit.charts import Look, beside, finished, over, panel, seeds_note
 
 LOAD = "Offered load (flits/(node·cycle))"
 LATENCY = "Mean packet latency (cycles)"

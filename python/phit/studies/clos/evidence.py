@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from phit.studies.claims import NotRunError
 from phit.studies.clos.setting import Setting
-from phit.studies.curves import Curves
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Curves
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Evidence:
         for key, value in where.items():
             rows = rows.filter(pl.col(key) == value) if key in rows.columns else rows.head(0)
         words = "".join(f", {key} {value}" for key, value in where.items())
-        return Curves(rows, f"{figure}{words}")
+        return Curves(rows, f"figure {figure}{words}")
 
     def saturation(self, figure: str, **where: Any) -> float:
         """The highest offered load of a curve below its first saturated one."""

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from phit.studies import tables
 from phit.studies.clos.closed import latency_ratio, two_or_more
-from phit.studies.plan import Done
+from phit.studies.kit import tables
+from phit.studies.kit.plan import Done
 
 ADAPTIVE, OBLIVIOUS = "sequential", "oblivious"
 
@@ -20,7 +20,7 @@ EMPTY = 4
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Means of latency and accepted load; half widths are of 99 % intervals, from a run's own batch means."""
-    means = tables.steady(labels, done.points)
+    means = tables.steady(labels, done)
     if means.is_empty():
         return means
     flits = pl.col("flits") if "flits" in means.columns else pl.lit(1)

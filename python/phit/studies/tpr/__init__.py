@@ -5,6 +5,6 @@ table, `drawing` how they look; `claims` lists what the paper says, with the rul
 loads allow.
 """
 
-from phit.studies.tpr.study import STUDY
+from phit.studies.tpr.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]

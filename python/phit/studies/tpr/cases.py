@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from phit.scenario import Document, set_path
-from phit.studies.plan import Case, Labels
-from phit.studies.study import READING, Reading
+from phit.studies.kit.plan import Case, Labels
+from phit.studies.kit.study import READING, Reading
 from phit.studies.tpr.mechanisms import ADAPTIVE, COUNTING, MECHANISMS, routing
 from phit.studies.tpr.readings import CREDIT_LATENCY, INJECTION_QUEUES, LOCAL_LOW, READINGS, under
 from phit.studies.tpr.setting import ADV, MIXES, UR, Loads, Setting, nlc, rlc

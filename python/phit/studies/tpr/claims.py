@@ -1,7 +1,7 @@
 """What the paper says: claims T1 to T13, each with its rule."""
 
-from phit.studies.claims import Claim
 from phit.studies.tpr import rules
+from phit.studies.unported import Claim
 
 CLAIMS = (
     Claim(

@@ -5,8 +5,8 @@ from functools import partial
 import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
-from phit.studies.figures import Look, beside, finished, over, panel
-from phit.studies.study import READING
+from phit.studies.kit.charts import Look, beside, finished, over, panel
+from phit.studies.kit.study import READING
 from phit.studies.tpr.readings import READINGS
 from phit.studies.tpr.setting import ADV, UR, Setting
 

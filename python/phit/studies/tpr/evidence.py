@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from phit.studies.claims import NotRunError
-from phit.studies.curves import Curves as Steady
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Curves as Steady
 from phit.studies.tpr.setting import Setting
 
 LOW = 0.2
@@ -25,7 +25,7 @@ class Curves(Steady):
         """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
         load, accepted = self.top(mechanism=mechanism)
         if accepted > BEHIND * load:
-            raise NotRunError(f"figure {self._figure}: {mechanism} carries its highest load {load:g}")
+            raise NotRunError(f"{self._name}: {mechanism} carries its highest load {load:g}")
         return accepted
 
     def nonminimal(self, **where: Any) -> float:
@@ -40,7 +40,7 @@ class Curves(Steady):
         ]
         loads = sorted(set.intersection(*of_each))
         if not loads:
-            raise NotRunError(f"figure {self._figure}: no load that {' and '.join(mechanisms)} carry")
+            raise NotRunError(f"{self._name}: no load that {' and '.join(mechanisms)} carry")
         return loads
 
     def low(self, mechanism: str) -> list[float]:
@@ -48,7 +48,7 @@ class Curves(Steady):
         limit = LOW * self.throughput(mechanism)
         loads = [load for load in self.loads(mechanism=mechanism) if load <= limit + 1e-9]
         if not loads:
-            raise NotRunError(f"figure {self._figure}: no load of {mechanism} up to {limit:.3f}")
+            raise NotRunError(f"{self._name}: no load of {mechanism} up to {limit:.3f}")
         return loads
 
 
@@ -61,7 +61,7 @@ class Evidence:
 
     def curves(self, figure: str) -> Curves:
         """A figure of steady states."""
-        return Curves(self.tables.get(figure, pl.DataFrame()), figure)
+        return Curves(self.tables.get(figure, pl.DataFrame()), f"figure {figure}")
 
     def counter(self, table: str, column: str, pattern: str, load: float) -> float:
         """A mean counter of tables I and II."""

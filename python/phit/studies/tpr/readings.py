@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 from phit.scenario import Document
-from phit.studies.study import Reading
+from phit.studies.kit.study import Reading
 
 CREDIT_LATENCY = 1
 """Cycles of a credit's way back."""

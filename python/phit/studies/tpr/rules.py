@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from statistics import fmean
 
-from phit.studies.claims import Judgement, NotRunError
-from phit.studies.curves import percent, span
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.evidence import percent, span
 from phit.studies.tpr import bounds
 from phit.studies.tpr.evidence import Curves, Evidence
 from phit.studies.tpr.setting import ADV, UR

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 Loads = tuple[float, ...]
 """Offered loads in packets/(endpoint·cycle), of one phit each."""

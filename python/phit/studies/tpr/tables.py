@@ -3,15 +3,15 @@
 import polars as pl
 
 from phit.markdown import markdown_table
-from phit.studies import tables
-from phit.studies.plan import Done
-from phit.studies.study import READING
+from phit.studies.kit import tables
+from phit.studies.kit.plan import Done
+from phit.studies.kit.study import READING
 from phit.studies.tpr.setting import Setting
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Means of steady states."""
-    return tables.steady(labels, done.points)
+    return tables.steady(labels, done)
 
 
 COUNTERS = {"sent_to_next": "probes.sent 1", "through": "probes.through"}
@@ -20,7 +20,7 @@ COUNTERS = {"sent_to_next": "probes.sent 1", "through": "probes.through"}
 
 def counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Tables I and II: mean counters over looks and seeds."""
-    found = tables.runs(labels, done.points)
+    found = tables.runs(labels, done)
     if found.is_empty() or any(column not in found.columns for column in COUNTERS.values()):
         return pl.DataFrame()
     return found.group_by(READING, "pattern", "load", maintain_order=True).agg(

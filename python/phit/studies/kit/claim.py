@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rich import box
 from rich.table import Table
@@ -14,6 +14,9 @@ from rich.table import Table
 from phit.errors import ResultsError
 from phit.markdown import markdown_table
 from phit.results import write_atomically
+
+E = TypeVar("E")
+"""A study's evidence."""
 
 
 class Verdict(StrEnum):
@@ -41,8 +44,15 @@ class Judgement:
     note: str = ""
 
 
+Rule = Callable[[E], Judgement]
+"""Decides a claim: a function of the study's evidence.
+
+`NotRunError` says that runs are missing, `SaturatedError` that a latency is asked for where there is no steady one.
+"""
+
+
 @dataclass(frozen=True)
-class Claim:
+class Claim(Generic[E]):
     """A statement of a paper with the rule that decides it."""
 
     id: str
@@ -51,8 +61,9 @@ class Claim:
     statement: str
     paper: str
     """What the paper's value is, as the rule takes it."""
-    check: Callable[[Any], Judgement]
-    """The rule: a function of the study's evidence."""
+    check: Rule[E]
+    remark: str = ""
+    """Why it differs at the paper's scale, under one reading or the other, as far as that is known: in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class Finding:
     """Under which reading of the paper, if it has several."""
 
 
-def judge(claim: Claim, evidence: Any) -> Finding:
+def judge(claim: Claim[E], evidence: E) -> Finding:
     """Applies the rule: `not run` if runs are missing, `differs` where a latency is needed beyond saturation."""
     try:
         found = claim.check(evidence)
@@ -81,7 +92,7 @@ def judge(claim: Claim, evidence: Any) -> Finding:
     return _finding(claim, found.measured, Verdict.HOLDS if found.holds else Verdict.DIFFERS, found.note)
 
 
-def _finding(claim: Claim, measured: str, verdict: Verdict, note: str) -> Finding:
+def _finding(claim: Claim[E], measured: str, verdict: Verdict, note: str) -> Finding:
     return Finding(claim.id, claim.figure, claim.statement, claim.paper, measured, verdict, note)
 
 

@@ -30,6 +30,11 @@ class Case:
     scenario: Document = field(repr=False)
 
 
+def seeds_of(given: int | None, own: int) -> range:
+    """The seeds of a figure's runs: 1 to the `given` number, or to the setting's `own` if none is given."""
+    return range(1, (own if given is None else given) + 1)
+
+
 @dataclass(frozen=True)
 class Plan:
     """The runs of some figures."""
@@ -64,13 +69,13 @@ NO_RUNS = pl.DataFrame(schema={"point": pl.String, "cpu_seconds": pl.Float64})
 
 @dataclass(frozen=True)
 class Done:
-    """The runs that a results folder holds."""
+    """The runs that a results folder holds; by default none."""
 
-    hashes: frozenset[str]
+    hashes: frozenset[str] = frozenset()
     """Of the finished runs; the tables lack those that finished before a kill."""
-    points: pl.DataFrame
-    series: pl.DataFrame
-    seeds: int
+    points: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    series: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    seeds: int = 0
     """The largest seed of a run that the folder plans or holds, 0 without any."""
     histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
@@ -81,7 +86,7 @@ class Done:
     def read(cls, folder: Path) -> "Done":
         """Reads what is there; a folder that does not exist holds nothing."""
         if not (folder / MANIFEST).exists():
-            return cls(frozenset(), NO_RUNS, NO_RUNS, 0)
+            return cls()
         manifest = read_manifest(folder)
         entries = manifest["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -14,11 +13,11 @@ from phit.errors import InputError, ResultsError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.progress import duration
 from phit.results import MANIFEST, write_atomically, write_parquet
-from phit.studies import claims, figures, page
-from phit.studies.claims import Finding
-from phit.studies.plan import Done, Plan, seconds_left
-from phit.studies.scale import Scale
-from phit.studies.study import Study
+from phit.studies.kit import charts, claim, page
+from phit.studies.kit.claim import E, Finding
+from phit.studies.kit.plan import Done, Plan, seconds_left
+from phit.studies.kit.scale import S, Scale
+from phit.studies.kit.study import Study
 from phit.sweeping import run_points
 
 CLAIMS = "claims.json"
@@ -47,7 +46,7 @@ def default_folder(study: str, scale: Scale) -> Path:
 
 
 def reproduce(
-    study: Study,
+    study: Study[S, E],
     names: Sequence[str] = (),
     scale: Scale = Scale.SMALL,
     *,
@@ -91,10 +90,10 @@ def reproduce(
 
 
 def _run(
-    study: Study,
+    study: Study[S, E],
     points: list[Point],
     folder: Path,
-    setting: Any,
+    setting: S,
     *,
     workers: int | None,
     run: bool,
@@ -122,28 +121,28 @@ def _run(
 
 
 def _write(
-    study: Study, folder: Path, scale: Scale, setting: Any, seeds: int | None, failure: SimulationError | None
+    study: Study[S, E], folder: Path, scale: Scale, setting: S, seeds: int | None, failure: SimulationError | None
 ) -> Report:
     done = Done.read(folder)
     most = max(seeds or 0, done.seeds) or None
     everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
-    tables = {name: figure.table(everything.labels(name), done) for name, figure in study.figures.items()}
+    tables = {name: figure.tabulate(everything.labels(name), done) for name, figure in study.figures.items()}
     written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
-    parts: list[page.Part] = []
+    parts: list[page.Part[S]] = []
     counted: set[str] = set()
     for name, figure in study.figures.items():
         if tables[name].is_empty():
             continue
-        paths = figures.write(figure.draw(tables[name], setting), folder / FIGURES)
+        paths = charts.write(figure.charts(tables[name], setting), folder / FIGURES)
         written += paths
         hashes = {point.hash for _, point in everything.cases[name]} - counted
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        text = figure.text(tables[name], setting)
+        text = figure.prose(tables[name], setting)
         parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
     findings = study.judge(tables, setting)
-    written.append(claims.write(findings, folder / CLAIMS))
+    written.append(claim.write(findings, folder / CLAIMS))
     text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
     write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
     return Report(findings, tables, [*written, folder / PAGE], failure)
@@ -161,7 +160,7 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     return [csv, parquet]
 
 
-def publish(study: Study, folder: Path, target: Path) -> list[Path]:
+def publish(study: Study[S, E], folder: Path, target: Path) -> list[Path]:
     """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation."""
     text = (folder / PAGE).read_text(encoding="utf-8")
     place = target / study.name

@@ -8,12 +8,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from phit.plots import Chart, crossings, latency_limit, save, styled
+from phit.plots import COLOURS, SHAPES, Chart, crossings, latency_limit, save, styled
 
 FORMATS = ("png", "svg", "html")
 
 LEVEL = "95 %"
 """Confidence of bands, if a study does not say otherwise."""
+
+
+Charts = dict[str, Chart]
+"""Charts of a figure by the stem of their files."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,15 @@ class Look:
 
     colours: Mapping[str, str]
     shapes: Mapping[str, str]
+
+    @classmethod
+    def of(cls, names: Sequence[str], order: Sequence[str] = ()) -> "Look":
+        """The palette's colours and marks, given out in an order that need not be the legend's."""
+        place = {name: i for i, name in enumerate(order or names)}
+        return cls(
+            {name: COLOURS[place[name] % len(COLOURS)] for name in names},
+            {name: SHAPES[place[name] % len(SHAPES)] for name in names},
+        )
 
     def legend(self, names: Sequence[str], *, dots: bool) -> dict[str, Any]:
         """Encodings of colour and mark; the legend lists the curves that are there."""
@@ -139,6 +152,52 @@ def panel(
     return chart.properties(title=alt.TitleParams(title, anchor="middle", fontSize=14)) if title else chart
 
 
+LATENCY = "Mean packet latency (cycles)"
+
+
+def load_axis(unit: str) -> str:
+    """The title of an axis of offered loads, as of `phits/(node·cycle)`."""
+    return f"Offered load ({unit})"
+
+
+def latency_and_load(
+    table: pl.DataFrame, curve: str, look: Look, unit: str, *, title: str = "", width: int = 400, level: str = LEVEL
+) -> Chart:
+    """Mean latency over accepted load, both against the offered load in a `unit` as `phits/(node·cycle)`."""
+    x_title = load_axis(unit)
+    return over(
+        panel(
+            table,
+            curve,
+            "load",
+            "latency_mean",
+            look,
+            x_title,
+            LATENCY,
+            clip=True,
+            title=title,
+            width=width,
+            level=level,
+        ),
+        panel(
+            table,
+            curve,
+            "load",
+            "accepted_load",
+            look,
+            x_title,
+            f"Accepted load ({unit})",
+            diagonal=True,
+            width=width,
+            level=level,
+        ),
+    )
+
+
+LOAD_MARKS = "▲ the curve goes on above; dashed: accepted = offered"
+"""What marks and lines of `latency_and_load` mean."""
+
+
 def _in_parts(rows: pl.DataFrame, step: float | None) -> pl.DataFrame:
     """The rows of every series with the `part` of its line that they belong to."""
     if step is None:
@@ -176,11 +235,14 @@ def rule(chart: Chart, x: float) -> Chart:
     return alt.layer(chart, line)
 
 
-def seeds_note(table: pl.DataFrame, level: str = LEVEL) -> str:
-    """What the bands of a table of steady states are; `level` is the confidence of a single run's."""
+def seeds_note(table: pl.DataFrame, level: str = LEVEL, *, batches: bool = True) -> str:
+    """What the bands of a table of means over seeds are.
+
+    `level` is the confidence of a single run's, from its batch means; without `batches` a single run has none.
+    """
     low, high = min(table["seeds"]), max(table["seeds"])
     if high == 1:
-        return f"one seed; bands: {level} confidence from batch means"
+        return f"one seed; bands: {level} confidence from batch means" if batches else "one seed"
     return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
 
 
@@ -192,6 +254,11 @@ def over(*charts: Chart) -> Chart:
 def beside(*charts: Chart) -> Chart:
     """Panels side by side."""
     return alt.hconcat(*charts, spacing=24)
+
+
+def in_rows(panels: Sequence[Chart], each: int = 2) -> Chart:
+    """Panels in rows, so many in each."""
+    return over(*(beside(*panels[i : i + each]) for i in range(0, len(panels), each)))
 
 
 def finished(chart: Chart, title: str, notes: Sequence[str]) -> Chart:

@@ -7,7 +7,7 @@ import polars as pl
 
 from phit.markdown import markdown_table, toml_line
 from phit.plots import Chart
-from phit.studies.study import Figure, Study
+from phit.studies.kit.study import Paper, Study
 from phit.studies.tpr import bounds, cases, drawing, tables
 from phit.studies.tpr.claims import CLAIMS
 from phit.studies.tpr.evidence import Evidence
@@ -15,6 +15,7 @@ from phit.studies.tpr.mechanisms import MECHANISMS, THRESHOLD
 from phit.studies.tpr.readings import READINGS
 from phit.studies.tpr.remarks import REMARKS
 from phit.studies.tpr.setting import ADV, MIXES, UR, WINDOW, Setting, nlc, rlc, setting
+from phit.studies.unported import Figure, adopt
 
 
 def _loads(name: str, traffic: str, title: str, caption: str) -> Figure:
@@ -145,19 +146,25 @@ def options(of: Setting) -> str:
     return f"{mechanisms}\n\n{router}\n\n{choices}\n\n{limits}"
 
 
-STUDY = Study(
+def size(of: Setting) -> str:
+    """How large the network is."""
+    return f"{of.endpoints:,} endpoints"
+
+
+study = Study[Setting, Evidence](
     name="tpr",
     title="Traffic-pattern-based adaptive routing",
-    source="P. Faizian, M. S. Rahman, M. A. Mollah, X. Yuan, S. Pakin and M. Lang, "
-    '"Traffic pattern-based adaptive routing for intra-group communication in Dragonfly networks", HOTI 2016',
-    figures={figure.name: figure for figure in FIGURES},
-    claims=CLAIMS,
+    paper=Paper(
+        ("P. Faizian", "M. S. Rahman", "M. A. Mollah", "X. Yuan", "S. Pakin", "M. Lang"),
+        "Traffic pattern-based adaptive routing for intra-group communication in Dragonfly networks",
+        "HOTI 2016",
+    ),
     setting=setting,
     network=cases.network,
+    size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
-    cost=None,
-    remarks=REMARKS,
     readings=READINGS,
 )
+adopt(study, FIGURES, CLAIMS, REMARKS)

@@ -1,6 +1,8 @@
 """How large a study is run."""
 
+from dataclasses import Field
 from enum import StrEnum
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from phit.errors import InputError
 from phit.scenario import hint
@@ -24,3 +26,16 @@ def scale_named(name: str) -> Scale:
     except ValueError:
         known = [scale.value for scale in Scale]
         raise InputError(f"--scale {name}: expected one of {', '.join(known)}{hint(name, known)}") from None
+
+
+class Dataclass(Protocol):
+    """An instance of a dataclass: what a study's setting is, everything that depends on the scale.
+
+    If it has fields `warmup` and `cycles`, the command's options of that name replace them.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+S = TypeVar("S", bound=Dataclass)
+"""A study's setting."""

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 import phit
 from phit.progress import duration
-from phit.studies import claims
-from phit.studies.claims import Finding, Verdict
-from phit.studies.scale import Scale
-from phit.studies.study import Figure, Study
+from phit.studies.kit import claim
+from phit.studies.kit.claim import E, Finding, Verdict
+from phit.studies.kit.scale import S, Scale
+from phit.studies.kit.study import Figure, Study
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Generic[S]):
     """A figure on the page."""
 
-    figure: Figure
+    figure: Figure[S]
     images: list[str]
     """File names of its pictures."""
     runs: int
@@ -32,11 +32,11 @@ CYCLES = ("warmup", "cycles")
 
 
 def text(
-    study: Study,
+    study: Study[S, E],
     scale: Scale,
-    setting: Any,
+    setting: S,
     findings: Sequence[Finding],
-    parts: Sequence[Part],
+    parts: Sequence[Part[S]],
     folder: str,
     wall_time: str = "",
 ) -> str:
@@ -56,7 +56,7 @@ def text(
     blocks += [
         "## Claims",
         f"What the paper says, with the rule that decides each claim: {_verdicts(findings)}.",
-        claims.markdown(findings),
+        claim.markdown(findings),
         *_remarks(study, scale, findings),
         *_readings(study, findings),
         "## Figures",
@@ -69,31 +69,30 @@ def text(
 
 
 def _verdicts(findings: Sequence[Finding]) -> str:
-    found = claims.by_reading(findings)
-    return "; ".join(
-        f"reading `{name}`: {claims.tally(of)}" if name else claims.tally(of) for name, of in found.items()
-    )
+    found = claim.by_reading(findings)
+    return "; ".join(f"reading `{name}`: {claim.tally(of)}" if name else claim.tally(of) for name, of in found.items())
 
 
-def _readings(study: Study, findings: Sequence[Finding]) -> list[str]:
+def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
     """What the readings are, and what was measured under those after the first."""
-    found = claims.by_reading(findings)
+    found = claim.by_reading(findings)
     blocks = []
     for i, reading in enumerate(study.readings):
         blocks += [f"### Reading: {reading.name}", reading.words]
-        blocks += [claims.measured(found[reading.name])] if i else []
+        blocks += [claim.measured(found[reading.name])] if i else []
     return blocks
 
 
-def _remarks(study: Study, scale: Scale, findings: Sequence[Finding]) -> list[str]:
+def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> list[str]:
     """Why claims differ, where that is known of this scale."""
-    differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in study.remarks)
+    remarks = study.remarks
+    differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in remarks)
     if scale is not Scale.PAPER or not differing:
         return []
-    return ["### What differs, and why", "\n".join(f"* **{claim}**: {study.remarks[claim]}" for claim in differing)]
+    return ["### What differs, and why", "\n".join(f"* **{name}**: {remarks[name]}" for name in differing)]
 
 
-def _figure(part: Part, folder: str) -> str:
+def _figure(part: Part[S], folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
     took = f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time."
@@ -101,5 +100,5 @@ def _figure(part: Part, folder: str) -> str:
     return "\n\n".join(lines)
 
 
-def _heading(figure: Figure) -> str:
+def _heading(figure: Figure[S]) -> str:
     return f"Figure {figure.name}: {figure.title}" if figure.name[0].isdigit() else figure.title

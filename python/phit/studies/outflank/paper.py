@@ -1,12 +1,13 @@
 """The study: its tables and figures and what they consist of."""
 
 from phit.markdown import markdown_table, toml_line
+from phit.studies.kit.study import Paper, Study
 from phit.studies.outflank import beyond, cases, drawing, evidence, model, text
 from phit.studies.outflank.claims import CLAIMS
 from phit.studies.outflank.evidence import CUT, SHARE, Evidence
 from phit.studies.outflank.remarks import REMARKS
 from phit.studies.outflank.setting import Setting, setting
-from phit.studies.study import Figure, Study
+from phit.studies.unported import Figure, adopt
 
 FIGURES = (
     Figure(
@@ -175,17 +176,24 @@ def options(of: Setting) -> str:
     return f"{table}\n\n{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."
 
 
-STUDY = Study(
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    return f"{' and '.join(f'{k**3:,}' for k in of.sides)} routers"
+
+
+study = Study[Setting, Evidence](
     name="outflank",
     title="OutFlank routing on tori",
-    source='F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013',
-    figures={figure.name: figure for figure in FIGURES},
-    claims=CLAIMS,
+    paper=Paper(
+        ("F. Versaci",),
+        "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks",
+        "ICPADS 2013",
+    ),
     setting=setting,
     network=cases.network,
+    size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
-    cost=None,
-    remarks=REMARKS,
 )
+adopt(study, FIGURES, CLAIMS, REMARKS)

@@ -1,4 +1,8 @@
-"""Tables of figures: means over seeds with 95 % confidence intervals."""
+"""Tables of figures: means over seeds with 95 % confidence intervals.
+
+A figure's table is a function of its labels (one row per case, the hash of its run as `point`) and of what is done; a
+table without rows says that none of the runs is there.
+"""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -7,6 +11,7 @@ from statistics import stdev
 import polars as pl
 
 from phit.plots import SATURATED_SHARE, T95
+from phit.studies.kit.plan import Done
 
 STEADY = ("accepted_load", "latency_mean", "latency_std", "latency_p99", "misrouted", "misrouted_globally", "hops_mean")
 """Measures of a steady state that tables hold, where a run has them."""
@@ -15,20 +20,20 @@ BATCH_INTERVALS = {"latency_mean": "latency_ci", "accepted_load": "accepted_ci"}
 """Columns with the interval of a single run, from its batch means."""
 
 
-def runs(labels: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """The finished runs of a figure: labels and everything that was measured."""
-    measured = points.drop([c for c in labels.columns if c != "point"], strict=False)
+    measured = done.points.drop([c for c in labels.columns if c != "point"], strict=False)
     return labels.join(measured, on="point", how="inner", maintain_order="left")
 
 
-def steady(labels: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case of a figure: means over its seeds, `_half` the half width of their interval.
 
     With one seed the interval is the one from the run's own batch means. `saturated`: one of the runs accepts less than
     95 % of the load offered.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point")]
-    found = runs(labels, points)
+    found = runs(labels, done)
     if found.is_empty():
         return pl.DataFrame()
     measures = [m for m in STEADY if m in found.columns]
@@ -62,13 +67,14 @@ def half_width(values: Sequence[float]) -> float:
     return (T95[count - 2] if count - 2 < len(T95) else 1.96) * stdev(values) / sqrt(count)
 
 
-def transient(labels: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
+def transient(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case and bin: `t` in cycles from the change of traffic (the label `change`), means over seeds.
 
     `latency_mean` is in cycles, by the cycle in which a packet was generated; `misrouted_percent` is the share of
     packets that were globally misrouted (misrouted in any way, if the engine does not tell them apart).
     """
     keys = [c for c in labels.columns if c not in ("seed", "point", "change")]
+    series = done.series
     if series.is_empty() or labels.is_empty():
         return pl.DataFrame()
     share = "misrouted_globally" if "misrouted_globally" in series.columns else "misrouted"

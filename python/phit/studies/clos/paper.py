@@ -20,8 +20,9 @@ from phit.studies.clos.setting import (
     Setting,
     setting,
 )
-from phit.studies.plan import Case, Done
-from phit.studies.study import Figure, Study
+from phit.studies.kit.plan import Case, Done
+from phit.studies.kit.study import Paper, Study
+from phit.studies.unported import Figure, adopt
 
 Draw = Callable[[pl.DataFrame, Setting], dict[str, Chart]]
 Cases = Callable[[Setting, int | None], list[Case]]
@@ -182,17 +183,22 @@ def options(of: Setting) -> str:
     return "\n\n".join((router, measurement, faults))
 
 
-STUDY = Study(
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    sizes = sorted({of.endpoints, of.large})
+    return f"{' and '.join(f'{endpoints:,}' for endpoints in sizes)} endpoints"
+
+
+study = Study[Setting, Evidence](
     name="clos",
     title="Adaptive routing in high-radix Clos networks",
-    source='J. Kim, W. J. Dally and D. Abts, "Adaptive routing in high-radix Clos network", SC 2006',
-    figures={figure.name: figure for figure in FIGURES},
-    claims=CLAIMS,
+    paper=Paper(("J. Kim", "W. J. Dally", "D. Abts"), "Adaptive routing in high-radix Clos network", "SC 2006"),
     setting=setting,
     network=cases.network,
+    size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
-    cost=of_scenario,
-    remarks=REMARKS,
 )
+adopt(study, FIGURES, CLAIMS, REMARKS)
+study.cost_model(of_scenario)

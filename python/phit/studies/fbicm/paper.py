@@ -11,7 +11,8 @@ from phit.studies.fbicm.network import ADMITTANCE, MEMORY, PACKET, QUEUEING, THR
 from phit.studies.fbicm.remarks import REMARKS
 from phit.studies.fbicm.rules import Evidence
 from phit.studies.fbicm.setting import US, Setting, setting
-from phit.studies.study import Figure, Study
+from phit.studies.kit.study import Paper, Study
+from phit.studies.unported import Figure, adopt
 
 
 def _no_chart(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: ARG001
@@ -141,19 +142,25 @@ Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spot
 of {ends}."""
 
 
-STUDY = Study(
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    return f"{' and '.join(f'{net.endpoints:,}' for net in of.networks)} endpoints"
+
+
+study = Study[Setting, Evidence](
     name="fbicm",
     title="Congestion management by flow isolation",
-    source="J. Escudero-Sahuquillo, P. J. García, F. J. Quiles, J. Flich and J. Duato, "
-    '"Efficient congestion management for high-performance interconnection networks with distributed routing", '
-    "technical report DIAB-10-04-1, University of Castilla-La Mancha, 2010",
-    figures={figure.name: figure for figure in FIGURES},
-    claims=CLAIMS,
+    paper=Paper(
+        ("J. Escudero-Sahuquillo", "P. J. García", "F. J. Quiles", "J. Flich", "J. Duato"),
+        "Efficient congestion management for high-performance interconnection networks with distributed routing",
+        "technical report DIAB-10-04-1, University of Castilla-La Mancha, 2010",
+    ),
     setting=setting,
     network=cases.network,
+    size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
-    cost=of_scenario,
-    remarks=REMARKS,
 )
+adopt(study, FIGURES, CLAIMS, REMARKS)
+study.cost_model(of_scenario)
