@@ -10,12 +10,14 @@ pub mod confidence;
 pub mod fairness;
 pub mod histogram;
 pub mod probes;
+mod snapshot;
 pub mod warmup;
 
 pub use confidence::Interval;
 pub use fairness::Fairness;
 pub use histogram::Histogram;
 use probes::ProbeKind;
+pub use snapshot::Snapshot;
 
 /// `[measure]`: what is measured and for how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use super::send::SERVICE;
 use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
-use crate::result::Snapshot;
+use crate::measure::Snapshot;
 use crate::routing::bubble::lattice::Offsets;
 use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION};
 use std::collections::{HashMap, HashSet};

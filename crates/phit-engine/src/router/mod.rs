@@ -17,6 +17,7 @@ pub mod mail;
 mod managed;
 pub mod packet;
 pub mod partition;
+mod snapshot;
 pub mod state;
 mod step;
 mod transfer;
