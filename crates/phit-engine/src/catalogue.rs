@@ -1,9 +1,9 @@
 //! What can stand in a scenario: the kinds of every concept with their descriptions, and the JSON Schema.
 
+use crate::allocators::AllocatorKind;
 use crate::measure::MeasureParams;
-use crate::measure::probes::ProbeKind;
+use crate::probes::ProbeKind;
 use crate::queueing::QueueingKind;
-use crate::router::allocator::AllocatorKind;
 use crate::routing::RoutingKind;
 use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
 use crate::topology::TopologyKind;

@@ -1,10 +1,10 @@
 //! The result of a run: a summary and tables, as JSON values.
 
 use crate::engine::Tick;
+use crate::fabric::input_queued::config::Config;
 use crate::measure::collector::{Bin, Collector};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Count, Fairness, SeriesBy, Snapshot};
-use crate::router::config::Config;
 use crate::scenario::{Scenario, UnitsParams};
 use crate::topology::{Peer, Topology};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,7 @@
 //! What is measured and for how long: `[measure]`, histograms, confidence intervals, warm-up, fairness.
 
 use crate::error::{ScenarioError, join, parse};
+use crate::probes::ProbeKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -9,14 +10,12 @@ pub mod collector;
 pub mod confidence;
 pub mod fairness;
 pub mod histogram;
-pub mod probes;
 mod snapshot;
 pub mod warmup;
 
 pub use confidence::Interval;
 pub use fairness::Fairness;
 pub use histogram::Histogram;
-use probes::ProbeKind;
 pub use snapshot::Snapshot;
 
 /// `[measure]`: what is measured and for how long.

@@ -1,9 +1,9 @@
 //! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their neighbours.
 
 use crate::engine::Tick;
-use crate::router::Partition;
-use crate::router::events::kind;
-use crate::router::packet::Packet;
+use crate::fabric::input_queued::Partition;
+use crate::fabric::input_queued::events::kind;
+use crate::packet::Packet;
 use crate::routing::Payload;
 use crate::topology::{Hop, Topology};
 

@@ -9,7 +9,7 @@
 //! about them, is *managed*: see [`Manager`].
 
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
+use crate::proof::{Legs, Proof};
 use crate::topology::{Hop, Leg, Topology};
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,9 +4,9 @@
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::router::packet::{Arena, Packet};
+use crate::packet::{Arena, Packet};
+use crate::proof::Proof;
 use crate::topology::{Hop, RouteTable, Topology};
-use crate::verify::Proof;
 use std::sync::Arc;
 
 pub mod bubble;
@@ -159,7 +159,7 @@ pub trait RoutingParams {
     fn sends_messages(&self) -> bool {
         false
     }
-    /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes ([`crate::node`]).
+    /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes ([`crate::fabric::packet_node`]).
     fn bubble(&self) -> Option<&dyn bubble::Bubble> {
         None
     }

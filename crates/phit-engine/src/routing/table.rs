@@ -2,10 +2,10 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
+use crate::proof::{Legs, Proof};
 use crate::topology::route_table::{MOST_ENTRIES, RouteTable};
 use crate::topology::{Hop, HopState, Hops, Leg, Topology};
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::router::config::Config;
-use crate::router::packet::Packet;
-use crate::router::state::{Output, OutputVc};
+use crate::fabric::input_queued::config::Config;
+use crate::fabric::input_queued::state::{Output, OutputVc};
+use crate::packet::Packet;
 use crate::topology::Topology;
 use std::ops::{Deref, Range};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! What must fit together before anything runs.
 
 use super::Scenario;
-use super::router::{Admittance, LinkParams, Phits, Switching, VcAllocation};
+use crate::allocators::AllocatorKind;
 use crate::error::ScenarioError;
-use crate::node;
+use crate::fabric::input_queued::params::{Admittance, LinkParams, Phits, Switching, VcAllocation};
+use crate::fabric::packet_node;
 use crate::queueing::Fit;
-use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
@@ -26,7 +26,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     queues(scenario, topology)?;
     buffers(scenario, topology)?;
     bubble(scenario, topology)?;
-    node::check(scenario, topology)?;
+    packet_node::check(scenario, topology)?;
     duration(scenario)
 }
 

@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub mod check;
-pub mod router;
 pub mod units;
 
-pub use router::RouterParams;
+pub use crate::fabric::input_queued::params::RouterParams;
 pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].

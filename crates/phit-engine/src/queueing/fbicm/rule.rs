@@ -4,8 +4,8 @@
 use super::line::{Copy, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
+use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, QueueSite, QueueingContext};
-use crate::router::packet::Packet;
 use crate::routing::{Payload, table};
 use crate::topology::{Hop, RouteTable};
 use std::sync::Arc;

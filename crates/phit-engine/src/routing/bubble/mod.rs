@@ -8,7 +8,7 @@
 //!
 //! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
 //! The two nodes that Phit has use these rules: the input-queued kernel through `kernel::Bubble`, the packet-level node by
-//! itself ([`crate::node`]).
+//! itself ([`crate::fabric::packet_node`]).
 
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
@@ -131,8 +131,8 @@ macro_rules! bubble_routing {
             fn vcs_needed(&self, topology: &dyn $crate::topology::Topology) -> (Vec<u8>, String) {
                 $crate::routing::bubble::Bubble::escape(self).vcs_needed(topology)
             }
-            fn proof(&self) -> $crate::verify::Proof {
-                $crate::verify::Proof::Bubble($crate::routing::bubble::Bubble::escape(self))
+            fn proof(&self) -> $crate::proof::Proof {
+                $crate::proof::Proof::Bubble($crate::routing::bubble::Bubble::escape(self))
             }
             fn build(&self, context: &$crate::routing::RoutingContext) -> Box<dyn $crate::routing::Routing> {
                 $crate::routing::bubble::kernel::build(self, context)
