@@ -1,11 +1,10 @@
 //! What can stand in a scenario: the kinds of every concept with their descriptions, and the JSON Schema.
 
 use crate::allocators::AllocatorKind;
-use crate::measure::MeasureParams;
 use crate::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
+use crate::scenario::{MeasureParams, RouterParams, SECTIONS, UnitsParams};
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;

@@ -2,9 +2,9 @@
 
 use crate::error::ScenarioError;
 use crate::fabric::input_queued::build::Blueprint;
-use crate::measure::Warmup;
 use crate::run::prepare;
 use crate::scenario::Scenario;
+use crate::scenario::measure::Warmup;
 
 /// Endpoints whose traffic is drawn to stand for that of all.
 const SAMPLED: u32 = 64;

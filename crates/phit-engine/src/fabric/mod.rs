@@ -2,3 +2,4 @@
 
 pub mod input_queued;
 pub mod packet_node;
+pub mod seams;

@@ -1,7 +1,6 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
 
 use crate::error::{ScenarioError, parse};
-use crate::measure::MeasureParams;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::topology::TopologyKind;
@@ -10,9 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub mod check;
+pub mod measure;
 pub mod units;
 
 pub use crate::fabric::input_queued::params::RouterParams;
+pub use measure::MeasureParams;
 pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].

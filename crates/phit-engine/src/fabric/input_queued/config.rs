@@ -6,8 +6,8 @@ use crate::fabric::input_queued::params::{
     Admittance, Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision,
     RouterParams, Switching, VcAllocation,
 };
-use crate::queueing::Division;
-use crate::routing::Wants;
+use crate::fabric::seams::queueing::Division;
+use crate::fabric::seams::routing::Wants;
 use crate::topology::Topology;
 
 /// A link class in ticks.

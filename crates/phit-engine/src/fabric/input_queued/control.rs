@@ -7,8 +7,7 @@ use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
-use crate::packet::advance_leg;
-use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
+use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::topology::{Hop, Peer};
 
 /// Who a control message is for.

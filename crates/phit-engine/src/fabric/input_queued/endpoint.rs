@@ -9,8 +9,8 @@ use super::partition::Partition;
 use crate::engine::rng::Rng;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
+use crate::fabric::seams::routing::Injection;
 use crate::packet::Packet;
-use crate::routing::Injection;
 use crate::traffic::{Generated, Source};
 use std::ops::Range;
 

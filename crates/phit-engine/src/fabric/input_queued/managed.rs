@@ -4,10 +4,10 @@ use super::config::General;
 use super::control::{Message, Party};
 use super::partition::Partition;
 use super::state::Queue;
-use crate::allocators::Request;
 use crate::engine::{NONE, Tick};
-use crate::queueing::{Manager, QueueSite};
-use crate::routing::Payload;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::{Manager, QueueSite};
+use crate::fabric::seams::routing::Payload;
 
 impl Partition {
     /// Lets the manager do something, and puts it back.

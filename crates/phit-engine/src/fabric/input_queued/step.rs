@@ -7,13 +7,12 @@ use super::partition::Partition;
 use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
-use crate::allocators::Request;
 use crate::engine::bits::bit;
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::Lanes;
+use crate::fabric::seams::routing::{Head, RouterView, View, Watched, advance_leg, minimal_hop};
 use crate::packet::Packet;
-use crate::packet::advance_leg;
-use crate::queueing::Lanes;
-use crate::routing::{Head, RouterView, View, Watched, minimal};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
@@ -234,7 +233,7 @@ impl Partition {
             hop
         } else if self.settings.wants.settled {
             let (at, vcs) = (router + self.routers.start, &self.config.vcs);
-            minimal::next_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
+            minimal_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {

@@ -8,9 +8,9 @@ use super::events::{kind, pack_credit};
 use super::partition::Partition;
 use super::state::TAIL_PENDING;
 use super::state::{BROKEN, Input, SINK};
-use crate::allocators::Request;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::Request;
 
 impl Partition {
     #[inline(always)]

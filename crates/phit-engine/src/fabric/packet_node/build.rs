@@ -9,8 +9,8 @@ use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::build::Blueprint;
 use crate::fabric::input_queued::config::Config;
+use crate::fabric::seams::bubble::choices::Choices;
 use crate::measure::collector::Collector;
-use crate::routing::bubble::choices::Choices;
 use crate::scenario::Scenario;
 use crate::topology::{Peer, Topology};
 

@@ -2,7 +2,7 @@
 
 use super::state::{Network, Word, kind};
 use crate::engine::Tick;
-use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
+use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 
 /// The order in which a link serves its queues.
 pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];

@@ -3,8 +3,8 @@
 use super::base::{Base, Contention, Statistics};
 use super::{Comparison, Threshold};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::Proof;
 use crate::packet::Packet;
-use crate::proof::Proof;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};

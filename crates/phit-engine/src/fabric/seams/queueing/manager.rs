@@ -3,8 +3,8 @@
 use crate::engine::Tick;
 use crate::fabric::input_queued::Partition;
 use crate::fabric::input_queued::events::kind;
+use crate::fabric::seams::routing::Payload;
 use crate::packet::Packet;
-use crate::routing::Payload;
 use crate::topology::{Hop, Topology};
 
 /// What a managed organisation does at its input ports and endpoints.
