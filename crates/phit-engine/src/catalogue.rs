@@ -4,7 +4,7 @@ use crate::allocators::AllocatorKind;
 use crate::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{MeasureParams, RouterParams, SECTIONS, UnitsParams};
+use crate::scenario::{MeasureParams, RouterKind, SECTIONS, UnitsParams, routers};
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;
@@ -25,6 +25,7 @@ fn entries(schemas: Vec<(&'static str, Schema)>) -> Value {
 pub fn catalogue() -> Value {
     json!({
         "topology": entries(TopologyKind::schemas()),
+        "router": entries(RouterKind::schemas()),
         "routing": entries(RoutingKind::schemas()),
         "queueing": entries(QueueingKind::schemas()),
         "allocator": entries(AllocatorKind::schemas()),
@@ -53,7 +54,7 @@ pub fn schema() -> Value {
     };
     section("units", section_schema::<UnitsParams>());
     section("topology", section_schema::<TopologyKind>());
-    section("router", section_schema::<RouterParams>());
+    section("router", routers::schema());
     section("routing", section_schema::<RoutingKind>());
     section("queueing", section_schema::<QueueingKind>());
     section("traffic", section_schema::<TrafficParams>());
