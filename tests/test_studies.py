@@ -26,7 +26,6 @@ SHARED = {"kit", "peers"}
 """What every folder may import."""
 
 UNPORTED = {
-    ("clos", "unported"),
     ("fbicm", "unported"),
     ("outflank", "unported"),
     ("tpr", "unported"),
