@@ -29,7 +29,6 @@ UNPORTED = {
     ("fbicm", "unported"),
     ("outflank", "unported"),
     ("tpr", "unported"),
-    ("tpr", "validation"),
     ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
