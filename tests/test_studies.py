@@ -28,7 +28,6 @@ UNPORTED = {
     ("clos", "unported"),
     ("fbicm", "unported"),
     ("outflank", "unported"),
-    ("tpr", "unported"),
     ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
