@@ -168,6 +168,12 @@ def test_a_curve_that_does_not_saturate_has_no_throughput() -> None:
     assert "carries its highest load 0.4" in found.note
 
 
+def test_a_curve_that_is_hardly_behind_has_no_edge() -> None:
+    found = finding("T6", tables(**{"3": changed(adversarial(), "UGAL-L", [0.6], accepted_load=0.58, saturated=False)}))
+    assert found.verdict is Verdict.NOT_RUN
+    assert "UGAL-L is not saturated at its highest load 0.6" in found.note
+
+
 @pytest.mark.parametrize("scale", Scale)
 def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
     plan = Plan.of({name: figure.cases(TPR.setting(scale), 1) for name, figure in TPR.figures.items()})

@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 
 from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, beside, finished, load_axis, over, panel, seeds_note
-from phit.studies.kit.claim import Judgement
+from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import percent
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.study import READING, Figure
@@ -221,7 +221,9 @@ def local_under_attack(evidence: Evidence) -> Judgement:
     loads = curves.loads(mechanism="UGAL-L")
     minimal = [1 - curves.nonminimal(mechanism="UGAL-L", load=load) for load in loads]
     # Where it begins to accept less than is offered.
-    edge = next(i for i, load in enumerate(loads) if curves.saturated(mechanism="UGAL-L", load=load))
+    edge = next((i for i, load in enumerate(loads) if curves.saturated(mechanism="UGAL-L", load=load)), None)
+    if edge is None:
+        raise NotRunError(f"figure 3: UGAL-L is not saturated at its highest load {loads[-1]:g}")
     holds = 0.22 <= minimal[0] <= 0.34 and minimal[edge] <= 0.03
     return Judgement(
         holds,
