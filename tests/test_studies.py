@@ -28,8 +28,6 @@ SHARED = {"kit", "peers"}
 UNPORTED = {
     ("fbicm", "unported"),
     ("outflank", "unported"),
-    ("tpr", "unported"),
-    ("tpr", "validation"),
     ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
