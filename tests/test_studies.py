@@ -30,7 +30,6 @@ UNPORTED = {
     ("outflank", "unported"),
     ("tpr", "unported"),
     ("tpr", "validation"),
-    ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
 
