@@ -27,7 +27,6 @@ SHARED = {"kit", "peers"}
 UNPORTED = {
     ("clos", "unported"),
     ("fbicm", "unported"),
-    ("outflank", "unported"),
     ("tpr", "unported"),
     ("tpr", "validation"),
 }
