@@ -27,8 +27,6 @@ SHARED = {"kit", "peers"}
 
 UNPORTED = {
     ("fbicm", "unported"),
-    ("outflank", "unported"),
-    ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
 
