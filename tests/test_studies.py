@@ -26,7 +26,6 @@ SHARED = {"kit", "peers"}
 
 UNPORTED = {
     ("clos", "unported"),
-    ("fbicm", "unported"),
     ("outflank", "unported"),
     ("tpr", "unported"),
     ("tpr", "validation"),
