@@ -28,7 +28,6 @@ UNPORTED = {
     ("clos", "unported"),
     ("outflank", "unported"),
     ("tpr", "unported"),
-    ("tpr", "validation"),
     ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""

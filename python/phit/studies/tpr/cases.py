@@ -5,13 +5,10 @@ from collections.abc import Iterable
 from phit.scenario import Document, set_path
 from phit.studies.kit.plan import Case, Labels
 from phit.studies.kit.study import READING, Reading
+from phit.studies.peers import booksim
 from phit.studies.tpr.mechanisms import ADAPTIVE, COUNTING, MECHANISMS, routing
 from phit.studies.tpr.readings import CREDIT_LATENCY, INJECTION_QUEUES, LOCAL_LOW, READINGS, under
 from phit.studies.tpr.setting import ADV, MIXES, UR, Loads, Setting, nlc, rlc
-from phit.studies.validation import booksim
-
-UNIFORM: Document = {"kind": "uniform", "include_self": True}
-"""As in BookSim: an endpoint may draw itself."""
 
 ADVERSARIAL: Document = {"kind": "adversarial", "offset": 1}
 """Each endpoint of router i sends to endpoints of router i + 1; between groups, of group i to group i + 1."""
@@ -19,11 +16,11 @@ ADVERSARIAL: Document = {"kind": "adversarial", "offset": 1}
 
 def pattern(name: str) -> Document:
     """The pattern of that name."""
-    plain = {UR: UNIFORM, ADV: ADVERSARIAL}
+    plain = {UR: booksim.UNIFORM, ADV: ADVERSARIAL}
     if name in plain:
         return plain[name]
     by, share = next((by, s) for by, of in (("packet", nlc), ("router", rlc)) for s in MIXES if of(s) == name)
-    parts = [{"weight": share, "pattern": UNIFORM}, {"weight": 100 - share, "pattern": ADVERSARIAL}]
+    parts = [{"weight": share, "pattern": booksim.UNIFORM}, {"weight": 100 - share, "pattern": ADVERSARIAL}]
     return {"kind": "mix", "by": by, "parts": parts}
 
 
