@@ -12,7 +12,7 @@ import pytest
 from phit.result import MACHINE_KEYS
 from phit.studies.peers.booksim import latency_when_empty
 from phit.studies.peers.fogsim import router
-from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, run, transient
+from phit.studies.validation import Verdict, booksim, cases, document, fogsim, reference, run, transient
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
@@ -123,7 +123,7 @@ def test_every_row_of_fogsim_is_compared_but_those_that_phit_cannot_express() ->
     found = [row for table in tables for row in reference.rows(REFERENCE, table)]
     left_out = [row for row in found if not fogsim.can_be_expressed(row)]
     assert {row["pattern"] for row in left_out if not row["extra_config"]} == {"ADV+1s"}
-    assert {key for row in left_out for key in fogsim_routing.extra(row)} == {"ArbiterIterations"}
+    assert {key for row in left_out for key in fogsim.extra(row)} == {"ArbiterIterations"}
     compared = sum(len(case.theirs["accepted_load"]) for case in fogsim.cases(REFERENCE))
     assert compared == len(found) - len(left_out)
 
