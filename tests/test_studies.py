@@ -8,13 +8,14 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from phit import studies
+from phit.scenario import Document
 from phit.studies import registry
 from phit.studies.contention.paper import Evidence
 from phit.studies.contention.paper import study as contention
 from phit.studies.contention.setting import Setting
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.plan import Case
-from phit.studies.kit.study import Paper, Study
+from phit.studies.kit.study import Cost, Paper, Study
 
 from .conftest import ROOT, Cli
 
@@ -25,9 +26,7 @@ SHARED = {"kit", "peers"}
 """What every folder may import."""
 
 UNPORTED = {
-    ("clos", "unported"),
     ("outflank", "unported"),
-    ("tpr", "unported"),
     ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
@@ -167,8 +166,17 @@ def test_figures_come_in_the_order_of_their_modules() -> None:
     assert list(study.figures) == ["2", "1", "3"]
     with pytest.raises(ValueError, match="figure 2 is in a, which is not listed"):
         study.consists_of(ModuleType("b"))
-    with pytest.raises(ValueError, match="no figure and no claim in c"):
+    with pytest.raises(ValueError, match="no figure, claim or cost model in c"):
         study.consists_of(ModuleType("a"), ModuleType("b"), ModuleType("c"))
+
+    def cost(source: Document | None) -> Cost:
+        raise AssertionError(source)
+
+    cost.__module__ = "c"
+    study.cost_model(cost)
+    study.consists_of(ModuleType("a"), ModuleType("b"), ModuleType("c"))
+    with pytest.raises(ValueError, match="the cost model is in c, which is not listed"):
+        study.consists_of(ModuleType("a"), ModuleType("b"))
 
 
 def test_claims_come_by_their_numbers_and_names_are_given_once() -> None:

@@ -1,11 +1,10 @@
 //! What can stand in a scenario: the kinds of every concept with their descriptions, and the JSON Schema.
 
-use crate::measure::MeasureParams;
-use crate::measure::probes::ProbeKind;
+use crate::allocators::AllocatorKind;
+use crate::probes::ProbeKind;
 use crate::queueing::QueueingKind;
-use crate::router::allocator::AllocatorKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
+use crate::scenario::{MeasureParams, RouterKind, SECTIONS, UnitsParams, routers};
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;
@@ -26,6 +25,7 @@ fn entries(schemas: Vec<(&'static str, Schema)>) -> Value {
 pub fn catalogue() -> Value {
     json!({
         "topology": entries(TopologyKind::schemas()),
+        "router": entries(RouterKind::schemas()),
         "routing": entries(RoutingKind::schemas()),
         "queueing": entries(QueueingKind::schemas()),
         "allocator": entries(AllocatorKind::schemas()),
@@ -54,7 +54,7 @@ pub fn schema() -> Value {
     };
     section("units", section_schema::<UnitsParams>());
     section("topology", section_schema::<TopologyKind>());
-    section("router", section_schema::<RouterParams>());
+    section("router", routers::schema());
     section("routing", section_schema::<RoutingKind>());
     section("queueing", section_schema::<QueueingKind>());
     section("traffic", section_schema::<TrafficParams>());

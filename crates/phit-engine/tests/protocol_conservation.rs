@@ -3,8 +3,7 @@
 mod common;
 
 use common::{CHOICES, random, simulation};
-use phit_engine::sim::Options;
-use phit_engine::verify::conservation::audit;
+use phit_engine::run::Options;
 use proptest::prelude::*;
 
 proptest! {
@@ -19,7 +18,7 @@ proptest! {
         let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(partitions) });
         for tick in 1..=400 {
             simulation.advance_to(tick);
-            if let Err(wrong) = audit(&simulation) {
+            if let Err(wrong) = simulation.fabric().audit() {
                 panic!("{wrong}\n{partitions} partitions of\n{value}");
             }
         }

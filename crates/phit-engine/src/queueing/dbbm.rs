@@ -2,7 +2,7 @@
 
 use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

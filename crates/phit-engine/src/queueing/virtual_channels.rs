@@ -1,7 +1,7 @@
 //! A queue per virtual channel.
 
 use super::{Lanes, Queueing, QueueingContext, QueueingParams};
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 pub struct VirtualChannels {}
 
 impl QueueingParams for VirtualChannels {
+    fn undivided(&self) -> bool {
+        true
+    }
+
     fn build(&self, _: &QueueingContext) -> Box<dyn Queueing> {
         Box::new(Rule)
     }

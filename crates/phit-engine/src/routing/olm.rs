@@ -3,8 +3,8 @@
 use super::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::Proof;
 use crate::topology::{Hop, Topology};
-use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

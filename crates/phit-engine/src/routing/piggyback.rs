@@ -9,10 +9,10 @@ use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, Vi
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::{Legs, Proof};
+use crate::packet::Packet;
 use crate::topology::dragonfly::{Arrangement, Dragonfly};
 use crate::topology::{Hop, Peer, Topology, TopologyParams};
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

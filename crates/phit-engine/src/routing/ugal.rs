@@ -4,9 +4,9 @@ use super::source_adaptive::{self, Candidates, Cost, Queue, Sight, draw, hop, ta
 use super::valiant::{SecondHalf, Stop, Valiant, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::{Legs, Proof};
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -246,15 +246,17 @@ class Study(Generic[S, E]):
         return function
 
     def consists_of(self, *groups: ModuleType) -> None:
-        """Says which modules hold figures and claims; the page has the figures in this order."""
+        """Says which modules hold figures, claims and the cost model; the page has the figures in this order."""
         places = {group.__name__: i for i, group in enumerate(groups)}
         homes = {f"figure {name}": _home(figure.cases) for name, figure in self._figures.items()}
         homes |= {f"claim {name}": _home(claim.check) for name, claim in self._claims.items()}
+        if self.cost:
+            homes["the cost model"] = _home(self.cost)
         for what, home in homes.items():
             if home not in places:
                 raise ValueError(f"study {self.name}: {what} is in {home}, which is not listed")
         for unused in places.keys() - homes.values():
-            raise ValueError(f"study {self.name}: no figure and no claim in {unused}")
+            raise ValueError(f"study {self.name}: no figure, claim or cost model in {unused}")
         figures = sorted(self._figures.items(), key=lambda item: places[_home(item[1].cases)])
         self._figures.clear()
         self._figures.update(figures)

@@ -79,10 +79,6 @@ class Setting:
         return self.routers * self.endpoints_per_router
 
 
-WINDOW = 50
-"""Cycles of the window of tables I and II; the figures' is TPR's default, 128."""
-
-
 def _loads(
     uniform: Loads, adversarial: Loads, half: Loads, more_adversarial: Loads, more_uniform: Loads
 ) -> dict[str, Loads]:

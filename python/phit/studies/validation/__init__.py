@@ -2,8 +2,8 @@
 
 `reference` reads their tables; `fogsim`, `booksim`, `booksim_fattree`, `booksim_cascade` and `outflank` make cases of
 them, in the words of `phit.studies.peers`, and `transient` the answers to a change of traffic. `comparison` holds the
-tolerances and the verdicts, `document` writes the page, `figures` and `transient_figures` the plots, `summary` the table
-for a terminal. `run` does all of it.
+tolerances and the verdicts, `document` writes the page, `figures` and `transient_figures` the plots, `summary` the
+table for a terminal. `run` does all of it.
 """
 
 from phit.studies.validation.comparison import Case, Comparison, Verdict

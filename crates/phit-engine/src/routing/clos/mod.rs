@@ -14,9 +14,9 @@ use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams,
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
-use crate::router::packet::{Arena, Packet};
+use crate::fabric::seams::routing::{Legs, Proof};
+use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
-use crate::verify::{Legs, Proof};
 use allocation::{Allocator, Output};
 use history::{History, State};
 use kept::Kept;

@@ -3,11 +3,11 @@
 use super::counters::Counters;
 use super::{Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::Proof;
+use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
-use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,12 +5,12 @@ use super::counters::Counters;
 use super::{Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::Proof;
+use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
 use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
-use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -3,12 +3,12 @@
 use super::base::{Base, Contention, Statistics};
 use super::{Comparison, Threshold};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::Proof;
+use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
-use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

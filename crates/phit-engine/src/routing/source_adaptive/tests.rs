@@ -1,10 +1,10 @@
 //! Routes and their costs on queues set by hand.
 
 use super::*;
-use crate::router::control::router_view;
+use crate::fabric::input_queued::control::router_view;
 use crate::routing::ugal::prefers_minimal;
+use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation};
 use serde_json::json;
 
 /// Two rows and three columns of routers, with nobody sending. Router 0's neighbours are 1 and 2 in its row, 3 in its column

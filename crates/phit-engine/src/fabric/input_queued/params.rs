@@ -1,0 +1,196 @@
+//! `[router]` with `kind = "input_queued"`: the one configurable router and its links.
+
+use crate::fabric::links::{LinkTable, Phits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How packets move (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 13).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Switching {
+    /// The packet is the flit: it advances when the next buffer has room for all of it, before its tail has arrived.
+    #[default]
+    VirtualCutThrough,
+    /// The packet is the flit and advances only when its tail has arrived.
+    StoreAndForward,
+    /// Flits of `flit_size` phits advance one by one; a packet holds its virtual channel from head to tail.
+    Wormhole,
+}
+
+/// When the credit for a flit's space in an input buffer is sent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditRelease {
+    /// When its last phit has left the input buffer (textbook; BookSim).
+    Input,
+    /// When its first phit leaves the output buffer of the same router (FOGSim).
+    Output,
+}
+
+/// How many credits an input port sends back at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditChannel {
+    /// All there are, each on its own way at once.
+    Unlimited,
+    /// One flit's in each link cycle, at the cycle's end; the others wait for their turn (BookSim).
+    OnePerCycle,
+}
+
+/// What a packet keeps busy that crosses before its tail has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutThrough {
+    /// Its input and its output, until its last phit has arrived (textbook).
+    Both,
+    /// Its input until then, its output only for the time that its phits need at the crossbar's speed (FOGSim).
+    Input,
+}
+
+/// How often the router allocates, and what a speedup does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// One allocation per link cycle; the speedup shortens each transfer through the crossbar, to no less than one
+    /// cycle (FOGSim).
+    Link,
+    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim).
+    Crossbar,
+}
+
+/// How fast an input port feeds the crossbar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inputs {
+    /// As fast as the crossbar: the speedup is one of inputs and outputs.
+    Crossbar,
+    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup` inputs in a cycle.
+    Link,
+}
+
+/// When a head obtains its output virtual channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcAllocation {
+    /// With the crossbar grant, in one step.
+    WithSwitch,
+    /// In a stage of its own, one router cycle before its first request for the crossbar; the VC is held until the tail
+    /// has been granted.
+    Stage,
+}
+
+/// Which queue of its injection port an endpoint puts a packet into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectionQueue {
+    /// By destination: queue `destination * queues / endpoints` (FOGSim).
+    Destination,
+    /// In turn, the first with room (BookSim).
+    RoundRobin,
+    /// The one with most room, the lowest-numbered of equals.
+    LeastOccupied,
+}
+
+/// The queues in which the packets of an endpoint wait for room in its injection queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Admittance {
+    /// One queue, first come first served.
+    Single,
+    /// One queue for each destination, in turn: a packet waits for none to another endpoint. The packet is the flit.
+    PerDestination,
+}
+
+/// When a routing mechanism that may change its mind is asked again about a blocked head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Redecision {
+    /// When something that its decision depends on has changed.
+    OnChange,
+    /// In every cycle: the same results, only slower, if the mechanism names all that its decisions depend on.
+    EveryCycle,
+}
+
+/// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers, links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
+#[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
+pub struct RouterParams<A> {
+    /// Router cycles from the grant of the crossbar to the output (buffer).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub latency: u32,
+    /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
+    /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub allocation_delay: u32,
+    /// Crossbar frequency over link frequency, a whole number.
+    pub speedup: u32,
+    /// Whether the speedup shortens transfers or adds allocation rounds.
+    pub clock: Clock,
+    /// What the speedup is one of.
+    pub inputs: Inputs,
+    /// How packets move.
+    pub switching: Switching,
+    /// Phits per flit under wormhole switching.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub flit_size: u32,
+    /// When heads obtain output virtual channels.
+    pub vc_allocation: VcAllocation,
+    /// How the crossbar (and, in a stage of its own, virtual channels) are allocated.
+    pub allocator: A,
+    /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
+    /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub output_buffer: Phits,
+    /// When credits are sent back.
+    pub credit_release: CreditRelease,
+    /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links fill
+    /// them.
+    pub credit_channel: CreditChannel,
+    /// Cycles between the arrival of a credit and its use.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub credit_delay: u32,
+    /// What a packet that crosses before its tail has arrived keeps busy.
+    pub cut_through: CutThrough,
+    /// Transit traffic goes before injected traffic at every output.
+    pub transit_priority: bool,
+    /// Which injection queue a packet takes, unless the queue organisation says so.
+    pub injection_queue: InjectionQueue,
+    /// In which queues the packets of an endpoint wait before that.
+    pub admittance: Admittance,
+    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as if it had not
+    /// been generated. `"infinite"`: no limit.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub admittance_room: Phits,
+    /// When adaptive mechanisms decide again about blocked heads.
+    pub redecision: Redecision,
+    /// Links by class; `default` stands for the classes that are not listed.
+    pub links: LinkTable,
+}
+
+impl<A: Default> Default for RouterParams<A> {
+    fn default() -> Self {
+        Self {
+            latency: 1,
+            allocation_delay: 0,
+            speedup: 1,
+            clock: Clock::Link,
+            inputs: Inputs::Crossbar,
+            switching: Switching::VirtualCutThrough,
+            flit_size: 1,
+            vc_allocation: VcAllocation::WithSwitch,
+            allocator: A::default(),
+            output_buffer: Phits::Infinite,
+            credit_release: CreditRelease::Input,
+            credit_channel: CreditChannel::Unlimited,
+            credit_delay: 0,
+            cut_through: CutThrough::Both,
+            transit_priority: false,
+            injection_queue: InjectionQueue::LeastOccupied,
+            admittance: Admittance::Single,
+            admittance_room: Phits::Infinite,
+            redecision: Redecision::OnChange,
+            links: LinkTable::new(),
+        }
+    }
+}

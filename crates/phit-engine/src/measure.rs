@@ -1,0 +1,14 @@
+//! What is counted and made of it: collectors, histograms, confidence intervals, warm-up, fairness.
+
+pub mod collector;
+pub mod confidence;
+pub mod fairness;
+pub mod histogram;
+pub mod records;
+mod snapshot;
+pub mod warmup;
+
+pub use confidence::Interval;
+pub use fairness::Fairness;
+pub use histogram::Histogram;
+pub use snapshot::Snapshot;

@@ -1,0 +1,47 @@
+//! The counters that a routing mechanism keeps.
+
+use super::{Observation, ProbeParams};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output port),
+/// `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link is flagged: 1),
+/// `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the window).
+///
+/// Each value is one counter of one router.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CountersProbe {
+    /// Cycles between two looks, at least 1.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub every: u32,
+    /// The only router that is looked at; all of them if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub router: Option<u32>,
+    /// Whether each counter is recorded under a name of its own, `sent 1` and so on, by the number of the port or whatever else it
+    /// is about.
+    pub by_index: bool,
+}
+
+impl Default for CountersProbe {
+    fn default() -> Self {
+        Self { every: 100, router: None, by_index: false }
+    }
+}
+
+impl ProbeParams for CountersProbe {
+    fn every(&self) -> u32 {
+        self.every
+    }
+
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+        let wanted = |router: &u32| self.router.is_none_or(|only| only == *router);
+        for router in at.routers().filter(wanted) {
+            at.mechanism(router, &mut |name, index, value| match index {
+                Some(index) if self.by_index => record(&format!("{name} {index}"), value),
+                _ => record(name, value),
+            });
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! How full the fullest buffers are.
+
+use super::{Observation, ProbeParams};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as `fullest`, and in
+/// all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts, "Adaptive routing in
+/// high-radix Clos network", SC 2006, figure 6.)
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FullestBuffersProbe {
+    /// Cycles between two looks, at least 1.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub every: u32,
+    /// Whether the fullest queue of each router is recorded under a name of its own, `fullest of router 32` and so on.
+    pub by_router: bool,
+}
+
+impl Default for FullestBuffersProbe {
+    fn default() -> Self {
+        Self { every: 100, by_router: false }
+    }
+}
+
+impl ProbeParams for FullestBuffersProbe {
+    fn every(&self) -> u32 {
+        self.every
+    }
+
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+        let top = at.topology().tree().map_or(0, |tree| tree.routers(tree.levels() - 1).start);
+        for router in at.routers().filter(|&router| router >= top) {
+            let mut fullest = 0;
+            for port in 0..at.topology().ports(router) {
+                for queue in 0..at.queues(router, port) {
+                    let phits = at.input_phits(router, port, queue);
+                    record("all", phits);
+                    fullest = fullest.max(phits);
+                }
+            }
+            record("fullest", fullest);
+            if self.by_router {
+                record(&format!("fullest of router {router}"), fullest);
+            }
+        }
+    }
+}

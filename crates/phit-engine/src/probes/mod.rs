@@ -1,0 +1,36 @@
+//! The probes: what is looked at while a network runs, besides the packets that it delivers.
+//!
+//! One file per probe. What a probe sees, and what it hands out, is the seam [`crate::fabric::seams::probe`].
+
+use crate::error::ScenarioError;
+
+pub mod buffers;
+pub mod counters;
+pub mod fullest_buffers;
+pub mod ports;
+pub mod queueing;
+pub mod trees;
+
+pub use crate::fabric::seams::probe::{Observation, ProbeParams};
+
+crate::registry! {
+    /// An entry of `measure.probes`.
+    pub enum ProbeKind: "probe" as ProbeParams {
+        "counters" => Counters(counters::CountersProbe),
+        "buffers" => Buffers(buffers::BuffersProbe),
+        "fullest_buffers" => FullestBuffers(fullest_buffers::FullestBuffersProbe),
+        "ports" => Ports(ports::PortsProbe),
+        "queueing" => Queueing(queueing::QueueingProbe),
+        "trees" => Trees(trees::TreesProbe),
+    }
+}
+
+impl ProbeKind {
+    /// Checks what the trait asks for.
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
+        match self.params().every() {
+            0 => Err(ScenarioError::new("every", 0, "expected a number of cycles, at least 1")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! One run: check, build, warm up, measure, drain.
+
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::fabric::links::LinkClasses;
+use crate::fabric::seams::probe::Probes;
+use crate::fabric::seams::queueing::Division;
+use crate::fabric::{Blueprint, Fabric};
+use crate::measure::collector::{Collector, Window};
+use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
+use crate::measure::warmup;
+use crate::proof::{Proof, bubble, cdg, escape};
+use crate::result::Outcome;
+use crate::scenario::measure::{Count, SeriesBy, Until, Warmup};
+use crate::scenario::{Scenario, check};
+use crate::topology::Breakdown;
+use crate::traffic::Traffic;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use watchdog::Watchdog;
+
+mod watchdog;
+
+pub use crate::fabric::Options;
+
+/// Told how far a run is; returns false to stop it.
+pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;
+
+/// A run was stopped from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the run was stopped")]
+pub struct Stopped;
+
+/// A network in motion.
+pub struct Simulation {
+    scenario: Scenario,
+    blueprint: Blueprint,
+    fabric: Box<dyn Fabric>,
+    threads: usize,
+    now: Tick,
+    watchdog: Watchdog,
+    /// Times that links have broken and that routing has got to know of it, in turns.
+    breakdowns_seen: usize,
+}
+
+/// Checks a scenario completely and returns what its network is built from.
+pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::check(scenario, &*topology)?;
+    let router = scenario.router.params();
+    let division = scenario.queueing.params().division(&*topology);
+    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
+    let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
+    let bisection = links.bisection_load(&*topology);
+    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), bisection, scenario.seed)?;
+    let cycle = links.ticks_per_cycle;
+    let measure = &scenario.measure;
+    let window = Window {
+        ticks_per_cycle: cycle,
+        by_generation: measure.count == Count::Generated,
+        batch: (measure.cycles / measure.batches).max(1) * cycle,
+        histogram: measure.histogram,
+        series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
+        order: measure.order,
+        series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
+    };
+    Ok(Blueprint {
+        table: scenario.routing.params().table(&*topology),
+        topology,
+        routing: scenario.routing.shared(),
+        queueing: scenario.queueing.shared(),
+        division,
+        links,
+        traffic: Arc::new(traffic),
+        window,
+        probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
+        seed: scenario.seed,
+    })
+}
+
+/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle. Fewer
+/// virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
+pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::graph(scenario, &*topology)?;
+    let router = scenario.router.params();
+    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
+    let vcs = links.vcs(Division::WHOLE);
+    let (argument, result) = match scenario.routing.params().proof() {
+        Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
+        Proof::Escape(_) if !router.whole_packets() => {
+            let reason = "under wormhole switching a channel need not take all of a packet";
+            return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
+        }
+        Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),
+        Proof::Bubble(_) if !router.whole_packets() => {
+            let reason = "under wormhole switching a channel need not take all of a packet";
+            return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
+        }
+        Proof::Bubble(rule) => (BUBBLE, bubble::check(&*topology, rule, &vcs)),
+        Proof::Unknown => {
+            return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
+        }
+    };
+    Ok(match result {
+        Ok(report) => json!({
+            "proved": true, "argument": argument, "channels": report.channels,
+            "dependencies": report.dependencies, "states": report.states,
+        }),
+        Err(flaw) => {
+            let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
+            let cycle = match &flaw {
+                cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
+                _ => vec![],
+            };
+            json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
+        }
+    })
+}
+
+/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
+/// tables.
+pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.topology.build()?;
+    check::graph(scenario, &*topology)?;
+    let Some(table) = scenario.routing.params().table(&*topology) else {
+        let kind = format!("{:?}", scenario.routing.kind());
+        return Err(ScenarioError::new("routing.kind", kind, "has no tables; expected \"table\""));
+    };
+    let of =
+        |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
+    Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
+}
+
+/// The arguments of [`verify`] in words.
+const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
+const ESCAPE: &str =
+    "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
+
+const BUBBLE: &str =
+    "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";
+
+impl Simulation {
+    /// Checks `scenario` and builds its network, empty, at cycle 0.
+    pub fn new(scenario: &Scenario, options: Options) -> Result<Self, ScenarioError> {
+        let blueprint = prepare(scenario)?;
+        let fabric = scenario.router.params().build(&blueprint, options);
+        Ok(Self {
+            watchdog: Watchdog::new(0, fabric.longest_wait()),
+            scenario: scenario.clone(),
+            blueprint,
+            fabric,
+            threads: options.threads.max(1),
+            now: 0,
+            breakdowns_seen: 0,
+        })
+    }
+
+    /// Current tick.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// The network, for checks of its state between two calls of [`Self::advance_to`].
+    pub fn fabric(&self) -> &dyn Fabric {
+        &*self.fabric
+    }
+
+    /// The network, if it is one of this kernel's.
+    pub fn kernel<T: Fabric + 'static>(&self) -> Option<&T> {
+        self.fabric.as_any().downcast_ref()
+    }
+
+    /// The partitions of a network of input-queued routers, for tests that put something of their own into them.
+    #[cfg(test)]
+    pub(crate) fn parts_mut(&mut self) -> &mut [crate::fabric::input_queued::Partition] {
+        let network = self.fabric.as_any_mut().downcast_mut::<crate::fabric::input_queued::InputQueued>();
+        network.expect("input-queued routers").parts_mut()
+    }
+
+    /// The partitions of a network of input-queued routers, for tests.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> &[crate::fabric::input_queued::Partition] {
+        self.kernel::<crate::fabric::input_queued::InputQueued>().expect("input-queued routers").parts().0
+    }
+
+    /// What the network was built from.
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
+    }
+
+    /// Runs all ticks before `end`.
+    pub fn advance_to(&mut self, end: Tick) {
+        while let Some((at, breakdown, known)) = self.next_breakdown().filter(|(at, ..)| *at < end) {
+            self.run_to(at);
+            self.breakdowns_seen += 1;
+            match known {
+                false => self.fabric.break_links(&breakdown.dead),
+                true => self.fabric.reroute(&breakdown.graph, &breakdown.dead),
+            }
+        }
+        self.run_to(end);
+    }
+
+    fn run_to(&mut self, end: Tick) {
+        if end > self.now {
+            self.fabric.advance(end);
+            self.now = end;
+        }
+    }
+
+    /// The next tick in which links break, or, with `true`, in which routing gets to know of it.
+    fn next_breakdown(&self) -> Option<(Tick, Breakdown, bool)> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let breakdowns = self.blueprint.topology.breakdowns();
+        let breakdown = breakdowns.get(self.breakdowns_seen / 2)?;
+        let known = self.breakdowns_seen % 2 == 1;
+        let cycles = if known { breakdown.cycle + breakdown.delay } else { breakdown.cycle };
+        Some((cycles * cycle, breakdown.clone(), known))
+    }
+
+    /// Records packets from now on, for `cycles` cycles: what [`Self::run`] does between warming up and measuring.
+    pub fn open_window(&mut self, cycles: u32) {
+        let end = self.now + cycles * self.blueprint.links.ticks_per_cycle;
+        self.fabric.open_window(self.now..end);
+    }
+
+    /// Packets generated in the window that have been delivered, or lost over links that broke.
+    fn delivered(&self) -> u64 {
+        self.fabric.collectors().iter().map(|collector| collector.generated_delivered + collector.generated_lost).sum()
+    }
+
+    /// Bytes of all tables.
+    pub fn bytes(&self) -> usize {
+        self.fabric.bytes()
+    }
+
+    fn merged(&self) -> Collector {
+        let mut all = Collector::new(self.blueprint.window.clone());
+        self.fabric.collectors().iter().for_each(|collector| all.merge(collector));
+        all
+    }
+
+    /// Runs the whole scenario.
+    pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, RunError> {
+        let measure = self.scenario.measure.clone();
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let planned_warmup = match measure.warmup {
+            Warmup::Cycles(cycles) => cycles,
+            Warmup::Auto => measure.cycles,
+        };
+        let mut planned = planned_warmup + measure.cycles;
+        self.watchdog = Watchdog::new(self.now, self.fabric.longest_wait());
+
+        match measure.warmup {
+            Warmup::Cycles(cycles) => self.advance_reporting(cycles * cycle, planned, progress)?,
+            Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup, &mut planned, progress)?,
+        }
+        let start = self.now;
+        let before = self.fabric.snapshot();
+
+        let mut end = start + measure.cycles * cycle;
+        let mut converged = true;
+        loop {
+            self.fabric.open_window(start..end);
+            self.advance_reporting(end, planned, progress)?;
+            let Some(until) = &measure.until else { break };
+            converged = precise(&self.merged(), until);
+            let measured = (end - start) / cycle;
+            if converged || measured >= until.max_cycles {
+                break;
+            }
+            let more =
+                (measure.cycles / 2).max(measure.cycles / measure.batches).min(until.max_cycles - measured).max(1);
+            end += more * cycle;
+            planned += more;
+        }
+        let labelled = self.fabric.close_window();
+        let after = self.fabric.snapshot();
+
+        let mut drained = 0;
+        if measure.count == Count::Generated {
+            while self.delivered() < labelled && drained < measure.max_drain {
+                let step = DRAIN_STEP.min(measure.max_drain - drained);
+                drained += step;
+                self.advance_reporting(self.now + step * cycle, planned + drained, progress)?;
+            }
+            converged &= self.delivered() >= labelled;
+        }
+        Ok(Outcome {
+            collector: self.merged(),
+            warmup_cycles: start / cycle,
+            cycles: (end - start) / cycle,
+            drain_cycles: drained,
+            converged,
+            before,
+            after,
+            bytes: self.bytes(),
+            partitions: self.fabric.partitions(),
+            threads: self.threads,
+            topology: self.blueprint.topology.clone(),
+            links: self.blueprint.links.clone(),
+            scenario: self.scenario,
+        })
+    }
+
+    fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let step = (planned / 100).max(1).saturating_mul(cycle).max(self.fabric.epoch().min(1000));
+        while self.now < end {
+            self.advance_to(self.now.saturating_add(step).min(end).min(self.watchdog.next()));
+            if self.now == self.watchdog.next() {
+                self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
+            }
+            if !progress(self.now / cycle, planned.max(self.now / cycle)) {
+                return Err(Stopped.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs until the latency and the accepted load have settled.
+    fn warm_up(&mut self, cycles: u32, limit: u32, planned: &mut u32, progress: Progress<'_>) -> Result<(), RunError> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let chunk = (cycles / 20).max(50);
+        let mut chunks = Vec::new();
+        let mut last = self.merged().total;
+        while self.now / cycle < limit {
+            self.advance_reporting(self.now + chunk * cycle, *planned, progress)?;
+            let total = self.merged().total;
+            chunks.push(warmup::Chunk {
+                packets: total.packets - last.packets,
+                latency_sum: total.latency - last.latency,
+                phits: total.phits - last.phits,
+            });
+            last = total;
+            if warmup::warmed_up(&chunks).is_some() {
+                break;
+            }
+            *planned = (*planned).max(self.now / cycle + chunk + cycles);
+        }
+        Ok(())
+    }
+}
+
+/// True if the intervals of mean latency and accepted load are as narrow as asked for.
+fn precise(collector: &Collector, until: &Until) -> bool {
+    let latency: Vec<Batch> = collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
+    let load: Vec<f64> = collector.batches.iter().map(|b| b.phits as f64).collect();
+    [mean_per_packet(&latency, until.confidence), mean_of_batches(&load, until.confidence)]
+        .iter()
+        .all(|interval| interval.as_ref().is_some_and(|i| i.relative() <= until.half_width))
+}
+
+/// Cycles between two looks at whether all labelled packets have been delivered.
+const DRAIN_STEP: u32 = 200;
+
+/// Checks, builds and runs a scenario.
+pub fn run(scenario: &Scenario, options: Options, progress: Progress<'_>) -> Result<Outcome, RunError> {
+    Simulation::new(scenario, options)?.run(progress)
+}
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario cannot be simulated.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The run was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// Packets wait for one another in a circle, or for ever: which ones.
+    #[error("{0}")]
+    Deadlock(String),
+}
