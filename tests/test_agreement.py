@@ -211,7 +211,9 @@ def test_the_page_is_written(tmp_path: Path) -> None:
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
     found, phases = simulate([case], workers=1)
     page = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
-    assert "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |" in page
+    head = "| setting | measure | theirs | Phit | difference | tolerance | verdict |"
+    line = "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |"
+    assert f"### a torus\n\n{head}\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n{line}\n" in page
     assert json.loads(json.dumps(case.scenario)) == case.scenario
 
 

@@ -94,7 +94,7 @@ def _sweep(
     except KeyboardInterrupt:
         # What is on disk counts, wherever between a point's end and its file the interruption came.
         kept = sum(results.has(point) if results else point.hash in summaries for point in points)
-        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost, as there is no --out"
+        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
         if results:
