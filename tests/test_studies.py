@@ -27,7 +27,6 @@ SHARED = {"kit", "peers"}
 
 UNPORTED = {
     ("outflank", "unported"),
-    ("validation", "outflank"),
 }
 """What is imported against the rule, by whom."""
 
