@@ -1,11 +1,11 @@
 //! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
 
 use super::{Buffer, Rule};
+use crate::fabric::seams::routing::Payload;
 use crate::queueing::QueueSite;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::{Copy, insert};
 use crate::queueing::fbicm::notification::{Kind, Notification, decode};
-use crate::routing::Payload;
 
 impl Rule {
     /// Flow control and deallocation of one line.
