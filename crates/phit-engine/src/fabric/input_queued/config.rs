@@ -8,6 +8,7 @@ use crate::fabric::input_queued::params::{
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::seams::routing::{Buffers, Wants};
+use crate::fabric::sources::cycles;
 use crate::packet::MOST_CLASSES;
 
 /// The kernel's settings.
@@ -249,7 +250,7 @@ impl Settings {
             single,
             router_latency: config.latency,
             ticks_per_cycle: config.links.ticks_per_cycle,
-            cycles: Tick::MAX / config.links.ticks_per_cycle - 1,
+            cycles: cycles(config.links.ticks_per_cycle),
             output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: if single { 1 } else { config.buffers.vcs[0] },
             credit_at_output: config.credit_at_output,
