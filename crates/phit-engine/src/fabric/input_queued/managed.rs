@@ -11,7 +11,6 @@ use crate::fabric::seams::queueing::{Manager, QueueSite};
 use crate::fabric::seams::routing::Payload;
 use crate::packet::MOST_CLASSES;
 use crate::packet::Packet;
-use crate::topology::Topology;
 
 impl Partition {
     /// Lets the manager do something, and puts it back.
@@ -152,31 +151,6 @@ impl QueueSite for Partition {
     #[inline]
     fn now(&self) -> Tick {
         self.now
-    }
-
-    fn topology(&self) -> &dyn Topology {
-        &*self.topology
-    }
-
-    #[inline]
-    fn router(&self, port: u32) -> u32 {
-        self.routers.start + self.inputs[port].router
-    }
-
-    #[inline]
-    fn ports(&self, port: u32) -> (u32, u32) {
-        let router = self.inputs[port].router;
-        (self.first_port[router], self.first_port[router + 1])
-    }
-
-    #[inline]
-    fn class(&self, port: u32) -> u8 {
-        self.inputs[port].class
-    }
-
-    #[inline]
-    fn vcs(&self) -> &[u8] {
-        &self.config.buffers.vcs
     }
 
     #[inline]
