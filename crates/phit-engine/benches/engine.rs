@@ -384,7 +384,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
         let bytes = bench.simulation.bytes() as f64 / f64::from(endpoints);
         let rates = bench.rates();
         let (best, median) = (rates.last().copied(), rates.get(rates.len() / 2).copied());
-        let partitions = bench.simulation.partitions();
+        let partitions = bench.simulation.fabric().partitions();
         if settings.json {
             let record = json!({
                 "case": case.name,

@@ -3,6 +3,8 @@
 //! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the registry of
 //! `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels nothing. The calls of
 //! [`Fabric`] are made between stretches of cycles, never in a cycle.
+//!
+//! Modules stand in order here, too.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -18,10 +20,16 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub mod input_queued;
-pub mod links;
-pub mod packet_node;
 pub mod seams;
+
+pub mod links;
+
+pub(crate) mod checks;
+pub(crate) mod sources;
+
+// The kernels.
+pub mod input_queued;
+pub mod packet_node;
 
 /// Choices about how a run is executed, which never change its results.
 #[derive(Debug, Clone, Copy, Default)]

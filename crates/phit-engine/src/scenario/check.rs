@@ -3,7 +3,7 @@
 use super::Scenario;
 use crate::error::ScenarioError;
 use crate::fabric::Demands;
-use crate::fabric::links::described;
+use crate::fabric::checks::described;
 use crate::topology::Topology;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.

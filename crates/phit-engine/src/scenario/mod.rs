@@ -8,6 +8,7 @@ use crate::traffic::TrafficParams;
 use serde::Serialize;
 use serde_json::Value;
 
+pub mod catalogue;
 pub mod check;
 pub mod measure;
 pub mod routers;

@@ -11,9 +11,8 @@ mod scenarios;
 
 use digest::{Differences, Record, Records};
 use phit_engine::catalogue::catalogue;
-use phit_engine::measure::MeasureParams;
-use phit_engine::scenario::{RouterParams, Scenario};
-use phit_engine::sim::{self, Options, RunError};
+use phit_engine::run::{self, Options, RunError};
+use phit_engine::scenario::{MeasureParams, Scenario, routers};
 use phit_engine::traffic::TrafficParams;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -31,7 +30,7 @@ const EXECUTIONS: [Options; 5] = [
 ];
 
 fn execute(scenario: &Scenario, options: Options) -> Result<Record, String> {
-    match sim::run(scenario, options, &mut |_, _| true) {
+    match run::run(scenario, options, &mut |_, _| true) {
         Ok(outcome) => Ok(digest::record(&outcome)),
         Err(RunError::Deadlock(text)) => Ok([digest::group("deadlock", &json!({ "text": text }))].into()),
         Err(error) => Err(error.to_string()),
@@ -47,7 +46,7 @@ fn digests(name: &str, document: &Value) -> Result<Record, String> {
     if !differences.is_empty() {
         return Err(format!("not as with {:?}, with {other:?}: {differences}", EXECUTIONS[0]));
     }
-    let proof = sim::verify(&scenario).map_err(|error| error.to_string())?;
+    let proof = run::verify(&scenario).map_err(|error| error.to_string())?;
     record.extend([digest::group("proof", &proof)]);
     Ok(record)
 }
@@ -98,6 +97,7 @@ fn results_are_identical() {
 fn places(concept: &str) -> &'static [&'static [&'static str]] {
     match concept {
         "topology" => &[&["topology"]],
+        "router" => &[&["router"]],
         "routing" => &[&["routing"]],
         "queueing" => &[&["queueing"]],
         "allocator" => &[&["router", "allocator"]],
@@ -126,7 +126,14 @@ fn follow<'a>(value: &'a Value, path: &[&str], see: &mut dyn FnMut(&'a Value)) {
 
 #[test]
 fn every_kind_has_a_scenario() {
-    let documents: Vec<Value> = scenarios::all().values().map(|value| common::scenario(value).to_value()).collect();
+    let document = |value: &Value| {
+        let scenario = common::scenario(value);
+        let mut document = scenario.to_value();
+        // Its kind is the one that need not be said.
+        document["router"]["kind"] = json!(scenario.router.kind());
+        document
+    };
+    let documents: Vec<Value> = scenarios::all().values().map(document).collect();
     let catalogue = catalogue();
     for (concept, entries) in catalogue.as_object().expect("a table of concepts") {
         let mut used = BTreeSet::new();
@@ -167,7 +174,7 @@ fn every_parameter_takes_different_values() {
         }
     }
     let sections = [
-        ("router", schemars::schema_for!(RouterParams).to_value()),
+        ("router", routers::schema()),
         ("traffic", schemars::schema_for!(TrafficParams).to_value()),
         ("measure", schemars::schema_for!(MeasureParams).to_value()),
     ];

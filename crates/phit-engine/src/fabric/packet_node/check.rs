@@ -3,7 +3,8 @@
 use super::params::PacketNode;
 use super::state::{MOST_SLOTS, MOST_VCS, Network};
 use crate::error::ScenarioError;
-use crate::fabric::links::{LinkParams, LinkTable, Phits, check, check_room, link};
+use crate::fabric::checks::{check, check_room};
+use crate::fabric::links::{LinkParams, LinkTable, Phits, link};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
 use crate::topology::Topology;
 
