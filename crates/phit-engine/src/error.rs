@@ -97,7 +97,11 @@ pub fn parse<T: serde::de::DeserializeOwned>(path: &str, value: &Value) -> Resul
 }
 
 fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioError {
-    let found = inner.split('.').filter(|s| !s.is_empty()).try_fold(root, |v, key| v.get(key));
+    let found =
+        inner.split(['.', '[']).filter(|s| !s.is_empty()).try_fold(root, |v, key| match key.strip_suffix(']') {
+            Some(index) => v.get(index.parse::<usize>().ok()?),
+            None => v.get(key),
+        });
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if message.starts_with("unknown field") || message.starts_with("unknown variant") {
         let name = quoted.first().copied().unwrap_or_default();
@@ -119,10 +123,24 @@ fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioE
         return ScenarioError::missing(join(path, &join(inner, name)), "this key is required");
     }
     let expected = match message.split_once(", expected ") {
+        // A whole number that is refused all the same is too large for its type.
+        Some((_, expected)) if found.is_some_and(Value::is_u64) && most(expected).is_some() => {
+            format!("expected a whole number of at most {}", most(expected).unwrap_or_default())
+        }
         Some((_, expected)) => format!("expected {}", plain_type(expected)),
         None => message.to_owned(),
     };
     ScenarioError { path: join(path, inner), value: found.map(Value::to_string), expected, nearest: None }
+}
+
+/// The largest number of a type.
+fn most(expected: &str) -> Option<u32> {
+    match expected {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX),
+        _ => None,
+    }
 }
 
 fn plain_type(expected: &str) -> String {
@@ -132,5 +150,40 @@ fn plain_type(expected: &str) -> String {
         "a map" | "a Value" => "a table".into(),
         other if other.starts_with("struct ") => "a table".into(),
         other => other.replace("u32", "a whole number, zero or more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code)]
+    struct Table {
+        count: u32,
+        #[serde(default)]
+        small: u8,
+        #[serde(default)]
+        list: Vec<[u32; 2]>,
+    }
+
+    fn said(value: Value) -> String {
+        parse::<Table>("at", &value).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_number_in_a_list_is_named_by_its_place() {
+        let error = said(json!({ "count": 1, "list": [[0, 1], [2, -3]] }));
+        assert_eq!(error, "at.list[1][1] = -3: expected a whole number, zero or more");
+    }
+
+    #[test]
+    fn a_number_too_large_for_its_key_is_told_the_largest() {
+        assert_eq!(said(json!({ "count": 1, "small": 256 })), "at.small = 256: expected a whole number of at most 255");
+        let error = said(json!({ "count": 4_294_967_296u64 }));
+        assert_eq!(error, "at.count = 4294967296: expected a whole number of at most 4294967295");
     }
 }
