@@ -5,14 +5,16 @@ use crate::measure::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::router::allocator::AllocatorKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
+use crate::scenario::{RouterParams, SECTIONS, UnitsParams, units};
+use crate::schema;
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;
 use crate::traffic::patterns::PatternKind;
 use crate::traffic::processes::ProcessKind;
-use schemars::{JsonSchema, Schema, schema_for};
+use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 fn entries(schemas: Vec<(&'static str, Schema)>) -> Value {
     let entry = |(kind, schema): (&str, Schema)| {
@@ -36,41 +38,44 @@ pub fn catalogue() -> Value {
     })
 }
 
-/// The JSON Schema (draft 2020-12) of a scenario document.
-pub fn schema() -> Value {
-    let seed = json!({ "type": "integer", "minimum": 0, "default": 1, "description": "Seed of every random stream." });
-    let mut definitions = Map::new();
-    let mut properties = Map::new();
-    properties.insert("seed".into(), seed);
-    let mut section = |name: &str, schema: Value| {
-        let mut schema = schema;
-        if let Some(table) = schema.as_object_mut() {
-            table.remove("$schema");
-            if let Some(Value::Object(own)) = table.remove("$defs") {
-                definitions.extend(own);
-            }
-        }
-        properties.insert(name.into(), schema);
-    };
-    section("units", section_schema::<UnitsParams>());
-    section("topology", section_schema::<TopologyKind>());
-    section("router", section_schema::<RouterParams>());
-    section("routing", section_schema::<RoutingKind>());
-    section("queueing", section_schema::<QueueingKind>());
-    section("traffic", section_schema::<TrafficParams>());
-    section("measure", section_schema::<MeasureParams>());
-    debug_assert!(SECTIONS.iter().all(|name| properties.contains_key(*name)));
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Phit scenario",
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["topology", "traffic"],
-        "properties": properties,
-        "$defs": definitions,
-    })
+/// The JSON Schema (draft 2020-12) of a scenario document in numbers: of quantities with units it says in `x-unit` what they count.
+/// Every definition stands at the root.
+pub fn numbers() -> &'static Value {
+    static MADE: LazyLock<Value> = LazyLock::new(|| {
+        let mut generator = schema::generator();
+        let seed =
+            json!({ "type": "integer", "minimum": 0, "default": 1, "description": "Seed of every random stream." });
+        let mut properties = Map::from_iter([("seed".to_owned(), seed)]);
+        let mut section = |name: &str, schema: Schema| properties.insert(name.into(), schema.to_value());
+        section("units", UnitsParams::json_schema(&mut generator));
+        section("topology", TopologyKind::json_schema(&mut generator));
+        section("router", RouterParams::json_schema(&mut generator));
+        section("routing", RoutingKind::json_schema(&mut generator));
+        section("queueing", QueueingKind::json_schema(&mut generator));
+        section("traffic", TrafficParams::json_schema(&mut generator));
+        section("measure", MeasureParams::json_schema(&mut generator));
+        debug_assert!(SECTIONS.iter().all(|name| properties.contains_key(*name)));
+        let mut schema: Schema = json_schema!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Phit scenario",
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["topology", "traffic"],
+            "properties": properties,
+            "$defs": generator.take_definitions(true),
+        });
+        generator.transforms_mut().for_each(|transform| transform.transform(&mut schema));
+        schema.to_value()
+    });
+    &MADE
 }
 
-fn section_schema<T: JsonSchema>() -> Value {
-    schema_for!(T).to_value()
+/// The JSON Schema of a scenario document as it is written: keys that count cycles or phits take quantities with units, too.
+pub fn schema() -> Value {
+    let mut schema = numbers().clone();
+    units::allow(&mut schema);
+    if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        definitions.extend(units::definitions());
+    }
+    schema
 }

@@ -1,6 +1,10 @@
 //! Errors that a user can cause: always the key, the value, what was expected and the nearest valid name.
 
+use crate::schema;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A scenario that cannot be simulated, refused before anything runs.
@@ -14,17 +18,19 @@ pub struct ScenarioError {
     pub expected: String,
     /// The nearest valid name, for a misspelt key or kind.
     pub nearest: Option<String>,
+    /// What else is wrong, each by itself: these have no others.
+    pub others: Vec<ScenarioError>,
 }
 
 impl ScenarioError {
     /// An error at `path` whose value is `value`.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, expected: impl Into<String>) -> Self {
-        Self { path: path.into(), value: Some(value.to_string()), expected: expected.into(), nearest: None }
+        Self { value: Some(value.to_string()), ..Self::missing(path, expected) }
     }
 
     /// An error about a key that is not there.
     pub fn missing(path: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { path: path.into(), value: None, expected: expected.into(), nearest: None }
+        Self { path: path.into(), value: None, expected: expected.into(), nearest: None, others: Vec::new() }
     }
 
     /// An error about a name that is not among `known`; suggests the nearest.
@@ -35,19 +41,127 @@ impl ScenarioError {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        Self {
-            path: path.into(),
-            value: Some(format!("{name:?}")),
-            expected: format!("unknown {what}; expected one of {}", known.join(", ")),
-            nearest: nearest(name, &known),
-        }
+        let expected = format!("unknown {what}; expected one of {}", known.join(", "));
+        Self { nearest: nearest(name, &known), ..Self::new(path, format_args!("{name:?}"), expected) }
     }
 
     /// The same error with `prefix.` put before its path.
     pub fn under(mut self, prefix: &str) -> Self {
+        for error in self.others.iter_mut() {
+            error.path = join(prefix, &error.path);
+        }
         self.path = join(prefix, &self.path);
         self
     }
+
+    /// This error and the others, each by itself.
+    pub fn each(mut self) -> Vec<Self> {
+        let others = std::mem::take(&mut self.others);
+        std::iter::once(self).chain(others).collect()
+    }
+
+    /// True if this one says no more than `before` does: about the same key, or that a key is missing which `before` has misspelt, or
+    /// in which something is wrong.
+    fn follows_from(&self, before: &Self) -> bool {
+        let meant = before.nearest.as_ref().map(|name| match before.path.rsplit_once('.') {
+            Some((table, _)) => join(table, name),
+            None => name.clone(),
+        });
+        let within = before.path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        self.path == before.path || self.value.is_none() && (within || meant.as_ref() == Some(&self.path))
+    }
+}
+
+/// What is wrong with a document, in the order in which it was found.
+#[derive(Debug, Default)]
+pub struct Findings(Vec<ScenarioError>);
+
+impl Findings {
+    /// Adds an error, and those that came with it, but those that follow from others.
+    pub fn add(&mut self, error: ScenarioError) {
+        for error in error.each() {
+            if !self.0.iter().any(|before| error.follows_from(before)) {
+                self.0.push(error);
+            }
+        }
+    }
+
+    /// What was read; its errors are added.
+    pub fn take<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
+        read.map_err(|error| self.add(error)).ok()
+    }
+
+    /// What was read at `pointer` in `table`; with errors it is taken out of the table, whose other keys can still be read.
+    pub fn take_from<T>(&mut self, table: &mut Value, path: &str, read: Result<T, ScenarioError>) -> Option<T> {
+        let read = self.take(read);
+        if read.is_none() {
+            remove(table, path);
+        }
+        read
+    }
+
+    /// What was read last, unless there is an error.
+    pub fn and<T>(mut self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+        match read {
+            Ok(read) => self.into_result().map(|()| read),
+            Err(error) => {
+                self.add(error.clone());
+                Err(self.into_result().err().unwrap_or(error))
+            }
+        }
+    }
+
+    /// The first error, with the others; nothing if there are none.
+    pub fn into_result(self) -> Result<(), ScenarioError> {
+        let mut all = self.0.into_iter();
+        match all.next() {
+            Some(first) => Err(ScenarioError { others: all.collect(), ..first }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `read`, with what else is wrong.
+pub fn joined<T>(read: Result<T, ScenarioError>, others: Vec<ScenarioError>) -> Result<T, ScenarioError> {
+    let mut found = Findings::default();
+    let read = match read {
+        Ok(read) => Ok(read),
+        Err(error) => {
+            found.add(error.clone());
+            Err(error)
+        }
+    };
+    others.into_iter().for_each(|error| found.add(error));
+    found.and(read)
+}
+
+/// The keys and positions of a path such as `changes[1].load`.
+fn steps(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split(['.', '[']).map(|step| step.strip_suffix(']').unwrap_or(step)).filter(|step| !step.is_empty())
+}
+
+/// What stands at a path below `value`.
+fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    steps(path).try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        _ => value.get(step),
+    })
+}
+
+/// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table. False if
+/// there is nothing to take out.
+fn remove(value: &mut Value, path: &str) -> bool {
+    let mut steps: Vec<&str> = steps(path).collect();
+    while let Some(last) = steps.pop() {
+        let table = steps.iter().try_fold(&mut *value, |value, step| match value {
+            Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+            _ => value.get_mut(step),
+        });
+        if let Some(Value::Object(table)) = table {
+            return table.shift_remove(last).is_some();
+        }
+    }
+    false
 }
 
 impl fmt::Display for ScenarioError {
@@ -64,7 +178,7 @@ impl fmt::Display for ScenarioError {
         if let Some(nearest) = &self.nearest {
             write!(f, " (did you mean {nearest:?}?)")?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 
@@ -87,34 +201,48 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
-/// Reads a value of type `T` found at `path`, turning serde's complaint into one that names key, value and expectation.
-pub fn parse<T: serde::de::DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
-    serde_path_to_error::deserialize(value.clone()).map_err(|error| {
+/// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema. An error names key, value and expectation,
+/// and comes with all others that are independent of it.
+pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    joined(read(path, value), schema::check::<T>(path, value))
+}
+
+/// As [`parse`], but for the bounds.
+pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    let mut found = Findings::default();
+    let mut left = Cow::Borrowed(value);
+    loop {
+        let error = match serde_path_to_error::deserialize::<_, T>(&*left) {
+            Ok(read) => return found.into_result().map(|()| read),
+            Err(error) => error,
+        };
         let inner = error.path().to_string();
         let inner = if inner == "." { String::new() } else { inner };
-        from_serde(path, &inner, value, &error.inner().to_string())
-    })
+        let error = from_serde(path, &inner, &left, &error.inner().to_string());
+        // The reader stops at the first error: without that key it finds the next.
+        let key = error.path.strip_prefix(path).unwrap_or_default().trim_start_matches('.').to_owned();
+        if error.value.is_none() || !remove(left.to_mut(), &key) {
+            return found.and(Err(error));
+        }
+        found.add(error);
+    }
 }
 
 fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioError {
-    let found =
-        inner.split(['.', '[']).filter(|s| !s.is_empty()).try_fold(root, |v, key| match key.strip_suffix(']') {
-            Some(index) => v.get(index.parse::<usize>().ok()?),
-            None => v.get(key),
-        });
+    let found = at(root, inner);
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if message.starts_with("unknown field") || message.starts_with("unknown variant") {
         let name = quoted.first().copied().unwrap_or_default();
         let known = quoted.get(1..).unwrap_or_default();
         let field = message.starts_with("unknown field");
-        let at = match (field, inner.rsplit('.').next() == Some(name)) {
+        let key = match (field, inner.rsplit('.').next() == Some(name)) {
             (true, false) => join(inner, name),
             _ => inner.to_owned(),
         };
         let mut error =
-            ScenarioError::unknown(join(path, &at), name, if field { "key" } else { "name" }, known.iter().copied());
+            ScenarioError::unknown(join(path, &key), name, if field { "key" } else { "name" }, known.iter().copied());
         if field {
-            error.value = at.split('.').try_fold(root, |v, key| v.get(key)).map(Value::to_string);
+            error.value = at(root, &key).map(Value::to_string);
         }
         return error;
     }
@@ -130,7 +258,7 @@ fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioE
         Some((_, expected)) => format!("expected {}", plain_type(expected)),
         None => message.to_owned(),
     };
-    ScenarioError { path: join(path, inner), value: found.map(Value::to_string), expected, nearest: None }
+    ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(join(path, inner), expected) }
 }
 
 /// The largest number of a type.
@@ -159,7 +287,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::json;
 
-    #[derive(Debug, Deserialize)]
+    #[derive(Debug, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code)]
     struct Table {
@@ -185,5 +313,22 @@ mod tests {
         assert_eq!(said(json!({ "count": 1, "small": 256 })), "at.small = 256: expected a whole number of at most 255");
         let error = said(json!({ "count": 4_294_967_296u64 }));
         assert_eq!(error, "at.count = 4294967296: expected a whole number of at most 4294967295");
+    }
+
+    #[test]
+    fn independent_errors_come_together() {
+        let error = said(json!({ "cuont": 1, "small": "x", "list": [[0, 1], [2]], "more": 2 }));
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 4, "{error}");
+        assert!(lines[0].starts_with("at.cuont = 1: unknown key"), "{error}");
+        assert_eq!(lines[1], "at.small = \"x\": expected a whole number, zero or more");
+        assert!(lines[2].starts_with("at.list"), "{error}");
+        assert!(lines[3].starts_with("at.more = 2: unknown key"), "{error}");
+    }
+
+    #[test]
+    fn a_misspelt_key_is_not_also_missing() {
+        assert_eq!(said(json!({ "cuont": 1 })).lines().count(), 1);
+        assert_eq!(said(json!({})), "at.count: this key is required");
     }
 }

@@ -14,6 +14,7 @@ pub mod result;
 pub mod router;
 pub mod routing;
 pub mod scenario;
+pub mod schema;
 pub mod sim;
 pub mod topology;
 pub mod traffic;

@@ -2,7 +2,7 @@
 
 use super::weighted::Weighted;
 use crate::engine::rng::Rng;
-use crate::error::{ScenarioError, parse};
+use crate::error::{ScenarioError, read};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl PacketSizeKind {
     /// Reads the value found at `path`: a whole number of phits, or a table with `kind`. Checks the ranges.
     pub fn read(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let read = match value {
-            Value::Number(_) => Self::Fixed(Fixed { phits: parse::<Phits>(path, value)?.0 }),
+            Value::Number(_) => Self::Fixed(Fixed { phits: read::<Phits>(path, value)?.0 }),
             _ => Self::from_value(path, value)?,
         };
         read.params().build().map_err(|e| e.under(path))?;

@@ -1,6 +1,6 @@
 //! Hot-spot traffic.
 
-use super::{Pattern, PatternKind, PatternParams, nested_schema, part_seed};
+use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
@@ -23,7 +23,6 @@ pub struct Hotspot {
     pub share: f64,
     /// Pattern of the other packets.
     #[serde(default)]
-    #[schemars(schema_with = "nested_schema")]
     pub background: Box<PatternKind>,
 }
 

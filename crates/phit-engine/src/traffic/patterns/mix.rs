@@ -1,6 +1,6 @@
 //! Mixes of patterns.
 
-use super::{Pattern, PatternKind, PatternParams, nested_schema, part_seed};
+use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
@@ -31,7 +31,6 @@ pub struct Part {
     #[schemars(range(min = 0))]
     pub weight: f64,
     /// The pattern.
-    #[schemars(schema_with = "nested_schema")]
     pub pattern: PatternKind,
 }
 
