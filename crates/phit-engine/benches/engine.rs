@@ -4,8 +4,8 @@
 //! spans of one run; the best of them is the figure least disturbed by what else the machine does.
 
 use cpu_time::ProcessTime;
+use phit_engine::run::{Options, Simulation};
 use phit_engine::scenario::Scenario;
-use phit_engine::sim::{Options, Simulation};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 use std::time::Instant;

@@ -1,5 +1,5 @@
 //! Runs a JSON scenario given on standard input and prints the summary with its speed.
-use phit_engine::{scenario::Scenario, sim};
+use phit_engine::{run, scenario::Scenario};
 use std::io::Read;
 
 fn main() {
@@ -8,9 +8,9 @@ fn main() {
     let arg = |n: usize| std::env::args().nth(n).and_then(|a| a.parse::<usize>().ok());
     let value = serde_json::from_str(&text).unwrap();
     let scenario = Scenario::from_value(&value).unwrap_or_else(|e| panic!("{e}"));
-    let options = sim::Options { threads: arg(1).unwrap_or(1), partitions: arg(2) };
+    let options = run::Options { threads: arg(1).unwrap_or(1), partitions: arg(2) };
     let start = std::time::Instant::now();
-    let outcome = sim::run(&scenario, options, &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+    let outcome = run::run(&scenario, options, &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
     let seconds = start.elapsed().as_secs_f64();
     println!("{}", serde_json::to_string_pretty(&outcome.summary()).unwrap());
     eprintln!(

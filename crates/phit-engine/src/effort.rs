@@ -1,10 +1,10 @@
 //! How much work a run is, told before it runs.
 
 use crate::error::ScenarioError;
-use crate::measure::Warmup;
-use crate::router::build::Blueprint;
+use crate::fabric::input_queued::build::Blueprint;
+use crate::run::prepare;
 use crate::scenario::Scenario;
-use crate::sim::prepare;
+use crate::scenario::measure::Warmup;
 
 /// Endpoints whose traffic is drawn to stand for that of all.
 const SAMPLED: u32 = 64;

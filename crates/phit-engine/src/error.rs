@@ -91,15 +91,6 @@ impl Findings {
         read.map_err(|error| self.add(error)).ok()
     }
 
-    /// What was read at `pointer` in `table`; with errors it is taken out of the table, whose other keys can still be read.
-    pub fn take_from<T>(&mut self, table: &mut Value, path: &str, read: Result<T, ScenarioError>) -> Option<T> {
-        let read = self.take(read);
-        if read.is_none() {
-            remove(table, path);
-        }
-        read
-    }
-
     /// What was read last, unless there is an error.
     pub fn and<T>(mut self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
         match read {
@@ -141,7 +132,7 @@ fn steps(path: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 /// What stands at a path below `value`.
-fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     steps(path).try_fold(value, |value, step| match value {
         Value::Array(items) => items.get(step.parse::<usize>().ok()?),
         _ => value.get(step),
@@ -150,7 +141,7 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table. False if
 /// there is nothing to take out.
-fn remove(value: &mut Value, path: &str) -> bool {
+pub fn remove(value: &mut Value, path: &str) -> bool {
     let mut steps: Vec<&str> = steps(path).collect();
     while let Some(last) = steps.pop() {
         let table = steps.iter().try_fold(&mut *value, |value, step| match value {
@@ -218,17 +209,47 @@ pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, Scenari
         };
         let inner = error.path().to_string();
         let inner = if inner == "." { String::new() } else { inner };
-        let error = from_serde(path, &inner, &left, &error.inner().to_string());
-        // The reader stops at the first error: without that key it finds the next.
-        let key = error.path.strip_prefix(path).unwrap_or_default().trim_start_matches('.').to_owned();
-        if error.value.is_none() || !remove(left.to_mut(), &key) {
-            return found.and(Err(error));
+        let error = from_serde(&inner, &left, &error.inner().to_string());
+        // The reader stops at the first error: without that key, or the table that lacks one, it finds the next.
+        let mut more = false;
+        for one in error.clone().each() {
+            let key = if one.value.is_some() { one.path.as_str() } else { table_of(&one.path) };
+            more |= remove(left.to_mut(), key);
+            found.add(one.under(path));
         }
-        found.add(error);
+        if !more {
+            return found.and(Err(error.under(path)));
+        }
     }
 }
 
-fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioError {
+/// For `serde::de::Error::custom`: an error that a reader of a table within another has found, as a text for [`read`] of the outer one.
+pub fn carried(error: &ScenarioError) -> String {
+    let parts = (&error.path, &error.value, &error.expected, &error.nearest);
+    let others: Vec<String> = error.others.iter().map(carried).collect();
+    format!("{CARRIED}{}", serde_json::json!([parts, others]))
+}
+
+/// A character that no message has.
+const CARRIED: char = '\u{1f}';
+
+fn uncarried(text: &str) -> Option<ScenarioError> {
+    type Parts = (String, Option<String>, String, Option<String>);
+    let ((path, value, expected, nearest), others): (Parts, Vec<String>) =
+        serde_json::from_str(text.strip_prefix(CARRIED)?).ok()?;
+    let others = others.iter().filter_map(|other| uncarried(other)).collect();
+    Some(ScenarioError { path, value, expected, nearest, others })
+}
+
+/// The path of the table that has the key at `path`.
+fn table_of(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(table, _)| table)
+}
+
+fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
+    if let Some(error) = uncarried(message) {
+        return error.under(inner);
+    }
     let found = at(root, inner);
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if message.starts_with("unknown field") || message.starts_with("unknown variant") {
@@ -240,7 +261,7 @@ fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioE
             _ => inner.to_owned(),
         };
         let mut error =
-            ScenarioError::unknown(join(path, &key), name, if field { "key" } else { "name" }, known.iter().copied());
+            ScenarioError::unknown(key.clone(), name, if field { "key" } else { "name" }, known.iter().copied());
         if field {
             error.value = at(root, &key).map(Value::to_string);
         }
@@ -248,7 +269,7 @@ fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioE
     }
     if let Some(name) = message.strip_prefix("missing field `") {
         let name = name.split('`').next().unwrap_or_default();
-        return ScenarioError::missing(join(path, &join(inner, name)), "this key is required");
+        return ScenarioError::missing(join(inner, name), "this key is required");
     }
     let expected = match message.split_once(", expected ") {
         // A whole number that is refused all the same is too large for its type.
@@ -258,7 +279,7 @@ fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioE
         Some((_, expected)) => format!("expected {}", plain_type(expected)),
         None => message.to_owned(),
     };
-    ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(join(path, inner), expected) }
+    ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(inner, expected) }
 }
 
 /// The largest number of a type.

@@ -90,7 +90,7 @@ macro_rules! registry {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-                Self::unbounded("", &value).map_err(serde::de::Error::custom)
+                Self::unbounded("", &value).map_err(|e| serde::de::Error::custom($crate::error::carried(&e)))
             }
         }
 

@@ -1,54 +1,16 @@
 //! The result of a run: a summary and tables, as JSON values.
 
 use crate::engine::Tick;
+use crate::fabric::input_queued::config::Config;
 use crate::measure::collector::{Bin, Collector};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
-use crate::measure::{Count, Fairness, SeriesBy};
-use crate::router::Partition;
-use crate::router::config::Config;
+use crate::measure::{Fairness, Snapshot};
+use crate::scenario::measure::{Count, SeriesBy};
 use crate::scenario::{Scenario, UnitsParams};
 use crate::topology::{Peer, Topology};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Counters of links and endpoints at one moment.
-#[derive(Debug, Clone, Default)]
-pub struct Snapshot {
-    /// Phits put on the link of each port, router by router.
-    pub(crate) ports: Vec<u64>,
-    /// Phits injected by each endpoint.
-    pub(crate) injected: Vec<u64>,
-    /// Phits generated in the window, sent or not.
-    pub(crate) offered: u64,
-    /// Phits of control messages put on links, by class, and the number of control messages.
-    pub(crate) control: ([u64; 8], u64),
-    /// What a managed queue organisation has counted, by name.
-    pub(crate) queueing: BTreeMap<&'static str, u64>,
-}
-
-impl Snapshot {
-    pub(crate) fn of(partitions: &[Partition]) -> Self {
-        let mut control = ([0; 8], 0);
-        for collector in partitions.iter().map(Partition::collector) {
-            control.0.iter_mut().zip(collector.control_phits).for_each(|(sum, phits)| *sum += phits);
-            control.1 += collector.control_messages;
-        }
-        let mut queueing = BTreeMap::new();
-        for partition in partitions {
-            for (name, count) in partition.queueing_totals() {
-                *queueing.entry(name).or_default() += count;
-            }
-        }
-        Self {
-            control,
-            queueing,
-            ports: partitions.iter().flat_map(|p| p.outputs.iter().map(|o| o.phits)).collect(),
-            injected: partitions.iter().flat_map(|p| p.endpoints.iter().map(|e| e.phits)).collect(),
-            offered: partitions.iter().map(|p| p.offered_phits).sum(),
-        }
-    }
-}
 
 /// All that a run has counted.
 #[derive(Debug)]

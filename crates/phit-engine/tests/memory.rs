@@ -1,7 +1,7 @@
 //! What a large network costs in memory.
 
+use phit_engine::run::{Options, Simulation};
 use phit_engine::scenario::Scenario;
-use phit_engine::sim::{Options, Simulation};
 use serde_json::json;
 
 /// The Dragonfly of 16,512 endpoints under uniform load 0.3, as the benchmarks run it.

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{number, run, simulation, with};
-use phit_engine::sim::{self, Options, RunError, Simulation};
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::{self, Options, RunError, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ fn below_saturation_answers_and_credits_are_the_same() {
 
 /// Where the watchdog finds packets that wait for one another: virtual channels, outputs and routers, as it says it.
 fn deadlock(value: &Value) -> Vec<String> {
-    match sim::run(&common::scenario(value), Options::default(), &mut |_, _| true) {
+    match run::run(&common::scenario(value), Options::default(), &mut |_, _| true) {
         Err(RunError::Deadlock(text)) => {
             assert!(text.starts_with("deadlock: "), "{text}");
             let (_, circle) = text.split_once("these queues wait for one another in a circle: ").expect(&text);
@@ -152,12 +152,12 @@ fn without_the_bubble_rule_packets_deadlock_and_the_watchdog_says_where() {
         json!({ "measure": { "cycles": 400_000 } }),
     );
     for deadlocking in [answers.clone(), credited(answers)] {
-        let report = sim::verify(&common::scenario(&deadlocking)).unwrap();
+        let report = run::verify(&common::scenario(&deadlocking)).unwrap();
         assert_eq!(report["proved"], json!(false), "{report}");
         assert_eq!(report["cycle"].as_array().unwrap().len(), 8, "the channels of the ring");
         deadlock(&deadlocking);
         let sound = with(deadlocking, json!({ "routing": { "bubble": 1 }, "measure": { "cycles": 50_000 } }));
-        assert_eq!(sim::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
+        assert_eq!(run::verify(&common::scenario(&sound)).unwrap()["proved"], json!(true));
         assert!(run(&sound).accepted_load() > 0.1);
     }
 }
@@ -167,19 +167,19 @@ fn an_escape_network_that_is_not_split_has_a_circle() {
     // Theorem 1.
     for dims in [&[4, 4][..], &[4, 4, 4]] {
         let shared = node(dims, outflank(json!({ "escape": "shared" })), "uniform");
-        let report = sim::verify(&common::scenario(&shared)).unwrap();
+        let report = run::verify(&common::scenario(&shared)).unwrap();
         assert_eq!(report["proved"], json!(false));
         let cycle = report["cycle"].as_array().unwrap();
         assert!(cycle.len() >= 2 && cycle.iter().all(|channel| channel["vc"] == 1), "{report}");
         let split = node(dims, outflank(json!({})), "uniform");
-        assert_eq!(sim::verify(&common::scenario(&split)).unwrap()["proved"], json!(true));
+        assert_eq!(run::verify(&common::scenario(&split)).unwrap()["proved"], json!(true));
     }
     let too_few = with(
         node(&[4, 4], outflank(json!({})), "uniform"),
         json!({ "router": { "links": { "default": { "vcs": 2 } } } }),
     );
     assert!(
-        sim::prepare(&common::scenario(&too_few))
+        run::prepare(&common::scenario(&too_few))
             .err()
             .expect("refused")
             .to_string()
@@ -191,10 +191,10 @@ fn an_escape_network_that_is_not_split_has_a_circle() {
 fn meshes_have_outflank_idns_only() {
     let mesh = json!({ "topology": { "kind": "mesh", "dims": [5, 4, 3] } });
     let refused = with(node(&[4], outflank(json!({})), "uniform"), mesh.clone());
-    let error = sim::prepare(&common::scenario(&refused)).err().expect("refused").to_string();
+    let error = run::prepare(&common::scenario(&refused)).err().expect("refused").to_string();
     assert_eq!(error, "routing.idns = \"both\": a mesh does not wrap around; expected \"outflank\"");
     let value = with(node(&[4], outflank(json!({ "idns": "outflank" })), "uniform"), mesh);
-    assert_eq!(sim::verify(&common::scenario(&value)).unwrap()["proved"], json!(true));
+    assert_eq!(run::verify(&common::scenario(&value)).unwrap()["proved"], json!(true));
     let outcome = run(&value);
     assert!(number(&outcome, "/misrouted_locally") > 0.02);
     assert_eq!(number(&outcome, "/misrouted_globally"), 0.0);
@@ -255,7 +255,7 @@ fn an_escape_buffer_must_have_room_for_two_packets() {
         node(&[4, 4], json!({ "kind": "abr" }), "uniform"),
         json!({ "router": { "links": { "default": { "buffer": 15 } } } }),
     );
-    let error = sim::prepare(&common::scenario(&value)).err().expect("refused").to_string();
+    let error = run::prepare(&common::scenario(&value)).err().expect("refused").to_string();
     assert!(
         error.starts_with("router.links.default.buffer = 15: routing \"abr\" needs room for 2 packets of 8 phits"),
         "{error}"
@@ -271,7 +271,7 @@ fn what_the_family_cannot_do_is_refused() {
             "routing": routing,
             "traffic": { "load": 0.1, "packet_size": 8 },
         });
-        sim::prepare(&common::scenario(&with(torus, changes))).err().expect("refused").to_string()
+        run::prepare(&common::scenario(&with(torus, changes))).err().expect("refused").to_string()
     };
     assert_eq!(
         error(outflank(json!({})), json!({ "router": { "links": { "dim1": { "buffer": 128 } } } })),
@@ -292,7 +292,7 @@ fn what_the_family_cannot_do_is_refused() {
 #[test]
 fn settings_that_the_node_does_not_read_are_refused() {
     let error = |changes: Value| {
-        sim::prepare(&common::scenario(&with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes)))
+        run::prepare(&common::scenario(&with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes)))
             .err()
             .expect("refused")
             .to_string()
@@ -349,7 +349,7 @@ fn settings_that_the_node_does_not_read_are_refused() {
     let same =
         json!({ "endpoint": { "vcs": 1, "ejection_buffer": "infinite" }, "dim1": { "buffer": 23, "latency": 9 } });
     let taken = with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), json!({ "router": { "links": same } }));
-    assert!(sim::prepare(&common::scenario(&taken)).is_ok());
+    assert!(run::prepare(&common::scenario(&taken)).is_ok());
 }
 
 proptest! {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{CHOICES, random, simulation};
-use phit_engine::sim::Options;
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::Options;
 use proptest::prelude::*;
 
 proptest! {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{CHOICES, random, run_with};
-use phit_engine::sim::Options;
+use phit_engine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

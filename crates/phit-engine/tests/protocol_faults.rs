@@ -3,8 +3,8 @@
 mod common;
 
 use common::{number, run, run_with, scenario, simulation, with};
-use phit_engine::sim::{self, Options};
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::{self, Options};
 use serde_json::{Value, json};
 
 /// Four routers with four endpoints each under four more, of which one link breaks in cycle 300.
@@ -173,13 +173,13 @@ fn other_networks_have_faults_where_a_minimal_route_is_left() {
             if !key.is_empty() {
                 value["routing"]["via"] = json!(key);
             }
-            let refused = sim::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
+            let refused = run::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
             let expected = format!("routing.kind = \"{routing}\": this mechanism cannot go around the links");
             assert!(refused.starts_with(&expected), "{refused}");
         }
         value["routing"] = json!("minimal");
         value["topology"]["faults"] = json!({ "routers": [0] });
-        let refused = sim::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
+        let refused = run::prepare(&scenario(&value)).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(refused.contains("has no minimal route to router"), "{refused}");
     }
 }
@@ -188,7 +188,7 @@ fn other_networks_have_faults_where_a_minimal_route_is_left() {
 fn what_cannot_break_is_refused() {
     let refused = |later: Value, changes: Value| {
         let value = with(breaking(json!({ "topology": { "faults": { "later": later } } })), changes);
-        sim::prepare(&scenario(&value)).err().unwrap_or_else(|| panic!("accepted: {value}")).to_string()
+        run::prepare(&scenario(&value)).err().unwrap_or_else(|| panic!("accepted: {value}")).to_string()
     };
     let wormhole =
         refused(json!([{ "cycle": 9, "links": [[0, 4]] }]), json!({ "router": { "switching": "wormhole" } }));

@@ -8,8 +8,8 @@ mod fbicm;
 
 use common::run_with;
 use fbicm::{Seen, base, lines, messages, quiet_at_the_end, start, summed, until};
-use phit_engine::sim::{Options, Simulation};
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
 
 const SWITCH: &str = "single";

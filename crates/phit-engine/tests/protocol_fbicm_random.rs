@@ -6,8 +6,8 @@ mod fbicm;
 
 use common::{run_with, simulation, with};
 use fbicm::{agree, base, lines, quiet_at_the_end, summed};
-use phit_engine::sim::Options;
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What does not fit in the engine's counters is refused, not wrapped around.
 
+use phit_engine::run::{Options, Simulation};
 use phit_engine::scenario::Scenario;
-use phit_engine::sim::{Options, Simulation};
 use serde_json::{Value, json};
 
 fn refusal(value: Value) -> String {

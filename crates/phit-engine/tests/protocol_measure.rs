@@ -3,7 +3,7 @@
 mod common;
 
 use common::{histogram, number, run, run_with, scenario, with};
-use phit_engine::sim::Options;
+use phit_engine::run::Options;
 use phit_engine::traffic::Traffic;
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@
 mod common;
 
 use common::{run, with};
-use phit_engine::measure::probes::ProbeKind;
+use phit_engine::allocators::AllocatorKind;
+use phit_engine::probes::ProbeKind;
 use phit_engine::queueing::QueueingKind;
-use phit_engine::router::allocator::AllocatorKind;
 use phit_engine::routing::RoutingKind;
 use phit_engine::scenario::Scenario;
 use phit_engine::topology::TopologyKind;

@@ -2,6 +2,7 @@
 //! the virtual channels that it asks for.
 
 use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::proof::{Flaw, Legs, check};
 use phit_engine::topology::cascade::{Cascade, Channels};
 use phit_engine::topology::clos::Clos;
 use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
@@ -11,7 +12,6 @@ use phit_engine::topology::hyperx::HyperX;
 use phit_engine::topology::multistage::{Interconnection, Multistage};
 use phit_engine::topology::single::Single;
 use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind, host_groups};
-use phit_engine::verify::{Flaw, Legs, check};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! Time, events and randomness: what knows nothing of routers' insides.
 
+pub mod bits;
 pub mod parallel;
 pub mod rng;
 pub mod table;

@@ -1,9 +1,9 @@
 //! The counters of one partition: integers, so that merging them in any order gives the same result.
 
 use super::histogram::Histogram;
-use super::probes::{ProbeKind, Records};
 use crate::engine::Tick;
-use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::probes::{ProbeKind, Records};
 use std::collections::HashMap;
 use std::ops::Range;
 

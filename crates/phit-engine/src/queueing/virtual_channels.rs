@@ -1,7 +1,7 @@
 //! A queue per virtual channel.
 
 use super::{Lanes, Queueing, QueueingContext, QueueingParams};
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

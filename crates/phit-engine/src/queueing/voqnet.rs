@@ -1,7 +1,7 @@
 //! Virtual output queues at network level.
 
 use super::{Division, Lanes, Queueing, QueueingContext, QueueingParams};
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

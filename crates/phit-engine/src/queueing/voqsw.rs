@@ -2,7 +2,7 @@
 
 use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::topology::route_table::MOST_ENTRIES;
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;

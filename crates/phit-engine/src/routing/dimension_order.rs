@@ -2,8 +2,8 @@
 
 use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::topology::Topology;
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

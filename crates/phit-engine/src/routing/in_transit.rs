@@ -19,10 +19,10 @@
 use super::{Payload, RouterView, Routing, RoutingContext, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::router::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Topology};
-use crate::verify::Proof;
-use crate::verify::escape::{Adaptive, Standing, Step};
 use std::ops::Range;
 
 /// The class of the links inside a group of a Dragonfly.

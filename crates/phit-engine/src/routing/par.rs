@@ -6,9 +6,9 @@ use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
+use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
-use crate::verify::{Channels, Legs, Proof, Routes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -9,10 +9,10 @@ use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, Vi
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::{Legs, Proof};
+use crate::packet::Packet;
 use crate::topology::dragonfly::{Arrangement, Dragonfly};
 use crate::topology::{Hop, Peer, Topology, TopologyParams};
-use crate::verify::{Legs, Proof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -69,9 +69,6 @@ impl Default for Piggyback {
 
 impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if !self.coefficient.is_finite() || self.coefficient < 0.0 {
-            return Err(ScenarioError::new("coefficient", self.coefficient, "expected a number from 0 up"));
-        }
         if self.hop_count == HopCount::Consecutive && self.via != Via::Router {
             return Err(ScenarioError::new("hop_count", "\"consecutive\"", "needs via = \"router\""));
         }

@@ -4,16 +4,19 @@ use super::in_transit::{DIRECT, GLOBAL, proof};
 use super::source_adaptive::Cost;
 use super::*;
 use crate::engine::NONE;
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::fabric::input_queued::audit::audit;
+use crate::fabric::input_queued::events::kind;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::TAIL_PENDING;
 use crate::measure::collector::Sums;
-use crate::router::events::kind;
-use crate::router::partition::Partition;
-use crate::router::state::TAIL_PENDING;
+use crate::packet::Packet;
+use crate::proof::{Flaw, escape};
+use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation, verify};
+use crate::topology::{Hop, Topology};
 use crate::topology::{HopState, Hops};
-use crate::verify::conservation::audit;
-use crate::verify::escape::{Adaptive, Standing, Step};
-use crate::verify::{Flaw, escape};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -110,7 +113,7 @@ struct Watched {
 
 fn in_transit_rules() -> Box<dyn Adaptive> {
     match proof() {
-        crate::verify::Proof::Escape(rules) => rules,
+        crate::proof::Proof::Escape(rules) => rules,
         _ => unreachable!("the family escapes"),
     }
 }
@@ -199,7 +202,7 @@ impl RoutingParams for WatchedParams {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let inner = self.inner.params().build(context);
-        let crate::verify::Proof::Escape(rules) = self.inner.params().proof() else { unreachable!("no escape") };
+        let crate::proof::Proof::Escape(rules) = self.inner.params().proof() else { unreachable!("no escape") };
         Box::new(Watched { inner, told: self.told.clone(), rules })
     }
 }

@@ -3,9 +3,9 @@
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
-use crate::router::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
+use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
+use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, Leg, Topology, host_groups};
-use crate::verify::{Channels, Legs, Proof, Routes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,14 @@
 //! What must fit together before anything runs.
 
 use super::Scenario;
-use super::router::{Admittance, LinkParams, Phits, Switching, VcAllocation};
 use crate::error::ScenarioError;
-use crate::node;
+use crate::fabric::input_queued::params::{Admittance, LinkParams, Phits, Switching, VcAllocation};
+use crate::fabric::packet_node;
 use crate::queueing::Fit;
-use crate::router::allocator::AllocatorKind;
 use crate::topology::Topology;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
-
-/// The flits of an output buffer are counted in 16 bits.
-const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 
 /// Refuses a scenario that the kernel could not simulate as described.
 pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
@@ -26,7 +22,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
     queues(scenario, topology)?;
     buffers(scenario, topology)?;
     bubble(scenario, topology)?;
-    node::check(scenario, topology)?;
+    packet_node::check(scenario, topology)?;
     duration(scenario)
 }
 
@@ -50,37 +46,8 @@ fn link(scenario: &Scenario, class: &str) -> (String, LinkParams) {
     (format!("router.links.{key}"), links.get(key).cloned().unwrap_or_default())
 }
 
-fn at_least(path: String, value: u32, least: u32, unit: &str) -> Result<(), ScenarioError> {
-    match value >= least {
-        true => Ok(()),
-        false => Err(ScenarioError::new(path, value, format!("expected at least {least} {unit}"))),
-    }
-}
-
-fn at_most(path: String, value: u32, most: u32, unit: &str) -> Result<(), ScenarioError> {
-    match value <= most {
-        true => Ok(()),
-        false => Err(ScenarioError::new(path, value, format!("expected at most {most} {unit}"))),
-    }
-}
-
 fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    const LONGEST: u32 = 1_000_000;
     let router = &scenario.router;
-    let path = |key: &str| format!("router.{key}");
-    at_least(path("latency"), router.latency, 1, "router cycle")?;
-    at_most(path("latency"), router.latency, LONGEST, "router cycles")?;
-    at_most(path("allocation_delay"), router.allocation_delay, LONGEST, "router cycles")?;
-    at_most(path("credit_delay"), router.credit_delay, LONGEST, "cycles")?;
-    at_least(path("speedup"), router.speedup, 1, "(the crossbar is no slower than the links)")?;
-    at_most(path("speedup"), router.speedup, 64, "")?;
-    at_least(path("flit_size"), router.flit_size, 1, "phit")?;
-    if let Phits::Finite(phits) = router.output_buffer {
-        at_most(path("output_buffer"), phits, LARGEST_OUTPUT_BUFFER, "phits, or \"infinite\"")?;
-    }
-    if let AllocatorKind::Islip(islip) = &router.allocator {
-        at_least(path("allocator.iterations"), islip.iterations.into(), 1, "iteration per tick")?;
-    }
     let known: Vec<&str> = topology.classes().iter().map(String::as_str).chain(["default"]).collect();
     for (class, params) in &router.links {
         if !known.contains(&class.as_str()) {
@@ -90,11 +57,6 @@ fn router(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
             return Err(error);
         }
         let path = |key: &str| format!("router.links.{class}.{key}");
-        at_least(path("bandwidth"), params.bandwidth, 1, "phit per cycle")?;
-        at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
-        at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
-        at_most(path("latency"), params.latency, LONGEST, "cycles")?;
-        at_most(path("credit_latency"), params.credit_latency.unwrap_or(0), LONGEST, "cycles")?;
         let endpoints_own = [
             ("ejection_latency", params.ejection_latency.is_some()),
             ("ejection_buffer", params.ejection_buffer.is_some()),

@@ -5,7 +5,7 @@
 //! left out is chosen as long and as large as can be with every quantity of the scenario a whole number. All of this is exact:
 //! quantities are fractions.
 
-use crate::error::{ScenarioError, join};
+use crate::error::{Findings, ScenarioError, join};
 use crate::schema::applying;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -328,7 +328,9 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if let Some(table) = resolved.as_object_mut() {
         table.remove("units");
     }
-    gather(&resolved, &[schema], schema, "", &mut found)?;
+    let mut wrong = Findings::default();
+    gather(&resolved, &[schema], schema, "", &mut found, &mut wrong);
+    wrong.into_result()?;
     let in_bisections = document.pointer("/traffic/load_unit").is_some_and(|unit| unit == "bisection");
     if let Some(load) = found.iter().find(|f| in_bisections && f.counts == Counts::Load && f.path.ends_with("/load")) {
         let (path, given) = (dotted(&load.path), document.pointer(&load.path));
@@ -373,7 +375,8 @@ fn gather<'a>(
     root: &'a Value,
     pointer: &str,
     found: &mut Vec<Found>,
-) -> Result<(), ScenarioError> {
+    wrong: &mut Findings,
+) {
     let schemas = applying(value, schemas, root);
     match value {
         Value::Object(table) => {
@@ -383,32 +386,30 @@ fn gather<'a>(
                     named.or_else(|| schema.get("additionalProperties"))
                 };
                 let below: Vec<&Value> = schemas.iter().filter_map(of).collect();
-                gather(child, &below, root, &format!("{pointer}/{key}"), found)?;
+                gather(child, &below, root, &format!("{pointer}/{key}"), found, wrong);
             }
         }
         Value::Array(items) => {
             let below: Vec<&Value> =
                 schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
             for (index, item) in items.iter().enumerate() {
-                gather(item, &below, root, &format!("{pointer}/{index}"), found)?;
+                gather(item, &below, root, &format!("{pointer}/{index}"), found, wrong);
             }
         }
         Value::String(text) if looks_like_one(text) => {
-            let path = dotted(pointer);
-            let wrong = |reason: String| ScenarioError::new(path.clone(), format!("{text:?}"), reason);
-            let quantity = read(text).map_err(&wrong)?;
             let counts = schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
-            match counts {
-                Some(counts) if counts.kind() == quantity.kind => {
-                    found.push(Found { path: pointer.to_owned(), quantity, counts });
+            let reason = match (read(text), counts) {
+                (Ok(quantity), Some(counts)) if counts.kind() == quantity.kind => {
+                    return found.push(Found { path: pointer.to_owned(), quantity, counts });
                 }
-                Some(counts) => return Err(wrong(format!("expected {}", counts.kind().examples()))),
-                None => return Err(wrong("this key takes no quantity with a unit".into())),
-            }
+                (Err(reason), _) => reason,
+                (Ok(_), Some(counts)) => format!("expected {}", counts.kind().examples()),
+                (Ok(_), None) => "this key takes no quantity with a unit".into(),
+            };
+            wrong.add(ScenarioError::new(dotted(pointer), format!("{text:?}"), reason));
         }
         _ => {}
     }
-    Ok(())
 }
 
 fn dotted(pointer: &str) -> String {

@@ -415,10 +415,10 @@ impl Topology for Faulty {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proof::{Legs, check};
     use crate::topology::TopologyParams;
     use crate::topology::clos::Clos;
     use crate::topology::hyperx::HyperX;
-    use crate::verify::{Legs, check};
 
     fn clos(down: &[u32], up: &[u32], faults: Faults) -> Result<Arc<dyn Topology>, ScenarioError> {
         Clos { down: down.to_vec(), up: up.to_vec(), faults: Some(faults) }.build()

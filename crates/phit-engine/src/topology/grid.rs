@@ -1,6 +1,6 @@
 //! Mesh and torus (k-ary n-mesh and k-ary n-cube, with a side of its own in every dimension).
 
-use super::coordinates::{Coordinates, classes, one};
+use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
@@ -19,9 +19,11 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
 }
 
@@ -37,9 +39,11 @@ pub struct Mesh {
 #[serde(deny_unknown_fields)]
 pub struct Torus {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
 }
 

@@ -1,6 +1,6 @@
 //! The HyperX (generalised hypercube, Hamming graph): a box of routers, fully connected along every line.
 
-use super::coordinates::{Coordinates, classes, one};
+use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::faults::Faults;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
@@ -25,12 +25,15 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct HyperX {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
     /// Parallel links between two neighbours, one number for each dimension; 1 in every dimension if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
     /// Links that do not work. Every two routers must be left a minimal route: one of several `parallel` links may
     /// fail.
@@ -45,9 +48,6 @@ impl TopologyParams for HyperX {
         if parallel.len() != self.dims.len() {
             let expected = format!("expected {} numbers, one for each of `dims`", self.dims.len());
             return Err(ScenarioError::new("parallel", format!("{parallel:?}"), expected));
-        }
-        if let Some(d) = parallel.iter().position(|&links| links == 0) {
-            return Err(ScenarioError::new(format!("parallel[{d}]"), 0, "expected a whole number, 1 or more"));
         }
         let blame = match &self.parallel {
             Some(parallel) => ("parallel", format!("{parallel:?}")),

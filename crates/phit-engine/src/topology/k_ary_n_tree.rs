@@ -35,10 +35,6 @@ pub struct KAryNTree {
 
 impl TopologyParams for KAryNTree {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        super::limits::positive("arity", self.arity)?;
-        if !(2..=32).contains(&self.levels) {
-            return Err(ScenarioError::new("levels", self.levels, "expected 2 to 32 levels"));
-        }
         let levels = self.levels as usize;
         let ports = |count: usize| vec![self.arity; count];
         let clos = Clos { down: ports(levels), up: ports(levels - 1), faults: self.faults.clone() };

@@ -51,12 +51,6 @@ pub enum Interconnection {
 impl TopologyParams for Multistage {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let &Self { arity, stages, pattern } = self;
-        if arity < 2 {
-            return Err(ScenarioError::new("arity", arity, "expected a whole number, 2 or more"));
-        }
-        if !(1..=31).contains(&stages) {
-            return Err(ScenarioError::new("stages", stages, "expected 1 to 31 stages"));
-        }
         limits::ports("arity", arity, arity.into())?;
         let fits = u64::from(arity).checked_pow(stages).filter(|lines| lines * u64::from(1 + stages) <= limits::MOST);
         let Some(lines) = fits else {

@@ -1,6 +1,6 @@
 //! One router: a switch by itself, the network of every closed-form result about queueing in a switch.
 
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -18,13 +18,12 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Single {
     /// Number of endpoints: 1 to 65535.
+    #[schemars(range(min = 1, max = 65_535))]
     pub endpoints: u32,
 }
 
 impl TopologyParams for Single {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        limits::positive("endpoints", self.endpoints)?;
-        limits::ports("endpoints", self.endpoints, u64::from(self.endpoints))?;
         Ok(Arc::new(SingleGraph { classes: ["endpoint".to_owned()], endpoints: self.endpoints }))
     }
 }

@@ -3,7 +3,7 @@
 //! The sequence of packets of an endpoint follows from the scenario and its seed alone: it is drawn lazily from the
 //! endpoint's own random stream, so it does not depend on when it is asked for.
 
-use crate::error::{Findings, ScenarioError, join, parse};
+use crate::error::{ScenarioError, join, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,36 +111,19 @@ pub struct Change {
 impl TrafficParams {
     /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
-        let key = |name: &str| join(path, name);
-        let (mut found, mut left) = (Findings::default(), value.clone());
-        // Tables within the table are read first, on their own, so that their errors name the innermost key.
-        if let Some(pattern) = value.get("pattern") {
-            found.take_from(&mut left, "pattern", PatternKind::read(&key("pattern"), pattern));
-        }
-        if let Some(process) = value.get("process") {
-            found.take_from(&mut left, "process", ProcessKind::from_value(&key("process"), process));
-        }
-        if let Some(size) = value.get("packet_size") {
-            found.take_from(&mut left, "packet_size", PacketSizeKind::read(&key("packet_size"), size));
-        }
-        for (i, change) in value.get("changes").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if let Some(pattern) = change.get("pattern").filter(|p| !p.is_null()) {
-                let at = format!("changes[{i}].pattern");
-                found.take_from(&mut left, &at, PatternKind::read(&key(&at), pattern));
-            }
-        }
-        if let Some(table) = left.as_object_mut() {
+        let mut value = value.clone();
+        if let Some(table) = value.as_object_mut() {
             // A trace says what is sent.
             if table.get("trace").and_then(Value::as_array).is_some_and(|messages| !messages.is_empty()) {
                 table.entry("load").or_insert(0.0.into());
             }
         }
-        let params: Self = found.and(parse(path, &left))?;
+        let params: Self = parse(path, &value)?;
         params.check().map_err(|e| e.under(path))?;
         Ok(params)
     }
 
-    /// Checks the ranges of all keys; error paths are relative to the table.
+    /// Checks what depends on several keys; error paths are relative to the table.
     fn check(&self) -> Result<(), ScenarioError> {
         if !self.trace.is_empty() && (self.load != 0.0 || !self.changes.is_empty()) {
             return Err(ScenarioError::new(
@@ -152,7 +135,6 @@ impl TrafficParams {
         if !self.trace.is_empty() && self.message.is_some() {
             return Err(ScenarioError::missing("message", "the `trace` says what is sent; leave it out"));
         }
-        self.process.params().check().map_err(|e| e.under("process"))?;
         self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         for (i, change) in self.changes.iter().enumerate() {
             let path = format!("changes[{i}]");

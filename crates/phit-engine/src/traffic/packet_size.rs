@@ -2,7 +2,7 @@
 
 use super::weighted::Weighted;
 use crate::engine::rng::Rng;
-use crate::error::{ScenarioError, read};
+use crate::error::{ScenarioError, carried, read};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl PacketSizeKind {
 /// For `#[serde(deserialize_with)]`.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PacketSizeKind, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    PacketSizeKind::read("", &value).map_err(serde::de::Error::custom)
+    PacketSizeKind::read("", &value).map_err(|e| serde::de::Error::custom(carried(&e)))
 }
 
 /// A whole number of phits, or a table with `kind`.
@@ -77,10 +77,6 @@ impl<'de> Deserialize<'de> for Phits {
 
 const EXPECTED: &str = "expected a whole number of phits, 1 to 65535";
 
-fn check(path: &str, phits: u16) -> Result<(), ScenarioError> {
-    if phits == 0 { Err(ScenarioError::new(path, phits, EXPECTED)) } else { Ok(()) }
-}
-
 /// Fixed size: all packets have the same number of phits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -93,7 +89,6 @@ pub struct Fixed {
 
 impl PacketSizeParams for Fixed {
     fn build(&self) -> Result<Arc<dyn Sizes>, ScenarioError> {
-        check("phits", self.phits)?;
         Ok(Arc::new(self.clone()))
     }
 }
@@ -127,10 +122,6 @@ pub struct Choice {
 
 impl PacketSizeParams for Choice {
     fn build(&self) -> Result<Arc<dyn Sizes>, ScenarioError> {
-        if self.sizes.is_empty() {
-            return Err(ScenarioError::new("sizes", "[]", "expected at least one size in phits"));
-        }
-        self.sizes.iter().try_for_each(|&phits| check("sizes", phits))?;
         let weights = match self.weights.len() {
             0 => Weighted::new(&vec![1.0; self.sizes.len()]),
             n if n == self.sizes.len() => Weighted::new(&self.weights),
@@ -182,7 +173,6 @@ pub struct Uniform {
 
 impl PacketSizeParams for Uniform {
     fn build(&self) -> Result<Arc<dyn Sizes>, ScenarioError> {
-        check("min", self.min)?;
         if self.max < self.min {
             return Err(ScenarioError::new("max", self.max, format!("expected at least `min` = {} phits", self.min)));
         }

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use crate::common::simulation;
-use phit_engine::sim::{Options, Simulation};
-use phit_engine::verify::conservation::audit;
+use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
 
 /// What a test sees of a line.

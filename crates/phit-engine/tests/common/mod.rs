@@ -4,8 +4,8 @@
 use phit_engine::queueing::QueueingKind;
 use phit_engine::result::Outcome;
 use phit_engine::routing::RoutingKind;
+use phit_engine::run::{self, Options, Simulation};
 use phit_engine::scenario::Scenario;
-use phit_engine::sim::{self, Options, Simulation};
 use phit_engine::topology::TopologyKind;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub fn scenario(value: &Value) -> Scenario {
 }
 
 pub fn run_with(value: &Value, options: Options) -> Outcome {
-    sim::run(&scenario(value), options, &mut |_, _| true).unwrap_or_else(|error| panic!("{error}\n{value}"))
+    run::run(&scenario(value), options, &mut |_, _| true).unwrap_or_else(|error| panic!("{error}\n{value}"))
 }
 
 pub fn run(value: &Value) -> Outcome {

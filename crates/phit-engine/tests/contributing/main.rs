@@ -7,12 +7,12 @@ mod statistical;
 
 use butterfly::Butterfly;
 use o1turn::O1Turn;
+use phit_engine::proof::{Legs, cdg};
 use phit_engine::routing::RoutingKind;
+use phit_engine::run::{self, Options};
 use phit_engine::scenario::Scenario;
-use phit_engine::sim::{self, Options};
 use phit_engine::topology::{TopologyKind, TopologyParams};
 use phit_engine::traffic::PatternKind;
-use phit_engine::verify::{Legs, cdg};
 use ring::Ring;
 use serde_json::{Map, Value, json};
 use statistical::Statistical;
@@ -22,7 +22,7 @@ fn scenario(value: Value) -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Map<String, Value> {
-    sim::run(scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}")).summary()
+    run::run(scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}")).summary()
 }
 
 fn number(summary: &Map<String, Value>, key: &str) -> f64 {
@@ -61,7 +61,7 @@ fn the_ring_is_free_of_deadlock_with_a_dateline_only() {
     assert!(matches!(cdg::check(&*ring, Legs::ToRouter, &[1, 2]), Err(cdg::Flaw::Cycle(_))));
     let mut short = on_a_ring(json!({ "load": 0.1 }));
     short.router.links.get_mut("ring").unwrap().vcs = 1;
-    let refused = sim::prepare(&short).err().unwrap().to_string();
+    let refused = run::prepare(&short).err().unwrap().to_string();
     assert!(refused.starts_with("router.links.ring.vcs = 1: routing \"minimal\" needs at least 2"), "{refused}");
 }
 
@@ -108,7 +108,7 @@ fn o1turn_needs_two_dimensions() {
         "traffic": { "load": 0.1 },
     }));
     line.routing = RoutingKind::custom("o1turn", O1Turn::default());
-    let refused = sim::prepare(&line).err().unwrap().to_string();
+    let refused = run::prepare(&line).err().unwrap().to_string();
     assert_eq!(refused, "routing.kind = \"o1turn\": needs a mesh, torus or hyperx of two dimensions");
 }
 
@@ -118,7 +118,7 @@ fn o1turn_needs_two_dimensions() {
 fn the_butterfly_exchanges_the_first_and_the_last_bit() {
     let mut scenario = on_a_ring(json!({ "load": 0.01, "process": "periodic" }));
     scenario.traffic.pattern = PatternKind::custom("butterfly", Butterfly {});
-    let outcome = sim::run(&scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+    let outcome = run::run(&scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
     let hops = number(&outcome.summary(), "hops_mean");
     assert!((hops - 4.0 * 3.0 / 8.0).abs() < 0.001, "{hops}");
     assert_eq!(outcome.scenario().to_value()["traffic"]["pattern"], json!({ "kind": "butterfly" }));
@@ -158,6 +158,6 @@ fn the_statistical_trigger_keeps_minimal_routes_in_use() {
     assert!(gentle + 0.02 < abrupt, "a gentle slope leaves more packets on the minimal link: {gentle} {abrupt}");
     let mut wrong = on_a_dragonfly(json!("uniform"), 0.1);
     wrong.routing = RoutingKind::custom("statistical", Statistical { first: 3, last: 3 });
-    let refused = sim::prepare(&wrong).err().unwrap().to_string();
+    let refused = run::prepare(&wrong).err().unwrap().to_string();
     assert_eq!(refused, "routing.last = 3: expected more than `first` = 3");
 }

@@ -1,10 +1,10 @@
 //! O1TURN: dimension order with the order drawn at random.
 
 use phit_engine::error::ScenarioError;
-use phit_engine::router::packet::Packet;
+use phit_engine::packet::Packet;
+use phit_engine::proof::Proof;
 use phit_engine::routing::{Injection, Routing, RoutingContext, RoutingParams, View};
 use phit_engine::topology::{Hop, Leg, Topology};
-use phit_engine::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

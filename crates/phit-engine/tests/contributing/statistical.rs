@@ -1,12 +1,12 @@
 //! A trigger of one's own: contended outputs are left with a probability that grows with the contention.
 
 use phit_engine::error::ScenarioError;
-use phit_engine::router::packet::Packet;
+use phit_engine::packet::Packet;
+use phit_engine::proof::Proof;
 use phit_engine::routing::contention::counters::Counters;
 use phit_engine::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use phit_engine::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use phit_engine::topology::{Hop, Topology};
-use phit_engine::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,9 +4,9 @@
 use super::line::{Copy, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
+use crate::fabric::seams::routing::{Payload, one_channel};
+use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, QueueSite, QueueingContext};
-use crate::router::packet::Packet;
-use crate::routing::{Payload, table};
 use crate::topology::{Hop, RouteTable};
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ impl Rule {
         let output = self.table.port(router, packet.destination);
         let index = site.ports(port).0 + u32::from(output);
         let class = site.class(index);
-        let hop = table::one_channel(site.topology(), router, output, class, packet, site.vcs(), &mut self.hops);
+        let hop = one_channel(site.topology(), router, output, class, packet, site.vcs(), &mut self.hops);
         Some((index, hop.vc, packet.destination))
     }
 

@@ -7,7 +7,7 @@ use super::lattice::{Offsets, Position};
 use super::profit::Slots;
 use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, most_free};
 use crate::engine::NONE;
-use crate::router::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::routing::{RouterView, Routing, RoutingContext, View, Wants};
 use crate::topology::{Hop, Peer};
 use std::sync::Arc;

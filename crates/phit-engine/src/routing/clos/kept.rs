@@ -1,7 +1,7 @@
 //! Decisions that are made once in a cycle of the links, though the crossbar allocates more often.
 
 use crate::engine::Tick;
-use crate::router::packet::Packet;
+use crate::packet::Packet;
 use crate::routing::{Head, RoutingContext};
 use crate::topology::Hop;
 

@@ -3,8 +3,8 @@
 use super::history::LONGEST;
 use super::spy::{Watch, watched};
 use super::*;
+use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation, verify};
 use crate::topology::faults::Faults;
 use crate::topology::{Peer, TopologyParams};
 use proptest::prelude::ProptestConfig;

@@ -4,12 +4,12 @@ use super::base::{Base, Contention};
 use super::{Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::router::packet::{MISROUTED_LOCALLY, Packet};
+use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::in_transit::{DIRECT, Trigger};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
 use crate::topology::{Hop, HopState, Hops, Peer, Topology};
-use crate::verify::Proof;
-use crate::verify::escape::{Adaptive, Standing, Step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

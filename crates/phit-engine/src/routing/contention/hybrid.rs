@@ -3,12 +3,12 @@
 use super::base::{Base, Contention, Statistics};
 use super::{Comparison, Threshold};
 use crate::error::ScenarioError;
-use crate::router::packet::Packet;
+use crate::fabric::seams::routing::Proof;
+use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use crate::topology::{Hop, Topology};
-use crate::verify::Proof;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,6 @@ impl Hybrid {
 
 impl RoutingParams for Hybrid {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.trigger.check()?;
-        self.olm().check_shares("credit_threshold")?;
         in_transit::check("contention_hybrid", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {

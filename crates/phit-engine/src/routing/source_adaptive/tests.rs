@@ -1,10 +1,10 @@
 //! Routes and their costs on queues set by hand.
 
 use super::*;
-use crate::router::control::router_view;
+use crate::fabric::input_queued::control::router_view;
 use crate::routing::ugal::prefers_minimal;
+use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation};
 use serde_json::json;
 
 /// Two rows and three columns of routers, with nobody sending. Router 0's neighbours are 1 and 2 in its row, 3 in its column
@@ -181,12 +181,4 @@ fn global_sight_adds_up_the_queues_of_the_way() {
         let route = candidates(GLOBAL, 1, 1).valiant(view, &packet, Cost::Queue);
         assert_eq!((route.queue, route.hops), (3 + 8, 2));
     });
-}
-
-#[test]
-fn numbers_of_candidates_are_checked() {
-    assert!(Candidates::check(1, 64).is_ok());
-    let error = |minimal, valiant| Candidates::check(minimal, valiant).unwrap_err().to_string();
-    assert_eq!(error(0, 1), "minimal_candidates = 0: expected 1 to 64 routes");
-    assert_eq!(error(2, 65), "valiant_candidates = 65: expected 1 to 64 routes");
 }

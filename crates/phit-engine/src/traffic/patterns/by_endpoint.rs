@@ -97,7 +97,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn build(value: Value) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        PatternKind::read("", &value)?.build(&Toy::new(5, 4, 1), 1)
+        PatternKind::from_value("", &value)?.build(&Toy::new(5, 4, 1), 1)
     }
 
     #[test]

@@ -28,12 +28,6 @@ pub struct Hotspot {
 
 impl PatternParams for Hotspot {
     fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        if !(0.0..=1.0).contains(&self.share) {
-            return Err(ScenarioError::new("share", self.share, "expected a share of the packets, 0 to 1"));
-        }
-        if self.targets.is_empty() {
-            return Err(ScenarioError::new("targets", "[]", "expected at least one endpoint"));
-        }
         let endpoints = topology.endpoints();
         if let Some(target) = self.targets.iter().find(|&&t| t >= endpoints) {
             let expected = format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
@@ -82,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn build(value: Value) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        PatternKind::read("", &value)?.build(&Toy::new(5, 4, 1), 1)
+        PatternKind::from_value("", &value)?.build(&Toy::new(5, 4, 1), 1)
     }
 
     fn counts(pattern: &dyn Pattern, source: u32) -> Vec<f64> {

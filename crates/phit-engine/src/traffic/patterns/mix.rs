@@ -121,7 +121,7 @@ mod tests {
         let parts = [(weights[0], 1), (weights[1], 2)]
             .map(|(weight, offset)| json!({ "weight": weight, "pattern": { "kind": "shift", "offset": offset } }));
         let value = json!({ "kind": "mix", "by": by, "parts": parts });
-        PatternKind::read("", &value)?.build(&Toy::new(10, 2, 1), 1)
+        PatternKind::from_value("", &value)?.build(&Toy::new(10, 2, 1), 1)
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
         assert!(mix("packet", [0.0, 0.0]).unwrap_err().expected.contains("sum"));
         assert!(mix("packet", [-1.0, 2.0]).unwrap_err().expected.contains("zero or more"));
         let value = json!({ "kind": "mix", "parts": [{ "weight": 1, "pattern": "transpose" }] });
-        let error = PatternKind::read("", &value).unwrap().build(&Toy::new(10, 2, 1), 1).unwrap_err();
+        let error = PatternKind::from_value("", &value).unwrap().build(&Toy::new(10, 2, 1), 1).unwrap_err();
         assert_eq!(error.path, "parts[0].pattern");
     }
 }

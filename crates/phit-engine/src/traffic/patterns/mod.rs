@@ -1,9 +1,8 @@
 //! Spatial patterns: who sends to whom. One file per pattern.
 
 use crate::engine::rng::{Rng, Stream};
-use crate::error::{Findings, ScenarioError, join};
+use crate::error::ScenarioError;
 use crate::topology::Topology;
-use serde_json::Value;
 use std::sync::Arc;
 
 pub mod adversarial;
@@ -71,23 +70,6 @@ impl Default for PatternKind {
 }
 
 impl PatternKind {
-    /// Reads the pattern found at `path`. Like [`Self::from_value`], but an error inside a pattern that is part of
-    /// another one is reported at its own path.
-    pub fn read(path: &str, value: &Value) -> Result<Self, ScenarioError> {
-        let (mut found, mut left) = (Findings::default(), value.clone());
-        if let Some(background) = value.get("background").filter(|pattern| !pattern.is_null()) {
-            let read = Self::read(&join(path, "background"), background);
-            found.take_from(&mut left, "background", read);
-        }
-        for (i, part) in value.get("parts").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if let Some(pattern) = part.get("pattern").filter(|pattern| !pattern.is_null()) {
-                let at = format!("parts[{i}].pattern");
-                found.take_from(&mut left, &at, Self::read(&join(path, &at), pattern));
-            }
-        }
-        found.and(Self::from_value(path, &left))
-    }
-
     /// Fits the pattern to a topology. Error paths are relative to the pattern's table.
     pub fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
         self.params().build(topology, seed)

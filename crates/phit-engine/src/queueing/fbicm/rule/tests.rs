@@ -1,10 +1,10 @@
 //! The rule on queues and lines that are set by hand.
 
 use super::*;
+use crate::fabric::input_queued::config::General;
 use crate::queueing::fbicm::notification::{Kind, Notification};
-use crate::router::config::General;
+use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
-use crate::sim::{Options, Simulation};
 use serde_json::{Value, json};
 
 /// Phits of a packet; thresholds are two packets.

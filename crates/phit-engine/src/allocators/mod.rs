@@ -1,0 +1,19 @@
+//! The allocators: which requests for the crossbar win this tick.
+//!
+//! One file per allocator. What an allocator is asked is the seam [`crate::fabric::seams::allocator`].
+
+pub mod ideal;
+pub mod islip;
+pub mod separable;
+
+pub(crate) use crate::fabric::seams::allocator::Best;
+pub use crate::fabric::seams::allocator::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
+
+crate::registry! {
+    /// `[router.allocator]`: the crossbar allocator.
+    pub enum AllocatorKind: "allocator" as AllocatorParams {
+        "separable_input_first" => SeparableInputFirst(separable::SeparableInputFirst),
+        "islip" => Islip(islip::Islip),
+        "ideal" => Ideal(ideal::Ideal),
+    }
+}

@@ -1,0 +1,220 @@
+//! Admittance queues: one for each destination at every endpoint, in front of its injection queues.
+
+use super::config::Kernel;
+use super::events::kind;
+use super::partition::Partition;
+use crate::fabric::input_queued::params::Phits;
+use crate::traffic::Generated;
+use std::collections::VecDeque;
+
+/// The admittance queues of one endpoint.
+#[derive(Debug, Clone, Default)]
+pub struct Admittance {
+    /// Packets by destination: cycle of generation and size.
+    queues: Vec<VecDeque<(u32, u16)>>,
+    /// Destinations for which there are packets.
+    waiting: Vec<u64>,
+    /// Destinations that are held back.
+    held: Vec<u64>,
+    /// Phits by destination.
+    phits: Vec<u32>,
+    /// The destination whose turn it is.
+    turn: u32,
+}
+
+impl Admittance {
+    /// Empty queues for `endpoints` destinations.
+    pub fn new(endpoints: u32) -> Self {
+        let (count, words) = (endpoints as usize, (endpoints as usize).div_ceil(64));
+        Self {
+            queues: vec![VecDeque::new(); count],
+            waiting: vec![0; words],
+            held: vec![0; words],
+            phits: vec![0; count],
+            turn: 0,
+        }
+    }
+
+    /// Puts a packet into its queue; false if there is no room for it.
+    fn admit(&mut self, packet: Generated, room: Phits) -> bool {
+        let to = packet.destination as usize;
+        let phits = self.phits[to] + u32::from(packet.size);
+        if let Phits::Finite(room) = room {
+            if phits > room {
+                return false;
+            }
+        }
+        self.phits[to] = phits;
+        self.queues[to].push_back((packet.cycle, packet.size));
+        self.waiting[to / 64] |= 1 << (to % 64);
+        true
+    }
+
+    fn take(&mut self, destination: u32) {
+        let to = destination as usize;
+        if let Some((_, size)) = self.queues[to].pop_front() {
+            self.phits[to] -= u32::from(size);
+        }
+        if self.queues[to].is_empty() {
+            self.waiting[to / 64] &= !(1 << (to % 64));
+        }
+        self.turn = if to + 1 == self.queues.len() { 0 } else { destination + 1 };
+    }
+
+    /// True if no packet waits.
+    fn is_empty(&self) -> bool {
+        self.waiting.iter().all(|word| *word == 0)
+    }
+
+    /// The first packet, from the destination whose turn it is on and around, that is not held back and that `fits`.
+    fn choose(&self, fits: impl Fn(Generated) -> bool) -> Option<Generated> {
+        let words = self.waiting.len();
+        let (first, bit) = (self.turn as usize / 64, self.turn % 64);
+        let ahead = u64::MAX << bit;
+        for step in 0..=words {
+            let at = (first + step) % words;
+            let mask = match step {
+                0 => ahead,
+                step if step == words => !ahead,
+                _ => u64::MAX,
+            };
+            let mut word = self.waiting[at] & !self.held[at] & mask;
+            while word != 0 {
+                let destination = at as u32 * 64 + word.trailing_zeros();
+                word &= word - 1;
+                let (cycle, size) = self.queues[destination as usize][0];
+                let packet = Generated { cycle, destination, size };
+                if fits(packet) {
+                    return Some(packet);
+                }
+            }
+        }
+        None
+    }
+
+    /// Holds a destination back, or lets it go.
+    fn hold(&mut self, destination: u32, held: bool) {
+        let (word, bit) = (destination as usize / 64, 1 << (destination % 64));
+        if held {
+            self.held[word] |= bit;
+        } else {
+            self.held[word] &= !bit;
+        }
+    }
+
+    /// True if packets for `destination` are held back.
+    pub fn holds(&self, destination: u32) -> bool {
+        self.held[destination as usize / 64] >> (destination % 64) & 1 == 1
+    }
+
+    /// Phits in all queues.
+    pub fn total(&self) -> u64 {
+        self.phits.iter().map(|&phits| u64::from(phits)).sum()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let packets: usize = self.queues.iter().map(|queue| queue.capacity() * size_of::<(u32, u16)>()).sum();
+        packets
+            + self.queues.capacity() * size_of::<VecDeque<(u32, u16)>>()
+            + self.waiting.capacity() * 16
+            + self.phits.capacity() * 4
+    }
+}
+
+impl Partition {
+    /// Sends what endpoint `e` can send now from its admittance queues, and files its next attempt.
+    #[inline(never)]
+    pub(crate) fn send_admitted<K: Kernel>(&mut self, e: u32) {
+        let cycle = self.config.ticks_per_cycle;
+        loop {
+            self.admit(e);
+            let endpoint = &self.endpoints[e];
+            let free = self.config.align(endpoint.free);
+            // A packet generated in one cycle can be sent in the next.
+            let generated = endpoint.next.map(|packet| (packet.cycle + 1) * cycle);
+            let admittance = &self.admittances[e as usize];
+            if admittance.is_empty() || free > self.now {
+                let next = if admittance.is_empty() { generated.map(|tick| tick.max(free)) } else { Some(free) };
+                return self.attempt_at(e, next);
+            }
+            let fits = |packet: Generated| self.injection_lane(endpoint, packet, packet.size.into()).is_some();
+            let Some(packet) = admittance.choose(fits) else {
+                self.endpoints[e].blocked = true;
+                return self.attempt_at(e, generated);
+            };
+            let lane = self.injection_lane(endpoint, packet, packet.size.into());
+            self.admittances[e as usize].take(packet.destination);
+            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into());
+        }
+    }
+
+    /// Puts what has been generated before this tick into the admittance queues.
+    fn admit(&mut self, e: u32) {
+        let room = self.config.admittance.unwrap_or(Phits::Infinite);
+        while let Some(packet) = self.endpoints[e].next {
+            if (packet.cycle + 1) * self.config.ticks_per_cycle > self.now {
+                break;
+            }
+            if !self.admittances[e as usize].admit(packet, room) {
+                self.collector.dropped(packet.cycle * self.config.ticks_per_cycle);
+            }
+            self.draw(e);
+        }
+    }
+
+    fn attempt_at(&mut self, e: u32, at: Option<u32>) {
+        let endpoint = &mut self.endpoints[e];
+        if let Some(at) = at.filter(|at| *at != endpoint.wake || *at <= self.now) {
+            let at = at.max(self.now + 1);
+            endpoint.wake = at;
+            self.file(at, kind::SEND, e, 0);
+        }
+    }
+
+    /// Lets endpoint `e` send nothing to `destination`, or lets it send again.
+    pub(crate) fn hold_destination(&mut self, e: u32, destination: u32, held: bool) {
+        self.admittances[e as usize].hold(destination, held);
+        if !held && self.endpoints[e].blocked {
+            self.senders.push(e);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(cycle: u32, destination: u32) -> Generated {
+        Generated { cycle, destination, size: 4 }
+    }
+
+    #[test]
+    fn destinations_take_turns_and_none_waits_for_another() {
+        let mut queues = Admittance::new(130);
+        for (cycle, destination) in [(0, 5), (1, 5), (2, 129), (3, 0), (4, 64)] {
+            assert!(queues.admit(packet(cycle, destination), Phits::Infinite));
+        }
+        let mut order = Vec::new();
+        while let Some(next) = queues.choose(|packet| packet.destination != 64) {
+            order.push((next.cycle, next.destination));
+            queues.take(next.destination);
+        }
+        assert_eq!(order, [(3, 0), (0, 5), (2, 129), (1, 5)]);
+        queues.hold(64, true);
+        assert_eq!(queues.choose(|_| true), None);
+        assert!(queues.holds(64) && !queues.is_empty() && queues.total() == 4);
+        queues.hold(64, false);
+        assert_eq!(queues.choose(|_| true), Some(packet(4, 64)));
+    }
+
+    #[test]
+    fn a_full_queue_takes_no_more_until_it_has_room() {
+        let mut queues = Admittance::new(2);
+        let room = Phits::Finite(10);
+        assert!(queues.admit(packet(0, 1), room) && queues.admit(packet(1, 1), room));
+        assert!(!queues.admit(packet(2, 1), room) && queues.admit(packet(2, 0), room));
+        queues.take(1);
+        assert!(queues.admit(packet(3, 1), room));
+    }
+}

@@ -1,0 +1,175 @@
+//! Lost wake-ups: who could move is ready, or something will make it so in time.
+
+use super::name;
+use super::pending::Pending;
+use super::ports::ring;
+use crate::engine::bits::bit;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::events::kind;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::Queue;
+use crate::fabric::input_queued::state::TAIL_PENDING;
+use crate::fabric::input_queued::wait_lists::Waits;
+use std::collections::HashMap;
+
+/// Every queue whose front could move is ready, or something will make it so in time.
+pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
+    let now = partition.now;
+    let listed = listed(partition)?;
+    for (index, queue) in partition.queues.iter().enumerate() {
+        let input = &partition.inputs[queue.port];
+        let ports = partition.first_port[input.router + 1] - partition.first_port[input.router];
+        if queue.first == NONE {
+            continue;
+        }
+        let index = index as u32;
+        let wrong = |what: &str| Err(format!("{} {what}", name(partition, index)));
+        if queue.sent == TAIL_PENDING {
+            if !pending.wakes_ever(kind::TAIL, index) {
+                return wrong("waits for a tail for ever");
+            }
+            continue;
+        }
+        let packet = &partition.packets[queue.first];
+        let available = if queue.first == queue.last { queue.arrived } else { packet.flits };
+        if queue.sent >= available || pending.wakes_ever(kind::READY, index) {
+            continue;
+        }
+        if partition.held.get(index as usize) == Some(&true) {
+            continue;
+        }
+        if partition.candidates.contains(index) {
+            continue;
+        }
+        if let Some(&what) = listed.get(&index) {
+            in_list(partition, pending, queue, what).map_err(|wrong| format!("{} {wrong}", name(partition, index)))?;
+            continue;
+        }
+        let lane = bit(index - input.queues);
+        if input.ready & lane != 0 {
+            if !pending.wakes_ever(kind::INPUT, queue.port) {
+                return wrong("waits for its port, which will not wake it");
+            }
+            continue;
+        }
+        let at_port = bit(input.number.into());
+        if input.asleep & lane == 0 {
+            return wrong("has been forgotten");
+        }
+        if queue.output == NONE {
+            let first = partition.first_port[input.router];
+            if (0..ports).all(|port| partition.outputs[first + port].waiters & at_port == 0) {
+                return wrong("sleeps without a decision, and no output knows");
+            }
+            continue;
+        }
+        let output = &partition.outputs[queue.output];
+        if output.waiters & at_port == 0 {
+            return wrong("sleeps, but its output does not know");
+        }
+        let size = partition.config.flit_phits(packet.size, queue.sent);
+        if could_move(partition, queue, size) && !woken(partition, pending, queue.output, now) {
+            return wrong("sleeps, but could move");
+        }
+        let blocked_by_output = output.busy > now || no_room(partition, queue.output, size);
+        if has_channel(partition, queue, size)
+            && blocked_by_output
+            && !pending.wakes_ever(kind::OUTPUT, queue.output)
+            && !woken(partition, pending, queue.output, now)
+        {
+            return wrong("waits for an output that will not wake it");
+        }
+    }
+    Ok(())
+}
+
+/// What each queue waits for that stands in a list; nothing may stand in two.
+fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
+    let mut listed = HashMap::new();
+    let mut twice = None;
+    partition.lists.for_each(|queue, what| {
+        if let Some(other) = listed.insert(queue, what) {
+            twice = Some(format!("{} waits for {other:?} and for {what:?}", name(partition, queue)));
+        }
+    });
+    twice.map_or(Ok(listed), Err)
+}
+
+/// A queue in the list of `what` cannot move yet, and will be woken when that has changed.
+fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits) -> Result<(), &'static str> {
+    let now = partition.now;
+    let size = u32::from(partition.packets[queue.first].size);
+    let outputs = &partition.outputs;
+    match what {
+        Waits::Input(port) if port != queue.port => Err("waits for another port"),
+        Waits::Input(port) if !pending.wakes_ever(kind::INPUT, port) => {
+            Err("waits for its port, which will not wake it")
+        }
+        Waits::Input(_) => Ok(()),
+        Waits::Output(output) if output != queue.output => Err("waits for another output"),
+        Waits::Output(output) => {
+            let moves = could_move(partition, queue, size) && !woken(partition, pending, output, now);
+            let time_alone = has_channel(partition, queue, size) && !pending.wakes_ever(kind::OUTPUT, output);
+            if moves || time_alone { Err("waits for room, but could move or will not be woken") } else { Ok(()) }
+        }
+        Waits::Crossbar(port, number) => {
+            let input = &partition.inputs[port];
+            let own = partition.first_port[input.router] + number;
+            if port != queue.port || own != queue.output {
+                return Err("waits for another way through the crossbar");
+            }
+            let free = input.busy <= now && outputs[own].busy <= now;
+            let marked = input.asleep & bit(number) != 0 && outputs[own].waiters & bit(input.number.into()) != 0;
+            match free {
+                _ if !marked => Err("waits for the crossbar, but not all know"),
+                true if !pending.wakes_at(kind::INPUT, port, now) && !pending.wakes_at(kind::OUTPUT, own, now) => {
+                    Err("waits for the crossbar, which is free")
+                }
+                false if !pending.wakes_ever(kind::INPUT, port) && !pending.wakes_ever(kind::OUTPUT, own) => {
+                    Err("waits for the crossbar, and nobody will wake it")
+                }
+                _ => Ok(()),
+            }
+        }
+        Waits::Channel(channel) => {
+            let own = queue.vcs == 1 && channel == partition.outputs[queue.output].vc + u32::from(queue.vc);
+            let enough = partition.channels[channel].credits >= size as i32;
+            match (own, enough && !pending.wakes_at(kind::CREDIT, channel, now)) {
+                (false, _) => Err("waits for another channel"),
+                (_, true) => Err("waits for credits that it has"),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// True if those who wait for `output` are woken in tick `now`, which has not begun.
+fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bool {
+    let record = &partition.outputs[output];
+    pending.wakes_at(kind::OUTPUT, output, now)
+        || (0..u32::from(record.vcs)).any(|vc| pending.wakes_at(kind::CREDIT, record.vc + vc, now))
+}
+
+fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
+    let kept = ring(partition, output).filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
+    partition.config.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
+}
+
+/// True if some permitted channel of the front of `queue` is free and has room for its next flit.
+fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
+    let first = partition.outputs[queue.output].vc + u32::from(queue.vc);
+    let channel = |vc: u32| &partition.channels[first + vc];
+    let free = |vc: u32| partition.owner(first + vc) == NONE;
+    match queue.vcs {
+        0 => channel(0).credits >= size as i32,
+        // In a stage of its own the channel alone is asked for, whatever its credits.
+        vcs if partition.vc_allocator.is_some() => (0..u32::from(vcs)).any(free),
+        vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc)),
+    }
+}
+
+fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
+    let free = partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
+    let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
+    has_channel(partition, queue, size) && (free || asks)
+}

@@ -1,0 +1,85 @@
+//! Conservation laws: what must hold of the state of a network between any two ticks, whatever has happened before.
+//!
+//! An audit looks at everything and changes nothing. It is for tests: it costs far more than the ticks between two audits.
+
+mod awake;
+mod buffers;
+mod managed;
+mod pending;
+mod ports;
+
+use crate::fabric::input_queued::partition::Partition;
+
+use crate::fabric::input_queued::events::kind;
+use crate::run::Simulation;
+use awake::awake;
+use buffers::{buffers, channels, packets};
+use managed::{agreement, managed};
+use pending::{Pending, credited};
+use ports::{ejections, outputs, turns};
+
+/// Checks a network between two ticks, and says what is wrong first:
+///
+/// * of every virtual channel's buffer, the sender's credits, the phits on the link, the phits in the queue and the credits
+///   on their way back add up to its size, and no part is negative;
+/// * phits injected are phits delivered, in queues, on links or being ejected;
+/// * queues are consistent lists, every packet of the arena is in exactly one place, flits of two packets never mix in
+///   a virtual channel;
+/// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
+/// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room for;
+/// * credits that wait for their turn come one in a cycle;
+/// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its way;
+/// * whoever could move is awake or about to be woken.
+pub fn audit(simulation: &Simulation) -> Result<(), String> {
+    let (partitions, inboxes) = simulation.parts();
+    let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
+    inboxes.for_each(|to, mail| {
+        let pending = &mut pending[to];
+        for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
+            pending.arrivals.entry(queue).or_default().push((at, Some(*packet)));
+        }
+        for (at, event) in &mail.events {
+            let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
+            match what {
+                kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, None)),
+                _ => {
+                    let (channel, phits) = credited(&partitions[to], target, event.data);
+                    *pending.credits.entry(channel).or_default() += phits;
+                    pending.credit_times.entry(target).or_default().push(*at);
+                    pending.wakes.entry((what, channel)).or_default().push(*at);
+                }
+            }
+        }
+    });
+    let (mut injected, mut delivered, mut held) = (0, 0, 0);
+    for partition in partitions {
+        let pending_here = &pending[partition.index as usize];
+        injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
+        delivered += partition.collector.total.phits + partition.collector.lost_phits;
+        held += pending_here.delivering;
+        held += buffers(partitions, &pending, partition)?;
+        packets(partition, pending_here)?;
+        channels(partition)?;
+        outputs(partition)?;
+        ejections(partition, pending_here)?;
+        turns(partition, pending_here)?;
+        managed(partition)?;
+        awake(partition, pending_here)?;
+    }
+    let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
+    inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
+    if !on_the_way {
+        agreement(partitions)?;
+    }
+    match injected == delivered + held {
+        true => Ok(()),
+        false => Err(format!("{injected} phits injected, but {delivered} delivered and {held} held")),
+    }
+}
+
+/// The name of a queue for people.
+fn name(partition: &Partition, queue: u32) -> String {
+    let input = &partition.inputs[partition.queues[queue].port];
+    let router = partition.routers.start + input.router;
+    format!("queue {} of input {} of router {router} at tick {}", queue - input.queues, input.number, partition.now)
+}

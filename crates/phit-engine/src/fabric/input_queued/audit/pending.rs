@@ -1,0 +1,70 @@
+//! What is on its way: the events that have been filed and not handled.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::events::{kind, unpack_credit};
+use crate::fabric::input_queued::partition::Partition;
+use crate::packet::Packet;
+use std::collections::HashMap;
+
+/// The events of one partition that have been filed, in its wheel or its mail, and not handled.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Flits on their way to each queue: tick, and the packet if it is a head.
+    pub(super) arrivals: HashMap<u32, Vec<(Tick, Option<Packet>)>>,
+    /// Phits of credit on their way to each channel.
+    pub(super) credits: HashMap<u32, u64>,
+    /// When credits come to each sender, an output port or an endpoint.
+    pub(super) credit_times: HashMap<u32, Vec<Tick>>,
+    /// Packets in the arena that are on their way to a queue or an endpoint.
+    pub(super) travelling: Vec<u32>,
+    /// Phits of packets that have left the network but for their delivery.
+    pub(super) delivering: u64,
+    /// Ticks of all other events, by kind and target.
+    pub(super) wakes: HashMap<(u32, u32), Vec<Tick>>,
+}
+
+impl Pending {
+    pub(super) fn of(partition: &Partition) -> Self {
+        let mut pending = Self::default();
+        partition.wheel.for_each(partition.now, |at, event| {
+            let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
+            match what {
+                kind::ARRIVAL => {
+                    let head = (event.data != NONE).then(|| partition.packets[event.data]);
+                    if head.is_some() {
+                        pending.travelling.push(event.data);
+                    }
+                    pending.arrivals.entry(target).or_default().push((at, head));
+                }
+                kind::CREDIT => {
+                    let (channel, phits) = credited(partition, target, event.data);
+                    *pending.credits.entry(channel).or_default() += phits;
+                    pending.credit_times.entry(target).or_default().push(at);
+                    pending.wakes.entry((what, channel)).or_default().push(at);
+                }
+                kind::DELIVERY | kind::LOSS => {
+                    pending.travelling.push(target);
+                    pending.delivering += u64::from(partition.packets[target].size);
+                }
+                _ => pending.wakes.entry((what, target)).or_default().push(at),
+            }
+        });
+        pending
+    }
+
+    pub(super) fn wakes_at(&self, kind: u32, target: u32, at: Tick) -> bool {
+        self.wakes.get(&(kind, target)).is_some_and(|ticks| ticks.iter().any(|&tick| tick <= at))
+    }
+
+    pub(super) fn wakes_ever(&self, kind: u32, target: u32) -> bool {
+        self.wakes.contains_key(&(kind, target))
+    }
+}
+
+/// The channel for which a credit is, and its phits.
+pub(super) fn credited(sender: &Partition, target: u32, data: u32) -> (u32, u64) {
+    let (vc, phits) = unpack_credit(data);
+    let ports = sender.outputs.len() as u32;
+    let first = if target < ports { sender.outputs[target].vc } else { sender.endpoints[target - ports].channel };
+    (first + vc, phits as u64)
+}

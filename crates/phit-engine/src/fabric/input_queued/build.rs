@@ -1,0 +1,406 @@
+//! From a scenario to partitions.
+
+use super::admittance::Admittance;
+use super::candidates::Candidates;
+use super::config::{Config, Settings, Times};
+use super::endpoint::Endpoint;
+use super::partition::Partition;
+use super::state::{Input, Output, OutputVc, Queue, SINK};
+use super::vc_allocation::VcAllocator;
+use super::wait_lists::WaitLists;
+use crate::allocators::AllocatorKind;
+use crate::engine::rng::{Rng, Stream};
+use crate::engine::wheel::Wheel;
+use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::AllocatorContext;
+use crate::fabric::seams::queueing::QueueingContext;
+use crate::fabric::seams::routing::RoutingContext;
+use crate::measure::collector::{Collector, Window};
+use crate::packet::Arena;
+use crate::queueing::QueueingKind;
+use crate::routing::RoutingKind;
+use crate::topology::{Peer, RouteTable, Topology};
+use crate::traffic::Traffic;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Credits of an output that consumes whatever comes.
+pub(super) const UNLIMITED: i32 = i32::MAX / 2;
+
+/// Everything that partitions are made from.
+pub struct Blueprint {
+    /// Settings in ticks.
+    pub config: Arc<Config>,
+    /// The graph.
+    pub topology: Arc<dyn Topology>,
+    /// Routing mechanism.
+    pub routing: RoutingKind,
+    /// Queue organisation.
+    pub queueing: QueueingKind,
+    /// The routing mechanism's tables, if it has any.
+    pub table: Option<Arc<RouteTable>>,
+    /// Traffic.
+    pub traffic: Arc<Traffic>,
+    /// What is recorded.
+    pub window: Window,
+    /// Seed of all streams.
+    pub seed: u64,
+    /// Smallest flit in phits.
+    pub smallest_flit: u32,
+    /// Largest flit in phits.
+    pub largest_flit: u32,
+}
+
+/// Which partition holds which routers, and where their ports, queues and channels are in it.
+struct Layout {
+    ranges: Vec<Range<u32>>,
+    /// First port, input queue and output channel of each router in its partition.
+    first: Vec<(u32, u32, u32)>,
+}
+
+impl Layout {
+    fn new(ranges: Vec<Range<u32>>, topology: &dyn Topology, config: &Config) -> Self {
+        let mut first = vec![(0, 0, 0); topology.routers() as usize];
+        for range in &ranges {
+            let mut next = (0, 0, 0);
+            for router in range.clone() {
+                first[router as usize] = next;
+                for port in 0..topology.ports(router) {
+                    let queues = u32::from(config.links[topology.port(router, port).class as usize].queues);
+                    next = (next.0 + 1, next.1 + queues, next.2 + queues);
+                }
+            }
+        }
+        Self { ranges, first }
+    }
+
+    fn partition_of(&self, router: u32) -> u32 {
+        self.ranges.partition_point(|r| r.end <= router) as u32
+    }
+
+    /// First queue (equally: first channel) of a port.
+    fn lanes(&self, router: u32, port: u16, topology: &dyn Topology, config: &Config) -> u32 {
+        let before: u32 =
+            (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
+        self.first[router as usize].1 + before
+    }
+}
+
+impl Blueprint {
+    /// Shortest time in ticks from a decision in one partition to its effect in another.
+    pub fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
+        let topology = &*self.topology;
+        let home = |router: u32| ranges.partition_point(|r| r.end <= router);
+        let mut crossing = vec![false; topology.classes().len()];
+        for router in 0..topology.routers() {
+            for port in 0..topology.ports(router) {
+                let port = topology.port(router, port);
+                if let Peer::Router { router: next, .. } = port.peer {
+                    crossing[port.class as usize] |= home(router) != home(next);
+                }
+            }
+        }
+        let config = &self.config;
+        let credit_release = if config.credit_at_output { config.latency } else { 1 };
+        let messages = self.routing.params().sends_messages() || self.queueing.params().sends_messages();
+        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+            // Control messages take the link's latency alone.
+            (config.latency + link.latency)
+                .min(credit_release + link.credit_latency + config.credit_delay)
+                .min(if messages { link.latency.max(1) } else { Tick::MAX })
+        });
+        per_class.min().unwrap_or(Tick::MAX)
+    }
+
+    /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
+    /// 2000 cycles.
+    pub fn longest_wait(&self) -> Tick {
+        let config = &self.config;
+        let link = config.longest_link();
+        // Packets whose flits alternate in an output buffer end all at once.
+        let packets = u32::from(config.links[0].queues) + 4;
+        let transfers = u32::from(self.traffic.packet_sizes().1).saturating_mul(packets * config.ticks_per_cycle);
+        let sum = [config.latency, config.allocation_delay, config.credit_delay, link, link, transfers]
+            .into_iter()
+            .fold(0, Tick::saturating_add);
+        sum.saturating_mul(10).max(2000 * config.ticks_per_cycle)
+    }
+
+    /// Horizon that covers nearly all events.
+    fn horizon(&self) -> Tick {
+        let config = &self.config;
+        let link = config.longest_link();
+        let queued = config.output_buffer.unwrap_or(0) + self.largest_flit;
+        (2 * config.latency + link + config.credit_delay + (queued + self.largest_flit) * config.ticks_per_cycle + 16)
+            .clamp(256, 8192)
+    }
+
+    /// The partitions, one for each range of routers.
+    pub fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
+        let layout = Layout::new(ranges, &*self.topology, &self.config);
+        let upstream = self.upstreams();
+        let partitions: Vec<Partition> =
+            (0..layout.ranges.len()).map(|index| self.partition(index, &layout, &upstream)).collect();
+        check_links(&partitions);
+        partitions
+    }
+
+    /// For each port of each router, the port whose output leads to it.
+    fn upstreams(&self) -> Vec<Vec<Option<(u32, u16)>>> {
+        let topology = &*self.topology;
+        let mut upstream: Vec<Vec<Option<(u32, u16)>>> =
+            (0..topology.routers()).map(|r| vec![None; topology.ports(r) as usize]).collect();
+        for router in 0..topology.routers() {
+            for port in 0..topology.ports(router) {
+                if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
+                    upstream[next as usize][into as usize] = Some((router, port));
+                }
+            }
+        }
+        upstream
+    }
+
+    fn partition(&self, index: usize, layout: &Layout, upstream: &[Vec<Option<(u32, u16)>>]) -> Partition {
+        let (topology, config) = (&*self.topology, &*self.config);
+        let routers = layout.ranges[index].clone();
+        let count = routers.len();
+        let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
+        let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
+
+        // Where queues share a buffer, packets come into the first.
+        let division = config.division;
+        let enters = |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;
+        let mut first_port = Vec::with_capacity(count + 1);
+        let (mut inputs, mut queues, mut outputs, mut channels) = (vec![], vec![], vec![], vec![]);
+        let mut attached = Vec::new();
+        for (local, router) in routers.clone().enumerate() {
+            first_port.push(inputs.len() as u32);
+            for number in 0..topology.ports(router) {
+                let port = topology.port(router, number);
+                let link = &config.links[port.class as usize];
+                let (index_in, lanes) = (inputs.len() as u32, link.queues);
+                let (upstream_partition, sender) = match upstream[router as usize][number as usize] {
+                    Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
+                    None => (index as u32, NONE),
+                };
+                if let Peer::Endpoint(endpoint) = port.peer {
+                    attached.push((endpoint, local as u32, index_in, queues.len() as u32));
+                }
+                inputs.push(Input {
+                    busy: 0,
+                    wake: 0,
+                    queues: queues.len() as u32,
+                    router: local as u32,
+                    upstream_partition,
+                    upstream: sender,
+                    number,
+                    count: lanes,
+                    class: port.class,
+                    ready: 0,
+                    asleep: 0,
+                });
+                queues.extend((0..lanes).map(|_| Queue::new(index_in)));
+                let (far_partition, far_queue, credits) = match port.peer {
+                    Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
+                    Peer::Router { router: next, port: into } => {
+                        let first = layout.lanes(next, into, topology, config);
+                        (layout.partition_of(next), first, link.buffer as i32)
+                    }
+                    // Without credits nothing is ever granted to it.
+                    Peer::None => (SINK, NONE, 0),
+                };
+                outputs.push(Output {
+                    busy: 0,
+                    free: 0,
+                    wake: 0,
+                    held: 0,
+                    vc: channels.len() as u32,
+                    vcs: lanes,
+                    class: port.class,
+                    ring_first: 0,
+                    ring_count: 0,
+                    router: local as u32,
+                    far_partition,
+                    far_queue,
+                    phits: 0,
+                    waiters: 0,
+                });
+                channels.extend((0..lanes).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }));
+            }
+        }
+        first_port.push(inputs.len() as u32);
+
+        let injection_channels = channels.len() as u32;
+        let ports = inputs.len() as u32;
+        attached.sort_unstable();
+        let first_endpoint = attached.first().map_or(0, |a| a.0);
+        let mut endpoints = Vec::with_capacity(attached.len());
+        for &(endpoint, router, port, first_queue) in &attached {
+            let channel = channels.len() as u32;
+            inputs[port as usize].upstream = ports + endpoints.len() as u32;
+            let credits = config.links[0].buffer as i32;
+            channels.extend(
+                (0..config.links[0].queues).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }),
+            );
+            endpoints.push(Endpoint {
+                source: self.traffic.source(endpoint, self.seed),
+                rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
+                next: None,
+                free: 0,
+                wake: 0,
+                channel,
+                queues: first_queue,
+                sent: 0,
+                lane: 0,
+                blocked: false,
+                router,
+                phits: 0,
+            });
+        }
+
+        let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
+        let queues_per_router = radix * widest;
+        let context = RoutingContext {
+            topology: self.topology.clone(),
+            routers: routers.clone(),
+            vcs: config.vcs.clone(),
+            queues: config.links.iter().map(|l| l.queues).collect(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: config.ticks_per_cycle,
+            table: self.table.clone(),
+        };
+        let routing = self.routing.params().build(&context);
+        let organisation = QueueingContext {
+            topology: self.topology.clone(),
+            routers: routers.clone(),
+            vcs: config.vcs.clone(),
+            table: self.table.clone(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: config.ticks_per_cycle,
+        };
+        let queueing = self.queueing.params().build(&organisation);
+        let manager = self.queueing.params().manager(&organisation, ports, endpoints.len() as u32);
+        let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
+        let settings =
+            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
+        let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
+        let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+        let way_back = |input: &Input| {
+            let at = topology.port(routers.start + input.router, input.number).peer;
+            let back = match (input.class, upstream[(routers.start + input.router) as usize][input.number as usize]) {
+                (0, _) | (_, None) => true,
+                (_, Some((router, port))) => at == Peer::Router { router, port },
+            };
+            if back { Tick::MAX } else { 0 }
+        };
+        let ways_back: Vec<Tick> = match settings.managed {
+            true => inputs.iter().map(way_back).collect(),
+            false => Vec::new(),
+        };
+        let lists = match settings.lists {
+            true => WaitLists::new(inputs.len(), radix, channels.len(), queues.len()),
+            false => WaitLists::default(),
+        };
+        let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
+        let mut partition = Partition {
+            index: index as u32,
+            config: self.config.clone(),
+            topology: self.topology.clone(),
+            traffic: self.traffic.clone(),
+            times: Times::table(config, &settings, self.largest_flit),
+            settings,
+            routing,
+            queueing,
+            manager,
+            allocator,
+            vc_allocator: config.vc_stage.then(|| {
+                let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
+                let (channels, queues) = (injection_channels, queues.len() as u32);
+                VcAllocator::new(ask_all, channels, queues, queues_per_router, radix * widest)
+            }),
+            rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
+            injection_bounds,
+            widest,
+            candidates: Candidates::new(queues.len()),
+            looking: Vec::new(),
+            again: Vec::new(),
+            lists,
+            next_look: 0,
+            senders: Vec::new(),
+            rings: vec![0; (ports * ring) as usize].into(),
+            ring_phits: vec![0; (ports * ring) as usize].into(),
+            next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
+            latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
+            owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
+            ring,
+            routers,
+            first_port: first_port.into(),
+            inputs: inputs.into(),
+            queues: queues.into(),
+            outputs: outputs.into(),
+            channels: channels.into(),
+            first_endpoint,
+            admittances: if settings.admits {
+                vec![Admittance::new(topology.endpoints()); endpoints.len()]
+            } else {
+                Vec::new()
+            },
+            endpoints: endpoints.into(),
+            packets: Arena::default(),
+            wheel: Wheel::new(self.horizon()),
+            now: 0,
+            outbox: Vec::new(),
+            collector: Collector::new(self.window.clone()),
+            offered_phits: 0,
+            requests: Vec::new(),
+            grants: Vec::new(),
+            heads: Vec::new(),
+            waiting: Vec::new(),
+            next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
+            next_probe: if self.window.probes.is_empty() { Tick::MAX } else { 0 },
+            changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
+            changing: Vec::new(),
+            reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
+            reviewing: Vec::new(),
+            held,
+            ways_back: ways_back.into(),
+            watched: Vec::new(),
+            wakes: Vec::new(),
+            outgoing: Vec::new(),
+            messages: Vec::new(),
+            free_messages: Vec::new(),
+        };
+        partition.start();
+        partition
+    }
+}
+
+/// Checks every index that stands in the tables against the table it points into: the kernel follows them unchecked.
+///
+/// # Panics
+///
+/// If one points outside, which only a topology that contradicts itself can bring about.
+fn check_links(partitions: &[Partition]) {
+    for partition in partitions {
+        let (ports, queues, channels) = (partition.inputs.len(), partition.queues.len(), partition.channels.len());
+        assert!(partition.queues.iter().all(|queue| (queue.port as usize) < ports), "a queue has no port");
+        for input in partition.inputs.iter() {
+            assert!(input.queues as usize + input.count as usize <= queues, "an input port has no queues");
+            assert!((input.router as usize) + 1 < partition.first_port.len(), "an input port has no router");
+            let sender = &partitions[input.upstream_partition as usize];
+            let senders = sender.outputs.len() + sender.endpoints.len();
+            assert!(input.upstream == NONE || (input.upstream as usize) < senders, "an input port has no sender");
+        }
+        for output in partition.outputs.iter() {
+            assert!(output.vc as usize + output.vcs as usize <= channels, "an output port has no channels");
+            let far = partitions.get(output.far_partition as usize).map(|far| far.queues.len());
+            let room = |far: usize| output.far_queue as usize + output.vcs as usize <= far;
+            assert!(output.far_partition == SINK || far.is_some_and(room), "an output port leads nowhere");
+        }
+        for endpoint in partition.endpoints.iter() {
+            let lanes = partition.config.links[0].queues as usize;
+            assert!(endpoint.channel as usize + lanes <= channels, "an endpoint has no channels");
+            assert!(endpoint.queues as usize + lanes <= queues, "an endpoint has no injection queues");
+        }
+    }
+}

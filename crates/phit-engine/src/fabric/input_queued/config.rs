@@ -1,0 +1,384 @@
+//! The router's parameters turned into ticks and phits, shared by all partitions.
+
+use crate::allocators::AllocatorKind;
+use crate::engine::Tick;
+use crate::fabric::input_queued::params::{
+    Admittance, Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision,
+    RouterParams, Switching, VcAllocation,
+};
+use crate::fabric::seams::queueing::Division;
+use crate::fabric::seams::routing::Wants;
+use crate::topology::Topology;
+
+/// A link class in ticks.
+#[derive(Debug, Clone)]
+pub struct LinkClass {
+    /// Output to input.
+    pub latency: Tick,
+    /// Of a credit, input to output.
+    pub credit_latency: Tick,
+    /// Router to endpoint (class `endpoint`).
+    pub ejection_latency: Tick,
+    /// Phits that an endpoint has room for; `None` if it takes whatever comes.
+    pub ejection_buffer: Option<u32>,
+    /// Phits per cycle.
+    pub bandwidth: u32,
+    /// Phits per cycle from an endpoint into its router; `None` if unlimited.
+    pub injection_bandwidth: Option<u32>,
+    /// Queues of an input port: those of all virtual channels.
+    pub queues: u16,
+    /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
+    pub buffer: u32,
+}
+
+/// The kernel's settings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    /// Grant to output.
+    pub latency: Tick,
+    /// Front of the queue to first allocation.
+    pub allocation_delay: Tick,
+    /// Crossbar frequency over link frequency.
+    pub speedup: u32,
+    /// Arrival of a credit to its use.
+    pub credit_delay: Tick,
+    /// How packets move.
+    pub switching: Switching,
+    /// Phits per flit; larger than any packet where the packet is the flit.
+    pub flit_size: u32,
+    /// VCs are allocated in a stage of their own.
+    pub vc_stage: bool,
+    /// Credits are sent when the flit leaves the output buffer.
+    pub credit_at_output: bool,
+    /// An input port sends back the credit of one flit at the end of each cycle.
+    pub credits_in_turn: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
+    /// An input sends no more than a phit per link cycle into the crossbar.
+    pub inputs_at_link_rate: bool,
+    /// Transit before injected traffic.
+    pub transit_priority: bool,
+    /// Phits per output buffer; `None` if unlimited.
+    pub output_buffer: Option<u32>,
+    /// Choice of injection queue.
+    pub injection_queue: InjectionQueue,
+    /// Room of each admittance queue in phits, if endpoints have any.
+    pub admittance: Option<Phits>,
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick.
+    pub redecide_every_cycle: bool,
+    /// Crossbar allocator.
+    pub allocator: AllocatorKind,
+    /// Link classes, in the topology's order.
+    pub links: Vec<LinkClass>,
+    /// How the buffer of a virtual channel is divided into queues.
+    pub division: Division,
+    /// Virtual channels per class.
+    pub vcs: Vec<u8>,
+    /// Buffer size per virtual channel and class.
+    pub capacity: Vec<u32>,
+}
+
+/// What the kernel is compiled for: whatever it knows to be absent costs nothing.
+pub(crate) trait Kernel {
+    /// Every packet is one flit, see [`Settings::single`].
+    const SINGLE: bool = false;
+    /// Nothing out of the ordinary is asked for, see [`Settings::plain`].
+    const PLAIN: bool = false;
+    /// Queues wait in lists, see [`Settings::lists`].
+    const LISTS: bool = false;
+}
+
+/// Whatever the settings ask for.
+pub(crate) struct General;
+/// Packets of one flit.
+pub(crate) struct Single;
+/// Packets of one flit, and queues that wait in lists.
+pub(crate) struct Listed;
+/// Packets of one flit and nothing out of the ordinary.
+pub(crate) struct Plain;
+
+impl Kernel for General {}
+impl Kernel for Single {
+    const SINGLE: bool = true;
+}
+impl Kernel for Listed {
+    const SINGLE: bool = true;
+    const LISTS: bool = true;
+}
+impl Kernel for Plain {
+    const SINGLE: bool = true;
+    const PLAIN: bool = true;
+}
+
+/// What the kernel reads for every flit, close together.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Ticks from an output to whatever is at the far end, by class.
+    pub latency: [Tick; 8],
+    /// Ticks that a credit for an input port takes to be usable, by class.
+    pub credit_latency: [Tick; 8],
+    /// Phits per cycle of the link behind an output, by class.
+    pub bandwidth: [u32; 8],
+    /// Phits per cycle in which flits arrive at an input, by class.
+    pub arrival_bandwidth: [u32; 8],
+    /// The optional calls that the routing mechanism wants.
+    pub wants: Wants,
+    /// The mechanism wants to know of outputs whose occupancy has grown.
+    pub rereads: bool,
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are that
+    /// decides for a router at once.
+    pub every_cycle: bool,
+    /// The queueing organisation leaves the choice of queue to the routing mechanism.
+    pub transparent: bool,
+    /// The queue organisation is managed.
+    pub managed: bool,
+    /// Queues that wait stand in lists, see [`super::wait_lists`]: there are
+    /// many of them, and nothing but a grant changes what the first packet of one asks for.
+    pub lists: bool,
+    /// Endpoints have admittance queues.
+    pub admits: bool,
+    /// Queues of a virtual channel.
+    pub queues: u32,
+    /// Transfers take no time in the crossbar.
+    pub ideal: bool,
+    /// Every packet is one flit and no channel is ever held: the kernel is compiled for this case on its own.
+    pub single: bool,
+    /// A packet may be allocated in the tick in which it comes to the front.
+    pub immediate: bool,
+    /// Nothing out of the ordinary is asked for: no optional call, no choice of queue, no ideal crossbar, no delay before
+    /// allocation. With [`Self::single`], the kernel is compiled for this case on its own, too.
+    pub plain: bool,
+    /// Grant to output.
+    pub router_latency: Tick,
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    /// Cycles whose ticks fit in 32 bits.
+    pub cycles: Tick,
+    /// Phits per output buffer.
+    pub output_buffer: u32,
+    /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
+    /// whatever comes, and where no channel is ever held that is the first.
+    pub ejection_vcs: u8,
+    /// Credits are sent when the flit leaves the output buffer.
+    pub credit_at_output: bool,
+    /// An input port sends back the credit of one flit at the end of each cycle.
+    pub credits_in_turn: bool,
+    /// Endpoints have room for so much only, and send credits.
+    pub endpoints_fill: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
+    /// An input sends no more than a phit per link cycle into the crossbar.
+    pub inputs_at_link_rate: bool,
+    /// Transit before injected traffic.
+    pub transit_priority: bool,
+}
+
+impl Settings {
+    /// The optional calls that the routing mechanism wants.
+    #[inline(always)]
+    pub(crate) fn wants<K: Kernel>(&self) -> Wants {
+        if K::PLAIN { Wants::default() } else { self.wants }
+    }
+
+    /// True if transfers take no time in the crossbar.
+    #[inline(always)]
+    pub(crate) fn ideal<K: Kernel>(&self) -> bool {
+        !K::PLAIN && self.ideal
+    }
+
+    /// The settings of `config` for the policies at hand.
+    pub fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
+        let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
+            let mut table = [0; 8];
+            for (entry, link) in table.iter_mut().zip(&config.links) {
+                *entry = value(link);
+            }
+            table
+        };
+        let mut latency = by_class(&|link| link.latency);
+        latency[0] = config.links[0].ejection_latency;
+        let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
+        arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+        let single = config.switching != Switching::Wormhole && !config.vc_stage;
+        let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
+        Self {
+            latency,
+            credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
+            bandwidth: by_class(&|link| link.bandwidth),
+            arrival_bandwidth,
+            wants,
+            rereads: wants.occupancy || wants.redecide,
+            // Heads that are decided about together depend on one another.
+            every_cycle: config.redecide_every_cycle || wants.batch,
+            transparent,
+            managed,
+            lists: single && !transparent && !managed && !wants.redecide && !wants.batch,
+            admits: config.admittance.is_some(),
+            queues: config.division.queues,
+            ideal,
+            single,
+            router_latency: config.latency,
+            ticks_per_cycle: config.ticks_per_cycle,
+            cycles: Tick::MAX / config.ticks_per_cycle - 1,
+            output_buffer: config.output_buffer.unwrap_or(u32::MAX),
+            ejection_vcs: if single { 1 } else { config.vcs[0] },
+            credit_at_output: config.credit_at_output,
+            credits_in_turn: config.credits_in_turn,
+            endpoints_fill: config.links[0].ejection_buffer.is_some(),
+            cut_through_holds_output: config.cut_through_holds_output,
+            inputs_at_link_rate: config.inputs_at_link_rate,
+            transit_priority: config.transit_priority,
+            immediate,
+            plain: immediate
+                && transparent
+                && !managed
+                && config.admittance.is_none()
+                && !ideal
+                && !config.inputs_at_link_rate
+                && !config.credits_in_turn
+                && config.links[0].ejection_buffer.is_none()
+                && Wants { settled: false, ..wants } == Wants::default(),
+        }
+    }
+}
+
+/// Ticks that a flit of one size takes, so that nothing is divided for a hop.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Through the crossbar.
+    pub crossing: Tick,
+    /// Onto the link behind an output, by class.
+    pub serialisation: [Tick; 8],
+    /// From the link into an input, by class.
+    pub arrival: [Tick; 8],
+}
+
+impl Times {
+    /// The times of a flit of `phits` phits.
+    pub fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
+        Self {
+            crossing: if settings.ideal { 0 } else { config.crossing(phits) },
+            serialisation: settings.bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+            arrival: settings.arrival_bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+        }
+    }
+
+    /// The times of all flits up to `largest` phits, but no more than a cache easily holds.
+    pub fn table(config: &Config, settings: &Settings, largest: u32) -> Vec<Self> {
+        (0..=largest.min(TABULATED)).map(|phits| Self::new(config, settings, phits)).collect()
+    }
+}
+
+/// Flits of more phits have their times computed.
+const TABULATED: u32 = 64;
+
+impl Config {
+    /// The longest way over a link, in ticks: of phits or of credits.
+    pub fn longest_link(&self) -> Tick {
+        let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);
+        self.links.iter().map(longest).max().unwrap_or(1)
+    }
+
+    /// Ticks and phits of `params` for the given link classes, with buffers divided as `division` says.
+    pub fn new(params: &RouterParams, classes: &[String], division: Division) -> Self {
+        let parts = if division.shared { 1 } else { division.queues };
+        let ticks_per_cycle = match params.clock {
+            Clock::Link => 1,
+            Clock::Crossbar => params.speedup,
+        };
+        let link = |class: &String| {
+            let link = params.link(class);
+            LinkClass {
+                latency: link.latency * ticks_per_cycle,
+                credit_latency: link.credit_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                ejection_buffer: match link.ejection_buffer {
+                    Some(Phits::Finite(phits)) => Some(phits),
+                    Some(Phits::Infinite) | None => None,
+                },
+                bandwidth: link.bandwidth,
+                injection_bandwidth: match link.injection_bandwidth {
+                    Some(Phits::Infinite) => None,
+                    Some(Phits::Finite(phits)) => Some(phits),
+                    None => Some(link.bandwidth),
+                },
+                queues: (u32::from(link.vcs) * division.queues) as u16,
+                buffer: link.buffer.or_huge() / parts,
+            }
+        };
+        let links: Vec<LinkClass> = classes.iter().map(link).collect();
+        Self {
+            ticks_per_cycle,
+            latency: params.latency,
+            allocation_delay: params.allocation_delay,
+            speedup: params.speedup,
+            credit_delay: params.credit_delay * ticks_per_cycle,
+            switching: params.switching,
+            flit_size: match params.switching {
+                Switching::Wormhole => params.flit_size,
+                Switching::VirtualCutThrough | Switching::StoreAndForward => u32::from(u16::MAX) + 1,
+            },
+            vc_stage: params.vc_allocation == VcAllocation::Stage,
+            credit_at_output: params.credit_release == CreditRelease::Output,
+            credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
+            cut_through_holds_output: params.cut_through == CutThrough::Both,
+            inputs_at_link_rate: params.inputs == Inputs::Link,
+            transit_priority: params.transit_priority,
+            output_buffer: match params.output_buffer {
+                Phits::Finite(phits) => Some(phits),
+                Phits::Infinite => None,
+            },
+            injection_queue: params.injection_queue,
+            admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
+            redecide_every_cycle: params.redecision == Redecision::EveryCycle,
+            allocator: params.allocator.clone(),
+            division,
+            vcs: links.iter().map(|l| (u32::from(l.queues) / division.queues).min(255) as u8).collect(),
+            capacity: links.iter().map(|l| l.buffer * parts).collect(),
+            links,
+        }
+    }
+
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
+    pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
+        topology.bisection_load(&self.links.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
+    }
+
+    /// Ticks for `phits` through the crossbar.
+    #[inline]
+    pub fn crossing(&self, phits: u32) -> Tick {
+        (phits * self.ticks_per_cycle).div_ceil(self.speedup)
+    }
+
+    /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
+    #[inline]
+    pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
+        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
+    }
+
+    /// `tick` or the next start of a link cycle.
+    #[inline]
+    pub fn align(&self, tick: Tick) -> Tick {
+        align(tick, self.ticks_per_cycle)
+    }
+
+    /// Flits of a packet of `size` phits.
+    #[inline]
+    pub fn flits(&self, size: u16) -> u16 {
+        if u32::from(size) <= self.flit_size { 1 } else { u32::from(size).div_ceil(self.flit_size) as u16 }
+    }
+
+    /// Phits of flit number `flit` of a packet of `size` phits.
+    #[inline]
+    pub fn flit_phits(&self, size: u16, flit: u16) -> u32 {
+        (u32::from(size) - u32::from(flit) * self.flit_size).min(self.flit_size)
+    }
+}
+
+/// `tick` or the next start of a cycle of `ticks_per_cycle`.
+#[inline]
+pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
+}

@@ -1,0 +1,221 @@
+//! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
+//! control messages from neighbours.
+
+use super::config::General;
+use super::events::kind;
+use super::partition::Partition;
+use super::state::BROKEN;
+use crate::engine::wheel::Event;
+use crate::engine::{NONE, Tick};
+use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
+use crate::topology::{Hop, Peer};
+
+/// Who a control message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Party {
+    /// The routing mechanism of a router.
+    Routing,
+    /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint counted from the
+    /// number of its ports on, in the place of the router.
+    Sender,
+}
+
+/// A control message on its way.
+#[derive(Debug, Clone)]
+pub struct Message {
+    /// Who it is for.
+    pub party: Party,
+    /// Receiving router.
+    pub router: u32,
+    /// Its port.
+    pub port: u16,
+    /// What it says.
+    pub payload: Payload,
+}
+
+/// What is read of a router: a macro, because it borrows single fields of the partition.
+macro_rules! router_view {
+    ($self:ident, $router:expr) => {
+        RouterView {
+            topology: &*$self.topology,
+            router: $router + $self.routers.start,
+            now: $self.now,
+            vcs: &$self.config.vcs,
+            capacity: &$self.config.capacity,
+            local: $router,
+            config: &$self.config,
+            first_port: &$self.first_port,
+            outputs: &$self.outputs,
+            channels: &$self.channels,
+            owners: &$self.owners,
+            rings: &$self.rings,
+            ring_phits: &$self.ring_phits,
+            ring: $self.ring,
+        }
+    };
+}
+pub(crate) use router_view;
+
+impl Partition {
+    /// Lets the mechanism do something at `router` of the partition, and carries out what it asks for.
+    #[inline]
+    fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
+        let at = router_view!(self, router);
+        visit(&mut *self.routing, &mut Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing });
+        self.carry_out(router);
+    }
+
+    /// Does what the mechanism has asked for at `router`: wakes heads and sends messages.
+    #[inline]
+    fn carry_out(&mut self, router: u32) {
+        while let Some(output) = self.wakes.pop() {
+            match self.settings.lists {
+                true => self.output_free_listed(output),
+                false => self.wake::<General>(output),
+            }
+        }
+        if !self.outgoing.is_empty() {
+            self.send_messages(router);
+        }
+    }
+
+    /// Everything that mechanisms are told in this tick after its arrivals.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn control(&mut self) {
+        if self.now == self.next_period {
+            self.next_period += self.settings.wants.period * self.config.ticks_per_cycle;
+            for router in 0..self.routers.len() as u32 {
+                self.visit(router, |routing, site| routing.period(site));
+            }
+        }
+        if !self.changed.is_empty() {
+            let mut changed = std::mem::take(&mut self.changing);
+            self.changed.drain_into(&mut changed);
+            for router in changed.drain(..) {
+                self.visit(router, |routing, site| routing.occupancy_changed(site));
+            }
+            self.changing = changed;
+        }
+        if !self.reviews.is_empty() {
+            self.review();
+        }
+    }
+
+    /// The head of `packet` enters `queue`.
+    #[inline(never)]
+    pub(crate) fn announce_arrival(&mut self, queue: u32, packet: u32) {
+        let at = router_view!(self, self.inputs[self.queues[queue].port].router);
+        self.routing.arrives(&at, &mut self.packets[packet]);
+    }
+
+    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now, if
+    /// any, has come there.
+    #[inline(never)]
+    pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
+        let q = &self.queues[queue];
+        let (input, first) = (&self.inputs[q.port], q.first);
+        let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
+        let at = router_view!(self, router);
+        let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
+        if tail {
+            self.routing.tail_left(&mut site, port, lane);
+        }
+        if first != NONE {
+            let packet = &mut self.packets[first];
+            advance_leg(&*self.topology, router + self.routers.start, packet);
+            self.routing.head_arrived(&mut site, port, lane, packet);
+        }
+        self.carry_out(router);
+    }
+
+    /// The head of `queue` leaves over `output`, in virtual channel `vc`.
+    #[inline(never)]
+    pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
+        if self.outputs[output].class == 0 {
+            return;
+        }
+        let q = &self.queues[queue];
+        let (input, packet) = (&self.inputs[q.port], q.first);
+        let hop = Hop { port: (output - self.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
+        let at = router_view!(self, input.router);
+        let lane = (queue - input.queues) as u16;
+        self.routing.departs(&at, input.number, lane, hop, &mut self.packets[packet]);
+    }
+
+    /// Sends what the mechanism has handed over at `router`.
+    #[inline(never)]
+    fn send_messages(&mut self, router: u32) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        for Outgoing { port, payload, phits } in outgoing.drain(..) {
+            let index = self.first_port[router] + u32::from(port);
+            let Peer::Router { router: to, port } = self.topology.port(router + self.routers.start, port).peer else {
+                continue;
+            };
+            if self.outputs[index].far_partition == BROKEN {
+                continue;
+            }
+            let leaves = self.put_on_link(index, phits);
+            let output = &self.outputs[index];
+            let at = leaves + self.settings.latency[output.class as usize % 8].max(1);
+            let far = output.far_partition;
+            self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
+        }
+        self.outgoing = outgoing;
+    }
+
+    /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the tick at which
+    /// it is on it. Without phits it needs no link.
+    pub(crate) fn put_on_link(&mut self, output: u32, phits: u32) -> Tick {
+        self.collector.control_messages += 1;
+        if phits == 0 {
+            return self.now;
+        }
+        let output = &mut self.outputs[output];
+        let class = output.class as usize % 8;
+        let start = self.config.align(self.now.max(output.free));
+        let leaves = start + self.config.serialisation(phits, self.settings.bandwidth[class]);
+        output.free = leaves;
+        output.phits += u64::from(phits);
+        self.collector.control_phits[class] += u64::from(phits);
+        leaves
+    }
+
+    /// Files the arrival of a control message here or with partition `far`.
+    pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
+        match far == self.index {
+            true => self.expect(at, message),
+            false => self.outbox[far as usize].messages.push((at, message)),
+        }
+    }
+
+    /// Files the arrival of a control message.
+    pub(crate) fn expect(&mut self, at: Tick, message: Message) {
+        let place = match self.free_messages.pop() {
+            Some(place) => {
+                self.messages[place as usize] = Some(message);
+                place
+            }
+            None => {
+                self.messages.push(Some(message));
+                self.messages.len() as u32 - 1
+            }
+        };
+        // As for other mail, a tick too early is as good as the current one.
+        let before = self.now.min(at - 1);
+        self.wheel.insert(before, at, Event { target: kind::MESSAGE << kind::SHIFT | place, data: NONE });
+    }
+
+    /// A control message has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hear(&mut self, place: u32) {
+        let Some(Message { party, router, port, payload }) = self.messages[place as usize].take() else { return };
+        self.free_messages.push(place);
+        if party == Party::Sender {
+            return self.hear_as_sender(router, &payload);
+        }
+        let router = router - self.routers.start;
+        self.visit(router, |routing, site| routing.hear(site, port, &payload));
+    }
+}

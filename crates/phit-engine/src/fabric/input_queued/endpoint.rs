@@ -1,0 +1,214 @@
+//! Endpoints: the source queue and the injection link of each.
+//!
+//! The source queue is unlimited but virtual: an endpoint's packets are a sequence that its own random stream determines,
+//! so only the next one is ever held, and a saturated run needs no more memory than any other.
+
+use super::config::{General, Kernel};
+use super::events::kind;
+use super::partition::Partition;
+use crate::engine::rng::Rng;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::params::InjectionQueue;
+use crate::fabric::seams::routing::Injection;
+use crate::packet::Packet;
+use crate::traffic::{Generated, Source};
+use std::ops::Range;
+
+/// An endpoint as a sender.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Where the sequence of packets stands.
+    pub source: Source,
+    /// Its decisions at injection.
+    pub rng: Rng,
+    /// Next packet to send; `None` if there is none for ever.
+    pub next: Option<Generated>,
+    /// First tick at which the injection link is free.
+    pub free: Tick,
+    /// Tick of the latest wake-up filed for it.
+    pub wake: Tick,
+    /// First of its channels, which hold the credits of its injection queues.
+    pub channel: u32,
+    /// First of its injection queues.
+    pub queues: u32,
+    /// Flits of the next packet that have been sent.
+    pub sent: u16,
+    /// Queue of the packet being sent, and the one after the last used.
+    pub lane: u16,
+    /// True if it waits for credits.
+    pub blocked: bool,
+    /// Its router in the partition.
+    pub router: u32,
+    /// Packets sent into the network's injection queues, in phits.
+    pub phits: u64,
+}
+
+impl Partition {
+    /// Draws the first packet of every endpoint.
+    pub(crate) fn start(&mut self) {
+        for e in 0..self.endpoints.len() as u32 {
+            self.draw(e);
+            self.send::<General>(e);
+        }
+    }
+
+    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent.
+    pub(crate) fn open_window(&mut self, span: Range<Tick>) {
+        let before = self.collector.span();
+        self.collector.open(span.clone());
+        for endpoint in self.endpoints.iter() {
+            if let Some(packet) = endpoint.next {
+                let birth = packet.cycle * self.config.ticks_per_cycle;
+                if !before.contains(&birth) {
+                    self.collector.generated(birth, packet.size);
+                }
+            }
+        }
+    }
+
+    /// At the end of the window: counts the packets generated in it that the sources have not been asked for yet. Returns
+    /// the number of all packets generated in the window.
+    pub(crate) fn close_window(&mut self) -> u64 {
+        let end = self.collector.span().end;
+        let cycle = self.config.ticks_per_cycle;
+        // The packet that stands first in the source queue has been counted.
+        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let mut source = endpoint.source.clone();
+            let mut next = endpoint.next;
+            while next.is_some_and(|packet| packet.cycle * cycle < end) {
+                next = self.following(self.first_endpoint + index as u32, &mut source);
+                if let Some(packet) = next.filter(|p| self.collector.span().contains(&(p.cycle * cycle))) {
+                    packets += 1;
+                    phits += u64::from(packet.size);
+                }
+            }
+        }
+        self.offered_phits = phits;
+        packets
+    }
+
+    /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
+    fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.settings.cycles)
+    }
+
+    /// Draws the next packet of endpoint `e`.
+    #[inline(always)]
+    pub(crate) fn draw(&mut self, e: u32) {
+        let endpoint = &mut self.endpoints[e];
+        let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
+        endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
+        if let Some(packet) = endpoint.next {
+            self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
+        }
+    }
+
+    /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
+    pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
+        if !K::PLAIN && self.settings.admits {
+            return self.send_admitted::<K>(e);
+        }
+        loop {
+            let endpoint = &self.endpoints[e];
+            let Some(packet) = endpoint.next else { return };
+            let cycle = self.config.ticks_per_cycle;
+            // A packet generated in one cycle can be sent in the next.
+            let earliest = ((packet.cycle + 1) * cycle).max(self.config.align(endpoint.free));
+            if earliest > self.now {
+                if endpoint.wake != earliest {
+                    self.endpoints[e].wake = earliest;
+                    self.file(earliest, kind::SEND, e, 0);
+                }
+                return;
+            }
+            let size = self.config.flit_phits(packet.size, endpoint.sent);
+            let Some(lane) = self.injection_lane(endpoint, packet, size) else {
+                self.endpoints[e].blocked = true;
+                return;
+            };
+            self.send_flit::<K>(e, packet, lane, size);
+        }
+    }
+
+    /// The injection queue for the next flit, if it has room.
+    #[inline(always)]
+    pub(crate) fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
+        let count = self.config.links[0].queues;
+        let credits = |lane: u16| self.channels[endpoint.channel + u32::from(lane)].credits;
+        let fits = |lane: &u16| credits(*lane) >= size as i32;
+        if endpoint.sent > 0 {
+            return Some(endpoint.lane).filter(fits);
+        }
+        if !self.settings.transparent {
+            let router = endpoint.router + self.routers.start;
+            if let Some(lane) = self.queueing.inject(router, packet.destination) {
+                return Some(lane).filter(fits);
+            }
+        }
+        match self.config.injection_queue {
+            InjectionQueue::Destination => {
+                let lane = self.injection_bounds.partition_point(|first| *first <= packet.destination);
+                Some(lane as u16).filter(fits)
+            }
+            InjectionQueue::RoundRobin => (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits),
+            InjectionQueue::LeastOccupied => {
+                (0..count).filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+        let link = &self.config.links[0];
+        let flits = self.config.flits(packet.size);
+        let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
+        let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.serialisation(size, b));
+        let endpoint = &mut self.endpoints[e];
+        let queue = endpoint.queues + u32::from(lane);
+        let channel = endpoint.channel + u32::from(lane);
+        let router = endpoint.router;
+        endpoint.blocked = false;
+        endpoint.free = self.now + occupied;
+        endpoint.lane = lane;
+        endpoint.phits += u64::from(size);
+        endpoint.sent += 1;
+        let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
+        self.channels[channel].credits -= size as i32;
+        let index = if head { self.create(e, router, packet, flits) } else { NONE };
+        if tail {
+            self.endpoints[e].sent = 0;
+            if K::PLAIN || !self.settings.admits {
+                self.draw(e);
+            }
+        }
+        if latency == 0 {
+            self.arrive::<K>(queue, index);
+        } else {
+            self.file(self.now + latency, kind::ARRIVAL, queue, index);
+        }
+    }
+
+    /// Makes the packet and lets the routing mechanism see it.
+    #[inline(always)]
+    fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
+        let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
+        let index = self.packets.insert(Packet {
+            entry: self.now,
+            birth: generated.cycle * self.config.ticks_per_cycle,
+            destination_router,
+            size: generated.size,
+            flits,
+            ejection_port,
+            ..Packet::new(self.first_endpoint + e, generated.destination)
+        });
+        let mut injection = Injection {
+            topology: &*self.topology,
+            router: router + self.routers.start,
+            now: self.now,
+            rng: &mut self.endpoints[e].rng,
+        };
+        self.routing.inject(&mut injection, &mut self.packets[index]);
+        index
+    }
+}

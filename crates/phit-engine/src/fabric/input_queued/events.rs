@@ -1,0 +1,268 @@
+//! What events do: packets come to a queue and to its front, ports and channels become free.
+
+use super::config::Kernel;
+use super::partition::Partition;
+use super::state::{Output, Queue, TAIL_PENDING};
+use crate::engine::bits::{bit, for_each_member};
+use crate::engine::wheel::Event;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::params::Switching;
+use crate::packet::Packet;
+
+/// What an event does, in the top bits of its target.
+pub(crate) mod kind {
+    /// A flit arrives in queue `target`: the head of packet `data`, or a later flit if `data` is `NONE`.
+    pub const ARRIVAL: u32 = 0;
+    /// Credit for output port `target`, or for the endpoint `target` less the number of ports: a virtual channel and a
+    /// number of phits, packed in `data` by `pack_credit`.
+    pub const CREDIT: u32 = 1;
+    /// The tail of packet `target` has reached its endpoint.
+    pub const DELIVERY: u32 = 2;
+    /// Input port `target` may be free again.
+    pub const INPUT: u32 = 3;
+    /// Output port `target` may be free again.
+    pub const OUTPUT: u32 = 4;
+    /// The front of queue `target` may be allocated from now on.
+    pub const READY: u32 = 5;
+    /// Endpoint `target` may have something to send.
+    pub const SEND: u32 = 6;
+    /// The tail of the first packet of queue `target` has left it (for mechanisms that count heads).
+    pub const TAIL: u32 = 7;
+    /// Control message `target` has come.
+    pub const MESSAGE: u32 = 8;
+    /// The tail of packet `target` has gone over a broken link.
+    pub const LOSS: u32 = 9;
+
+    /// A manager wants to review input port `target`.
+    pub const REVIEW: u32 = 10;
+
+    /// Bits of the index below the kind.
+    pub const SHIFT: u32 = 28;
+    /// Largest index.
+    pub const MASK: u32 = (1 << SHIFT) - 1;
+}
+
+/// A virtual channel (up to 1,024) and a flit's size in phits in one word.
+#[inline]
+pub(crate) fn pack_credit(vc: u32, phits: u32) -> u32 {
+    vc << 20 | phits
+}
+
+#[inline]
+pub(crate) fn unpack_credit(data: u32) -> (u32, i32) {
+    (data >> 20, (data & 0xf_ffff) as i32)
+}
+
+impl Partition {
+    #[inline]
+    pub(crate) fn file(&mut self, at: Tick, kind: u32, target: u32, data: u32) {
+        self.wheel.insert(self.now, at, Event { target: kind << kind::SHIFT | target, data });
+    }
+
+    #[inline(always)]
+    pub(super) fn handle<K: Kernel>(&mut self, event: Event) {
+        let target = event.target & kind::MASK;
+        match event.target >> kind::SHIFT {
+            kind::ARRIVAL => self.arrive::<K>(target, event.data),
+            kind::CREDIT => self.credit::<K>(target, event.data),
+            kind::DELIVERY => {
+                self.collector.delivered(&self.packets[target], self.now);
+                self.packets.remove(target);
+            }
+            kind::INPUT => self.input_free::<K>(target),
+            kind::OUTPUT => self.wake::<K>(target),
+            kind::READY => self.make_ready::<K>(target),
+            kind::SEND => self.senders.push(target),
+            kind::MESSAGE => self.hear(target),
+            kind::LOSS => {
+                self.collector.lost(&self.packets[target]);
+                self.packets.remove(target);
+            }
+            kind::REVIEW => self.reviews.insert(target),
+            _ => self.tail_left::<K>(target),
+        }
+    }
+
+    /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
+    #[inline(always)]
+    pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
+        let now = self.now;
+        if !K::SINGLE && !self.settings.single {
+            self.latest[queue] = now;
+        }
+        if (K::SINGLE || packet != NONE) && self.settings.wants::<K>().arrivals {
+            self.announce_arrival(queue, packet);
+        }
+        if !K::PLAIN && self.settings.managed {
+            self.came(queue, packet);
+        }
+        let q = &mut self.queues[queue];
+        let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);
+        if free && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {
+            // By far the most frequent case: the head may be allocated at once.
+            *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
+            let port = q.port;
+            self.packets[packet].entry = now;
+            if self.settings.wants::<K>().heads {
+                self.announce(queue, false);
+            }
+            self.offer::<K>(port, queue);
+            return;
+        }
+        if !K::SINGLE && packet == NONE {
+            q.arrived += 1;
+            if q.first == q.last && q.eligible <= now {
+                self.make_ready::<K>(queue);
+            }
+            return;
+        }
+        let was_empty = q.first == NONE;
+        if was_empty {
+            q.first = packet;
+        } else {
+            let last = q.last;
+            self.packets[last].next = packet;
+        }
+        q.last = packet;
+        q.arrived = 1;
+        self.packets[packet].entry = now;
+        if was_empty && self.queues[queue].sent != TAIL_PENDING {
+            if self.settings.wants::<K>().heads {
+                self.announce(queue, false);
+            }
+            self.come_to_front::<K>(queue, now);
+        }
+    }
+
+    /// The first packet of `queue` stands at its front from tick `from` on.
+    #[inline(always)]
+    pub(crate) fn come_to_front<K: Kernel>(&mut self, queue: u32, from: Tick) {
+        let q = &mut self.queues[queue];
+        q.output = NONE;
+        q.sent = 0;
+        if K::PLAIN || self.settings.immediate {
+            q.eligible = from;
+            let port = q.port;
+            self.offer::<K>(port, queue);
+        } else {
+            self.come_to_front_later::<K>(queue, from);
+        }
+    }
+
+    /// The same with an allocation delay or under store-and-forward.
+    #[cold]
+    #[inline(never)]
+    fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {
+        let packet = self.queues[queue].first;
+        let mut eligible = from + self.config.allocation_delay;
+        if self.config.switching == Switching::StoreAndForward {
+            let class = self.inputs[self.queues[queue].port].class as usize % 8;
+            let Packet { size, entry, .. } = self.packets[packet];
+            let transfer = self.config.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
+            eligible = eligible.max(entry + transfer + self.config.allocation_delay);
+        }
+        self.queues[queue].eligible = eligible;
+        if eligible > self.now {
+            self.file(eligible, kind::READY, queue, 0);
+        } else {
+            self.make_ready::<K>(queue);
+        }
+    }
+
+    /// A mechanism that counts heads hears that the first packet has left `queue`, and only then of the next.
+    #[inline(never)]
+    fn tail_left<K: Kernel>(&mut self, queue: u32) {
+        self.announce(queue, true);
+        self.queues[queue].sent = 0;
+        if self.queues[queue].first != NONE {
+            self.come_to_front::<K>(queue, self.now);
+        }
+    }
+
+    /// The front of `queue` may request from now on.
+    #[inline(always)]
+    pub(crate) fn make_ready<K: Kernel>(&mut self, queue: u32) {
+        self.offer::<K>(self.queues[queue].port, queue);
+    }
+
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait until the port is free.
+    #[inline(always)]
+    pub(crate) fn offer<K: Kernel>(&mut self, port: u32, queue: u32) {
+        if K::LISTS {
+            return self.offer_listed(port, queue);
+        }
+        let input = &mut self.inputs[port];
+        if input.busy > self.next_look {
+            input.ready |= bit(queue - input.queues);
+            self.wake_input_when_free(port);
+        } else {
+            self.candidates.insert(queue);
+        }
+    }
+
+    /// The queues of `port` that have waited for its path to the crossbar may be looked at.
+    fn input_free<K: Kernel>(&mut self, port: u32) {
+        if K::LISTS {
+            return self.input_free_listed(port);
+        }
+        let input = &mut self.inputs[port];
+        let (first, count) = (input.queues, input.count.into());
+        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer::<K>(port, first + lane));
+    }
+
+    /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
+    #[inline(never)]
+    pub(crate) fn wake_input_when_free(&mut self, port: u32) {
+        let input = &mut self.inputs[port];
+        if input.wake != input.busy {
+            input.wake = input.busy;
+            let at = input.busy;
+            self.file(at, kind::INPUT, port, 0);
+        }
+    }
+
+    /// Credit comes back to a sender.
+    #[inline(always)]
+    fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
+        let (vc, phits) = unpack_credit(data);
+        if let Some(output) = self.outputs.get(target as usize) {
+            self.channels[output.vc + vc].credits += phits;
+            if self.settings.wants::<K>().occupancy {
+                self.changed.insert(output.router);
+            }
+            if K::LISTS {
+                let channel = output.vc + vc;
+                self.credit_listed(target, channel);
+            } else if output.waiters != 0 {
+                self.wake::<K>(target);
+            }
+        } else {
+            let endpoint = target - self.outputs.len() as u32;
+            let endpoint_record = &self.endpoints[endpoint];
+            self.channels[endpoint_record.channel + vc].credits += phits;
+            if endpoint_record.blocked {
+                self.senders.push(endpoint);
+            }
+        }
+    }
+
+    /// Lets those who wait for `output` try again.
+    #[inline(never)]
+    pub(crate) fn wake<K: Kernel>(&mut self, output: u32) {
+        if K::LISTS {
+            return self.output_free_listed(output);
+        }
+        let &Output { router, waiters, .. } = &self.outputs[output];
+        if waiters == 0 {
+            return;
+        }
+        self.outputs[output].waiters = 0;
+        let (first, next) = (self.first_port[router], self.first_port[router + 1]);
+        for_each_member(waiters, next - first, |number| {
+            let port = first + number;
+            let input = &mut self.inputs[port];
+            let (queues, count) = (input.queues, input.count.into());
+            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer::<K>(port, queues + lane));
+        });
+    }
+}

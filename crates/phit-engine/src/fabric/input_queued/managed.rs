@@ -1,0 +1,145 @@
+//! What managed queue organisations do to a partition (see [`Manager`]).
+
+use super::config::General;
+use super::control::{Message, Party};
+use super::partition::Partition;
+use super::state::Queue;
+use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::{Manager, QueueSite};
+use crate::fabric::seams::routing::Payload;
+
+impl Partition {
+    /// Lets the manager do something, and puts it back.
+    #[inline]
+    fn manage(&mut self, act: impl FnOnce(&mut dyn Manager, &mut QueueSite<'_>)) {
+        if let Some(mut manager) = self.manager.take() {
+            act(&mut *manager, &mut QueueSite { partition: self });
+            self.manager = Some(manager);
+        }
+    }
+
+    /// A packet has come into `queue`.
+    #[inline(never)]
+    pub(crate) fn came(&mut self, queue: u32, packet: u32) {
+        let port = self.queues[queue].port;
+        let lane = (queue - self.inputs[port].queues) as u16;
+        self.reviews.insert(port);
+        if let Some(manager) = &mut self.manager {
+            manager.arrived(port, lane, &self.packets[packet]);
+        }
+    }
+
+    /// A packet has been granted and leaves `queue`.
+    #[inline(never)]
+    pub(crate) fn gone(&mut self, queue: u32, packet: u32) {
+        let port = self.queues[queue].port;
+        let lane = (queue - self.inputs[port].queues) as u16;
+        self.reviews.insert(port);
+        if let Some(manager) = &mut self.manager {
+            manager.left(port, lane, &self.packets[packet], self.now);
+        }
+    }
+
+    /// Reviews the ports at which something has happened.
+    #[inline(never)]
+    pub(crate) fn review(&mut self) {
+        let mut ports = std::mem::take(&mut self.reviewing);
+        self.reviews.drain_into(&mut ports);
+        self.manage(|manager, site| ports.drain(..).for_each(|port| manager.review(site, port)));
+        self.reviewing = ports;
+    }
+
+    /// Of the requests of one input only the one that the manager puts first goes forward.
+    #[inline(never)]
+    pub(crate) fn choose(&mut self, requests: &mut Vec<Request>) {
+        let Some(manager) = &self.manager else { return };
+        let rank = |request: &Request| {
+            let packet = self.queues[request.queue].first;
+            manager.rank(request.port, request.lane, self.packets[packet].entry)
+        };
+        let mut kept = 0;
+        let mut best = u64::MAX;
+        for place in 0..requests.len() {
+            let request = requests[place];
+            let own = rank(&request);
+            if kept > 0 && requests[kept - 1].port == request.port {
+                if own < best {
+                    self.again.push(std::mem::replace(&mut requests[kept - 1], request).queue);
+                    best = own;
+                } else {
+                    self.again.push(request.queue);
+                }
+            } else {
+                requests[kept] = request;
+                kept += 1;
+                best = own;
+            }
+        }
+        requests.truncate(kept);
+    }
+
+    /// Moves the first packet of one queue of `port` to the end of another.
+    pub(crate) fn move_head(&mut self, port: u32, from: u16, to: u16) {
+        let queues = self.inputs[port].queues;
+        let (from, to) = (queues + u32::from(from), queues + u32::from(to));
+        let q = &mut self.queues[from];
+        let (packet, empty, eligible) = (q.first, q.first == q.last, q.eligible);
+        q.first = if empty { NONE } else { self.packets[packet].next };
+        q.output = NONE;
+        if empty {
+            q.last = NONE;
+        } else {
+            self.come_to_front::<super::config::Single>(from, eligible.max(self.now));
+        }
+        let q = &mut self.queues[to];
+        if q.first == NONE {
+            *q = Queue { first: packet, last: packet, output: NONE, arrived: 1, sent: 0, ..*q };
+            self.come_to_front::<super::config::Single>(to, self.now);
+        } else {
+            let last = std::mem::replace(&mut q.last, packet);
+            q.arrived = 1;
+            self.packets[last].next = packet;
+        }
+    }
+
+    /// Holds a queue of `port` back, or lets it go.
+    pub(crate) fn hold(&mut self, port: u32, lane: u16, held: bool) {
+        let queue = self.inputs[port].queues + u32::from(lane);
+        let before = std::mem::replace(&mut self.held[queue], held);
+        if before && !held && self.queues[queue].first != NONE {
+            self.offer::<General>(port, queue);
+        }
+    }
+
+    /// Sends a message to whatever sends into input `port`.
+    pub(crate) fn notify(&mut self, port: u32, payload: Payload, phits: u32) {
+        let input = &self.inputs[port];
+        let (target, far) = (input.upstream, input.upstream_partition);
+        let leaves = match self.ways_back[port] {
+            Tick::MAX => self.put_on_link(port, phits.max(1)),
+            // No link goes that way: a wire of its own, as for credits, as wide as the link.
+            free => {
+                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % 8];
+                let leaves = free.max(self.now) + self.config.serialisation(phits.max(1), bandwidth);
+                self.ways_back[port] = leaves;
+                self.collector.control_messages += 1;
+                leaves
+            }
+        };
+        let at = leaves + self.settings.latency[self.outputs[port].class as usize % 8].max(1);
+        self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
+    }
+
+    /// A message has come for output or endpoint `target`.
+    pub(crate) fn hear_as_sender(&mut self, target: u32, payload: &Payload) {
+        let ports = self.outputs.len() as u32;
+        if target >= ports {
+            self.manage(|manager, site| manager.hear_endpoint(site, target - ports, payload));
+            return;
+        }
+        let router = self.outputs[target].router;
+        (self.first_port[router]..self.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
+        self.manage(|manager, site| manager.hear(site, target, payload));
+    }
+}

@@ -1,0 +1,143 @@
+//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it may
+//! use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter 16;
+//! the round-robin pointers move on accepted grants only).
+
+use crate::fabric::seams::allocator::Best;
+
+/// A head without a channel.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// Its queue in the partition.
+    pub queue: u32,
+    /// Its router.
+    pub router: u32,
+    /// Its queue's number in the router (input port times queues per port, plus queue).
+    pub number: u32,
+    /// First free channel's search range: first channel of the partition and how many.
+    pub first: u32,
+    /// Channels from `first` on that it may use.
+    pub count: u8,
+    /// Of these, the free ones.
+    pub free: u64,
+}
+
+/// The arbiters of one partition's channels and queues.
+pub struct VcAllocator {
+    /// True if a head asks for all its channels and picks among the grants (iSLIP); false if it picks before asking.
+    ask_all: bool,
+    grant: Vec<u16>,
+    accept: Vec<u8>,
+    queues_per_router: u32,
+    grants: Vec<(u32, u32)>,
+    best: Best,
+}
+
+impl VcAllocator {
+    /// For `channels` output VCs and `queues` input queues in routers of at most `queues_per_router` queues and
+    /// `channels_per_router` channels.
+    pub fn new(ask_all: bool, channels: u32, queues: u32, queues_per_router: u32, channels_per_router: u32) -> Self {
+        Self {
+            ask_all,
+            grant: vec![0; channels as usize],
+            accept: vec![0; queues as usize],
+            queues_per_router,
+            grants: Vec::new(),
+            best: Best::new(channels_per_router.max(queues_per_router)),
+        }
+    }
+
+    fn turn(client: u32, pointer: u32, n: u32) -> u64 {
+        u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
+    }
+
+    /// Matches heads with channels; calls `won(head, channel)` for every pair. `first_channel` is the router's first.
+    pub fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
+        let Self { ask_all, grant, accept, queues_per_router, grants, best } = self;
+        for (index, head) in waiting.iter().enumerate() {
+            let mut ask = |bit: u32| {
+                let channel = head.first + bit;
+                let key = Self::turn(head.number, u32::from(grant[channel as usize]), *queues_per_router);
+                best.offer(channel - first_channel, key, index as u32);
+            };
+            if *ask_all {
+                crate::engine::bits::for_each_member(head.free, 64, ask);
+            } else {
+                let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
+                let ahead = head.free >> pointer;
+                ask(if ahead != 0 { pointer + ahead.trailing_zeros() } else { head.free.trailing_zeros() });
+            }
+        }
+        grants.clear();
+        best.drain(|slot, index| grants.push((index, first_channel + slot)));
+        for (place, &(index, channel)) in grants.iter().enumerate() {
+            let head = &waiting[index as usize];
+            let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
+            best.offer(index, Self::turn(channel - head.first, pointer, u32::from(head.count)), place as u32);
+        }
+        best.drain(|index, place| {
+            let (head, channel) = (&waiting[index as usize], grants[place as usize].1);
+            let after = |client: u32, n: u32| if client + 1 == n { 0 } else { client + 1 };
+            grant[channel as usize] = after(head.number, *queues_per_router) as u16;
+            accept[head.queue as usize] = after(channel - head.first, u32::from(head.count)) as u8;
+            won(head, channel);
+        });
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.grant.capacity() * 2 + self.accept.capacity() + self.grants.capacity() * 8 + self.best.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::rng::{Rng, Stream};
+    use std::collections::HashSet;
+
+    /// Heads of a router of 12 queues and 8 channels, four of them after each of two outputs.
+    fn heads(rng: &mut Rng, taken: u64) -> Vec<Waiting> {
+        (0..12)
+            .filter_map(|queue| {
+                let first = 4 * rng.below(2);
+                let free =
+                    (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
+                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free };
+                (free != 0 && rng.below(3) > 0).then_some(waiting)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn no_channel_goes_to_two_heads_and_no_head_gets_two() {
+        for ask_all in [false, true] {
+            let mut allocator = VcAllocator::new(ask_all, 8, 12, 12, 8);
+            let mut rng = Rng::new(1, Stream::Router, 0);
+            for _ in 0..5000 {
+                let taken = rng.bits() & 0xff;
+                let waiting = heads(&mut rng, taken);
+                let (mut channels, mut queues) = (HashSet::new(), HashSet::new());
+                allocator.allocate(0, &waiting, |head, channel| {
+                    assert!(channels.insert(channel), "channel {channel} granted twice");
+                    assert!(queues.insert(head.queue), "two channels for queue {}", head.queue);
+                    assert!(head.free >> (channel - head.first) & 1 == 1, "channel {channel} is not free");
+                });
+                assert_eq!(queues.is_empty(), waiting.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn channels_go_round_the_heads() {
+        for ask_all in [false, true] {
+            let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
+            let waiting: Vec<Waiting> =
+                (0..3).map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1 }).collect();
+            let mut winners = Vec::new();
+            for _ in 0..6 {
+                allocator.allocate(0, &waiting, |head, _| winners.push(head.queue));
+            }
+            assert_eq!(winners, [0, 1, 2, 0, 1, 2]);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! From a scenario to a network of packet-level nodes.
+
+use super::calendar::Calendar;
+use super::landing::Landings;
+use super::params::{Acceptance, InjectionRoom};
+use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
+use crate::engine::rng::{Rng, Stream};
+use crate::engine::table::Table;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::build::Blueprint;
+use crate::fabric::input_queued::config::Config;
+use crate::fabric::seams::bubble::choices::Choices;
+use crate::measure::collector::Collector;
+use crate::scenario::Scenario;
+use crate::topology::{Peer, Topology};
+
+impl Network {
+    /// The network of a checked scenario; `None` if it has no packet-level nodes.
+    pub fn new(scenario: &Scenario, blueprint: &Blueprint) -> Option<Self> {
+        let node = scenario.router.node.as_ref()?;
+        let bubble = blueprint.routing.params().bubble()?;
+        let (topology, config) = (&blueprint.topology, &blueprint.config);
+        let deroute = bubble.deroute(&**topology).ok()?;
+        let lattice = deroute.lattice().clone();
+        let escape = bubble.escape();
+        let numbers = Numbers::new(2 * lattice.dimensions() as u32);
+        let endpoints = topology.endpoints();
+        let endpoints_per_router = endpoints / topology.routers();
+        let vcs = config.vcs[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
+        let (smallest, size) = blueprint.traffic.packet_sizes();
+        let fixed = (smallest == size).then_some(u32::from(size));
+        let size = u32::from(size);
+        let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
+        let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);
+        let ejection_capacity = slots(0);
+        let (links, classes) = links(&**topology, endpoints_per_router, numbers);
+        let queues = links.len() * MOST_VCS;
+        let endpoint = |endpoint: u32| Endpoint {
+            source: blueprint.traffic.source(endpoint, blueprint.seed),
+            rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
+            next: None,
+            injected: 0,
+        };
+        let mut network = Self {
+            injection_room: match node.injection_room {
+                InjectionRoom::Bubble => (1, 1 + escape.bubble),
+                InjectionRoom::MoreThanHalf => (capacity / 2 + 1, capacity / 2 + 1),
+            },
+            injection_period: node
+                .injection_rate
+                .zip(config.bisection_load(&**topology))
+                .map(|(rate, load)| period(size, rate * load)),
+            times: (0..config.links.len())
+                .map(|class| times(config, class, fixed, node.answer))
+                .collect::<Vec<_>>()
+                .into(),
+            injection_times: injection_times(config, fixed, node.answer),
+            config: config.clone(),
+            topology: topology.clone(),
+            traffic: blueprint.traffic.clone(),
+            deroute,
+            lattice,
+            escape,
+            numbers,
+            endpoints_per_router,
+            vcs,
+            capacity,
+            ejection_capacity,
+            answer: node.answer,
+            largest: size,
+            now: 0,
+            calendar: Calendar::default(),
+            busy: vec![0; links.len()].into(),
+            classes: classes.into(),
+            used: vec![0; queues].into(),
+            slots: vec![NONE; queues * usize::from(capacity)].into(),
+            answers: Answers::default(),
+            landings: (node.acceptance == Acceptance::Credits).then(|| Landings::new(topology.routers())),
+            links: links.into(),
+            choices: (0..endpoints).map(|_| Choices::default()).collect::<Vec<_>>().into(),
+            endpoints: (0..endpoints).map(endpoint).collect::<Vec<_>>().into(),
+            ejections: vec![Ejection::default(); endpoints as usize].into(),
+            arrived: vec![NONE; endpoints as usize * usize::from(ejection_capacity)].into(),
+            records: Table::default(),
+            origins: Table::default(),
+            vacant: Vec::new(),
+            free: vec![None; numbers.directions as usize],
+            collector: Collector::new(blueprint.window.clone()),
+            offered_phits: 0,
+            refused: (0, 0),
+        };
+        network.start();
+        Some(network)
+    }
+}
+
+/// The links of all routers, and their classes.
+fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link>, Vec<u8>) {
+    let nowhere = Link { waiting: [0; MOST_VCS], far: NONE, first: NONE, last: NONE, phits: 0 };
+    let mut links = vec![nowhere; numbers.links(topology.routers()) as usize];
+    let mut classes = vec![0; links.len()];
+    for router in 0..topology.routers() {
+        for link in numbers.of_router(router) {
+            let port = topology.port(router, (endpoints + numbers.direction(link)) as u16);
+            let far = match port.peer {
+                Peer::Router { router, port } => numbers.first_link(router) + u32::from(port) - endpoints,
+                Peer::Endpoint(_) | Peer::None => NONE,
+            };
+            links[link as usize].far = far;
+            classes[link as usize] = port.class;
+        }
+    }
+    (links, classes)
+}
+
+/// Of a link class; `size` is that of all packets, if they have one.
+fn times(config: &Config, class: usize, size: Option<u32>, answer: u32) -> Times {
+    let link = &config.links[class];
+    Times {
+        packet: size.map_or(0, |size| config.serialisation(size, link.bandwidth)),
+        answer: config.serialisation(answer, link.bandwidth),
+        latency: link.latency,
+    }
+}
+
+/// See [`Network::injection_times`].
+fn injection_times(config: &Config, size: Option<u32>, answer: u32) -> (Tick, Tick) {
+    let link = &config.links[0];
+    let bandwidth = link.injection_bandwidth.unwrap_or(link.bandwidth);
+    let packet = size.map_or(0, |size| config.serialisation(size, bandwidth));
+    (packet, config.serialisation(answer, link.bandwidth) + link.ejection_latency)
+}
+
+/// The time of a packet of `size` phits at `load` phits per tick.
+fn period(size: u32, load: f64) -> Period {
+    const PARTS: f64 = (1u64 << 20) as f64;
+    let ticks = f64::from(size) / load;
+    // What is whole but for the rounding of the numbers that it comes from is whole.
+    let whole = ticks.round();
+    if whole >= 1.0 && (ticks - whole).abs() < 1e-9 * ticks {
+        return Period { numerator: whole as u64, denominator: 1 };
+    }
+    Period { numerator: ((ticks * PARTS).round() as u64).max(1), denominator: PARTS as u64 }
+}

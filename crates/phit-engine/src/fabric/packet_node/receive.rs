@@ -1,0 +1,181 @@
+//! A packet arrives: where it goes on from here, or that there is no room for it.
+
+use super::state::{Network, Origin, Record, Word, kind};
+use crate::engine::NONE;
+use crate::engine::rng::Rng;
+use crate::fabric::seams::bubble::lattice::Offsets;
+use crate::fabric::seams::bubble::profit::Slots;
+use crate::fabric::seams::bubble::{ADAPTIVE, Plan, most_free};
+
+/// Where a packet waits: an output's queue. `None` stands for the queue in front of its endpoint.
+type Place = Option<(u32, u8)>;
+
+const ARRIVED: Offsets = [0; 6];
+
+impl Network {
+    /// A packet has come to the router of `back`, the link opposite to the one it came by: it is taken or refused.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, back: u32, word: Word) {
+        if !self.take(back, word) {
+            self.refused.0 += 1;
+            self.answers.push(&mut self.links[back], word.answered(false));
+            self.try_link(back);
+        }
+    }
+
+    /// Puts a packet into a queue of the router of `back`, and sends the answer; returns false if there is no room.
+    #[inline(always)]
+    pub(super) fn take(&mut self, back: u32, word: Word) -> bool {
+        let router = self.numbers.router(back);
+        let came = (self.numbers.direction(back) ^ 1) as usize;
+        let record = &self.records[word.packet()];
+        let (mut way, mut via, destination) = (record.way, record.via, record.destination);
+        way[came / 2] += if came % 2 == 0 { -1 } else { 1 };
+        if way == ARRIVED && via != NONE {
+            // At its intermediate destination: towards the final one.
+            via = NONE;
+            way = self.way_from(router, word.packet());
+        }
+        let place = self.place(router, &way, via, Some((came, word.vc())), destination);
+        let Some(place) = place else { return false };
+        // The answer stands in front of the packet if both go back by the same link.
+        self.answers.push(&mut self.links[back], word.answered(true));
+        let record = &mut self.records[word.packet()];
+        (record.way, record.via) = (way, via);
+        record.hops.add(self.classes[back]);
+        debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
+        self.collector.packet_hops += 1;
+        self.collector.flit_hops += 1;
+        self.put(place, word.packet(), destination);
+        self.try_link(back);
+        true
+    }
+
+    /// The minimal way of a packet from `router` to its destination.
+    pub(super) fn way_from(&self, router: u32, packet: u32) -> Offsets {
+        let target = self.records[packet].destination / self.endpoints_per_router;
+        let origin = &self.origins[packet];
+        let mut rng = Rng::keyed(u64::from(origin.source) << 32 | u64::from(origin.birth), router);
+        let coins = self.deroute.half_way().coins(&mut rng);
+        self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), coins)
+    }
+
+    /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else the escape
+    /// queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
+    #[inline]
+    fn place(&self, router: u32, way: &Offsets, via: u32, came: Option<(usize, u8)>, endpoint: u32) -> Option<Place> {
+        if *way == ARRIVED {
+            return (self.ejections[endpoint].held < self.ejection_capacity).then_some(None);
+        }
+        let (adaptive_room, escape_room) = match came {
+            Some(_) => (1, self.escape.room()),
+            None => self.injection_room,
+        };
+        let first = self.numbers.first_link(router);
+        let queues = self.numbers.queue(first, ADAPTIVE);
+        let free = |direction: usize| u32::from(self.capacity - u16::from(self.used[queues + direction as u32]));
+        let (best, slots) = most_free(&way[..self.lattice.dimensions()], free)?;
+        if slots >= adaptive_room.into() {
+            return Some(Some((first + best as u32, ADAPTIVE)));
+        }
+        let (escape, vc, room) = self.escape.queue(way, via != NONE, came, escape_room)?;
+        let link = first + escape as u32;
+        (self.free_slots(link, vc) >= room).then_some(Some((link, vc)))
+    }
+
+    /// Puts an accepted packet into its queue.
+    #[inline]
+    fn put(&mut self, place: Place, packet: u32, endpoint: u32) {
+        let Some((link, vc)) = place else {
+            let capacity = self.ejection_capacity;
+            let there = &mut self.ejections[endpoint];
+            let at = there.first + there.held;
+            let at = if at >= capacity { at - capacity } else { at };
+            there.held += 1;
+            self.arrived[endpoint * u32::from(capacity) + u32::from(at)] = packet;
+            return self.try_ejection(endpoint);
+        };
+        let used = &mut self.used[self.numbers.queue(link, vc)];
+        let at = *used;
+        *used += 1;
+        let slot = self.slot(link, vc) + u32::from(at);
+        self.slots[slot] = packet;
+        self.links[link].waiting[usize::from(vc)] |= 1 << at;
+        self.try_link(link);
+    }
+
+    /// The next packet of `endpoint` has come to its router: it is taken or refused.
+    pub(super) fn offered(&mut self, endpoint: u32) {
+        let accepted = self.take_new(endpoint);
+        self.refused.1 += u64::from(!accepted);
+        self.reply(endpoint, accepted);
+    }
+
+    /// Decides on the way of the next packet of `endpoint` and puts it into a queue of its router; returns false if there is no
+    /// room.
+    #[inline(always)]
+    pub(super) fn take_new(&mut self, endpoint: u32) -> bool {
+        let Some(generated) = self.endpoints[endpoint].next else { return false };
+        let router = endpoint / self.endpoints_per_router;
+        let target = generated.destination / self.endpoints_per_router;
+        let plan = if router == target { Plan::default() } else { self.plan(endpoint, router, target) };
+        let via = plan.via.unwrap_or(NONE);
+        let Some(place) = self.place(router, &plan.way, via, None, generated.destination) else { return false };
+        let record = Record {
+            hops: Default::default(),
+            destination: generated.destination,
+            via,
+            way: plan.way,
+            longest: plan.hops,
+            size: generated.size,
+        };
+        let origin = Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
+        let packet = self.create(record, origin);
+        self.endpoints[endpoint].injected += u64::from(generated.size);
+        self.put(place, packet, generated.destination);
+        true
+    }
+
+    /// Answers `endpoint`.
+    #[inline]
+    pub(super) fn reply(&mut self, endpoint: u32, accepted: bool) {
+        self.calendar.file(kind::REPLY, self.now + self.injection_times.1, endpoint, accepted.into());
+    }
+
+    fn plan(&mut self, endpoint: u32, router: u32, target: u32) -> Plan {
+        let choices = &mut self.choices[endpoint];
+        let noted = choices.to() == target || self.deroute.note(router, target, choices);
+        if let Some(plan) = choices.only().filter(|_| noted) {
+            return plan;
+        }
+        for link in self.numbers.of_router(router) {
+            let there = self.links[link].far != NONE;
+            self.free[self.numbers.direction(link) as usize] = there.then(|| self.free_slots(link, ADAPTIVE));
+        }
+        let slots = Slots { free: &self.free, capacity: self.capacity };
+        match noted {
+            true => self.deroute.choose(&self.choices[endpoint], &slots),
+            false => self.deroute.plan(router, target, &slots, &mut self.endpoints[endpoint].rng),
+        }
+    }
+
+    fn create(&mut self, record: Record, origin: Origin) -> u32 {
+        match self.vacant.pop() {
+            Some(index) => {
+                (self.records[index], self.origins[index]) = (record, origin);
+                index
+            }
+            None => {
+                self.origins.push(origin);
+                self.records.push(record)
+            }
+        }
+    }
+
+    /// Packet `packet` is at its endpoint.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, packet: u32) {
+        self.collector.delivered(&self.origins[packet].packet(&self.records[packet]), self.now);
+        self.vacant.push(packet);
+    }
+}

@@ -1,0 +1,185 @@
+//! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
+
+use super::send::SERVICE;
+use super::state::{MOST_VCS, Network};
+use crate::engine::NONE;
+use crate::fabric::seams::bubble::lattice::Offsets;
+use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION};
+use crate::measure::Snapshot;
+use std::collections::{HashMap, HashSet};
+
+/// A queue: a link and a virtual channel.
+type Place = (u32, u8);
+
+impl Network {
+    /// Counters of links and endpoints, in the order of the topology's ports.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let routers = 0..self.topology.routers();
+        let ports = routers.flat_map(|router| {
+            let endpoints = router * self.endpoints_per_router..(router + 1) * self.endpoints_per_router;
+            let ejected = endpoints.map(|endpoint| self.ejections[endpoint].phits);
+            ejected.chain(self.numbers.of_router(router).map(|link| self.links[link].phits))
+        });
+        Snapshot {
+            ports: ports.collect(),
+            injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
+            offered: self.offered_phits,
+            control: ([0; 8], 0),
+            queueing: Default::default(),
+        }
+    }
+
+    /// Packets that have been taken by some router, or have arrived: what grows as long as anything moves.
+    pub(crate) fn progress(&self) -> u64 {
+        let injected: u64 = self.endpoints.iter().map(|endpoint| endpoint.injected).sum();
+        injected + self.collector.packet_hops + self.collector.total.packets
+    }
+
+    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
+    /// is refused by the next, or waits there for room.
+    pub fn find_cycle(&self) -> Option<Vec<Place>> {
+        // By the numbers of links and channels, which need not be those of queues.
+        let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
+        let places = (0..self.links.len() as u32).flat_map(|link| (0..MOST_VCS as u8).map(move |vc| (link, vc)));
+        let mut stuck: Vec<bool> = places.map(|(link, vc)| self.used(link, vc) > 0).collect();
+        // Whoever waits for a queue that is not stuck may move.
+        loop {
+            let before = stuck.iter().filter(|stuck| **stuck).count();
+            for link in 0..self.links.len() as u32 {
+                for vc in 0..self.vcs {
+                    let waits = self.waits(link, vc);
+                    let index = number((link, vc));
+                    stuck[index] &= waits.is_some_and(|queues| queues.iter().all(|&place| stuck[number(place)]));
+                }
+            }
+            if stuck.iter().filter(|stuck| **stuck).count() == before {
+                break;
+            }
+        }
+        let first = stuck.iter().position(|stuck| *stuck)?;
+        let mut at = ((first / MOST_VCS) as u32, (first % MOST_VCS) as u8);
+        let mut path: Vec<Place> = Vec::new();
+        loop {
+            if let Some(start) = path.iter().position(|place| *place == at) {
+                return Some(path[start..].to_vec());
+            }
+            path.push(at);
+            at = *self.waits(at.0, at.1)?.last()?;
+        }
+    }
+
+    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by queues that it
+    /// serves first and whose packets are refused again and again.
+    fn waits(&self, link: u32, vc: u8) -> Option<Vec<Place>> {
+        let packet = self.packets_of(link, vc).next()?;
+        let first = || {
+            let earlier = SERVICE.into_iter().take_while(|other| *other != vc);
+            earlier.filter(|&other| self.used(link, other) > 0).map(|other| (link, other)).collect::<Vec<Place>>()
+        };
+        let room = self.waits_for(link, vc, packet);
+        room.or_else(|| Some(first()).filter(|queues| self.landings.is_none() && !queues.is_empty()))
+    }
+
+    pub(super) fn packets_of(&self, link: u32, vc: u8) -> impl Iterator<Item = u32> + '_ {
+        let base = self.slot(link, vc);
+        (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
+    }
+
+    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
+    fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
+        let back = self.links[link].far;
+        let record = &self.records[packet];
+        let (came, router) = (self.numbers.direction(link) as usize, self.numbers.router(back));
+        let mut way: Offsets = record.way;
+        way[came / 2] -= if came % 2 == 0 { 1 } else { -1 };
+        let mut heads_for = record.via;
+        if way == [0; 6] && heads_for != NONE {
+            heads_for = NONE;
+            way = self.way_from(router, packet);
+        }
+        let (escape, channel, room) =
+            self.escape.queue(&way, heads_for != NONE, Some((came, vc)), self.escape.room())?;
+        let first = self.numbers.first_link(router);
+        let ahead = way.iter().enumerate().filter(|(_, hops)| **hops != 0);
+        let adaptive = ahead.map(|(d, hops)| (first + 2 * d as u32 + u32::from(*hops < 0), ADAPTIVE));
+        let mut places: Vec<Place> = adaptive.collect();
+        if places.iter().any(|&(link, vc)| self.free_slots(link, vc) > 0) {
+            return None;
+        }
+        let next = first + escape as u32;
+        places.push((next, channel));
+        (self.free_slots(next, channel) < room).then_some(places)
+    }
+
+    /// Says where packets wait for one another.
+    pub(crate) fn describe_stop(&self) -> String {
+        let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
+        let place = |&(link, vc): &Place| {
+            let packet = self.packets_of(link, vc).next();
+            let packet = packet.map_or(String::new(), |packet| {
+                let (source, destination) = (self.origins[packet].source, self.records[packet].destination);
+                format!(" (packet from endpoint {source} to {destination})")
+            });
+            format!(
+                "VC {vc} of output {} of router {}{packet}",
+                self.endpoints_per_router + self.numbers.direction(link),
+                self.numbers.router(link)
+            )
+        };
+        format!(
+            "these queues wait for one another in a circle: {}",
+            cycle.iter().map(place).collect::<Vec<_>>().join("; ")
+        )
+    }
+
+    /// Checks the queues, and that every packet accepted has been delivered or is inside. For tests.
+    pub fn audit(&self) -> Result<(), String> {
+        self.audit_landings()?;
+        let vacant: HashSet<u32> = self.vacant.iter().copied().collect();
+        for (number, link) in self.links.iter().enumerate() {
+            for (vc, &waiting) in link.waiting.iter().enumerate() {
+                let used = self.used(number as u32, vc as u8);
+                if used > self.capacity || waiting.checked_shr(used.into()).unwrap_or(0) != 0 {
+                    return Err(format!(
+                        "queue {vc} of link {number} holds {used} of {}, {waiting:b} waiting",
+                        self.capacity
+                    ));
+                }
+                let packets = self.packets_of(number as u32, vc as u8).enumerate();
+                let mut waiting = packets.filter(|(slot, _)| waiting >> slot & 1 == 1);
+                if let Some((_, packet)) = waiting.find(|(_, packet)| vacant.contains(packet)) {
+                    return Err(format!("packet {packet} waits on link {number} although it has arrived"));
+                }
+            }
+        }
+        let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
+        let delivered = self.collector.total.phits;
+        let inside = (0..self.records.len() as u32).filter(|packet| !vacant.contains(packet));
+        let inside: u64 = inside.map(|packet| u64::from(self.records[packet].size)).sum();
+        match accepted == delivered + inside {
+            true => Ok(()),
+            false => Err(format!("{accepted} phits accepted, {delivered} delivered, {inside} inside")),
+        }
+    }
+
+    /// Phits put on all links between routers. For tests.
+    pub fn link_phits(&self) -> u64 {
+        self.links.iter().map(|link| link.phits).sum()
+    }
+
+    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues
+    /// together. For tests of the bubble rule.
+    pub fn least_free_of_rings(&self) -> u32 {
+        let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
+        for link in (0..self.topology.routers()).flat_map(|router| self.numbers.of_router(router)) {
+            let (router, direction) = (self.numbers.router(link), self.numbers.direction(link));
+            let mut position = self.lattice.position(router);
+            position[direction as usize / 2] = 0;
+            for vc in TO_DESTINATION..self.vcs {
+                let ring = (self.lattice.router(&position), direction, vc);
+                *free.entry(ring).or_default() += u32::from(self.free_slots(link, vc));
+            }
+        }
+        free.values().copied().min().unwrap_or(0)
+    }
+}

@@ -1,0 +1,148 @@
+//! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their neighbours.
+
+use crate::engine::Tick;
+use crate::fabric::input_queued::Partition;
+use crate::fabric::input_queued::events::kind;
+use crate::fabric::seams::routing::Payload;
+use crate::packet::Packet;
+use crate::topology::{Hop, Topology};
+
+/// What a managed organisation does at its input ports and endpoints.
+///
+/// Packets enter the first queue of a virtual channel's buffer, whose credits stand for all of it. The manager hears of what
+/// comes and goes; after all that arrives in a tick, and before any decision, it reviews the ports where something has, once each
+/// and in order.
+pub trait Manager: Send {
+    /// A packet has come into `queue` of input `port` (an index in the partition).
+    fn arrived(&mut self, port: u32, queue: u16, packet: &Packet);
+    /// A packet has been granted and has left `queue` of input `port`; `now` is the tick.
+    fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick);
+    /// Something has happened at input `port` since the last review.
+    fn review(&mut self, site: &mut QueueSite<'_>, port: u32);
+    /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order, at most one
+    /// from each port. To be followed by a review of all input ports of the router.
+    fn hear(&mut self, site: &mut QueueSite<'_>, port: u32, message: &Payload);
+    /// A message has come to endpoint number `endpoint` of the partition from its injection port.
+    fn hear_endpoint(&mut self, site: &mut QueueSite<'_>, endpoint: u32, message: &Payload);
+    /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at which
+    /// its packet came to the port.
+    fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
+    /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: a name and a value.
+    fn observe(&self, port: u32, now: Tick, see: &mut dyn FnMut(&str, u32));
+    /// Calls `see` for every set of packets that is isolated at `port`, at its input or its output.
+    fn trees(&self, port: u32, see: &mut dyn FnMut(&Branch<'_>));
+    /// What has been counted since the start of the run, by name.
+    fn totals(&self, now: Tick) -> Vec<(&'static str, u64)>;
+    /// Says what is wrong with the state of input `port`, given the phits in its queues: for checks.
+    fn audit(&self, port: u32, held: &dyn Fn(u16) -> u32) -> Result<(), String>;
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+/// A part of a congestion tree at one port.
+#[derive(Debug, Clone, Copy)]
+pub struct Branch<'a> {
+    /// True at an input, false at an output.
+    pub input: bool,
+    /// Virtual channel.
+    pub vc: u8,
+    /// Line of the memory in which it stands.
+    pub line: u8,
+    /// Links to the congested point.
+    pub hops: u8,
+    /// The output port that it leads to, at an input: an index in the partition from a manager, of the router from a partition.
+    pub output: Option<u32>,
+    /// Destinations, ascending.
+    pub destinations: &'a [u32],
+    /// Phits in its queue, at an input.
+    pub phits: u32,
+    /// True if it is held back.
+    pub stopped: bool,
+    /// The output's line that it is linked to, by virtual channel and number, at an input.
+    pub next: Option<(u8, u8)>,
+    /// True if the far end has a line for it, at an input.
+    pub mapped: bool,
+}
+
+/// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output of one
+/// port have the same.
+pub struct QueueSite<'a> {
+    pub(crate) partition: &'a mut Partition,
+}
+
+impl QueueSite<'_> {
+    /// Current tick.
+    #[inline]
+    pub fn now(&self) -> Tick {
+        self.partition.now
+    }
+
+    /// The graph.
+    pub fn topology(&self) -> &dyn Topology {
+        &*self.partition.topology
+    }
+
+    /// The router of `port`, its number in the network.
+    #[inline]
+    pub fn router(&self, port: u32) -> u32 {
+        self.partition.routers.start + self.partition.inputs[port].router
+    }
+
+    /// The first port of the router of `port`, and the first of the next router.
+    #[inline]
+    pub fn ports(&self, port: u32) -> (u32, u32) {
+        let router = self.partition.inputs[port].router;
+        (self.partition.first_port[router], self.partition.first_port[router + 1])
+    }
+
+    /// Link class of `port`.
+    #[inline]
+    pub fn class(&self, port: u32) -> u8 {
+        self.partition.inputs[port].class
+    }
+
+    /// Virtual channels of each link class.
+    #[inline]
+    pub fn vcs(&self) -> &[u8] {
+        &self.partition.config.vcs
+    }
+
+    /// The packet at the front of `queue` of input `port`.
+    #[inline]
+    pub fn head(&self, port: u32, queue: u16) -> Option<&Packet> {
+        let first = self.partition.queues[self.partition.inputs[port].queues + u32::from(queue)].first;
+        (first != crate::engine::NONE).then(|| &self.partition.packets[first])
+    }
+
+    /// The output port (an index in the partition) behind which `hop` at the router of `port` leads.
+    #[inline]
+    pub fn output(&self, port: u32, hop: Hop) -> u32 {
+        self.ports(port).0 + u32::from(hop.port)
+    }
+
+    /// Moves the packet at the front of one queue of input `port` to the end of another.
+    pub fn move_head(&mut self, port: u32, from: u16, to: u16) {
+        self.partition.move_head(port, from, to);
+    }
+
+    /// Holds `queue` of input `port` back, or lets it go: while it is held, it requests nothing.
+    pub fn hold(&mut self, port: u32, queue: u16, held: bool) {
+        self.partition.hold(port, queue, held);
+    }
+
+    /// Asks for a review of input `port` at tick `at`, which is to come.
+    pub fn review_at(&mut self, port: u32, at: Tick) {
+        self.partition.file(at, kind::REVIEW, port, 0);
+    }
+
+    /// Lets endpoint number `endpoint` of the partition send nothing to `destination`, or lets it send again.
+    pub fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool) {
+        self.partition.hold_destination(endpoint, destination, held);
+    }
+
+    /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: to the output port of a router, or to
+    /// the endpoint. It goes over the link in the other direction, after what has been granted before, and keeps it busy.
+    pub fn notify(&mut self, port: u32, message: Payload, phits: u32) {
+        self.partition.notify(port, message, phits);
+    }
+}

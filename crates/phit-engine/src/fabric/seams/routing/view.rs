@@ -1,0 +1,276 @@
+//! What a routing mechanism sees of a router, and how it makes itself heard.
+
+use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::config::Config;
+use crate::fabric::input_queued::state::{Output, OutputVc};
+use crate::packet::Packet;
+use crate::topology::Topology;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// What can be read of a router: its place in the graph and the state of its own outputs.
+#[derive(Clone, Copy)]
+pub struct RouterView<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// This router.
+    pub router: u32,
+    /// Current tick.
+    pub now: Tick,
+    /// Virtual channels per link class.
+    pub vcs: &'a [u8],
+    /// Buffer size per virtual channel and link class, in phits.
+    pub capacity: &'a [u32],
+    /// The router's index in the partition.
+    pub(crate) local: u32,
+    pub(crate) config: &'a Config,
+    pub(crate) first_port: &'a Table<u32>,
+    pub(crate) outputs: &'a Table<Output>,
+    pub(crate) channels: &'a Table<OutputVc>,
+    pub(crate) owners: &'a Table<u32>,
+    pub(crate) rings: &'a Table<Tick>,
+    pub(crate) ring_phits: &'a Table<u16>,
+    pub(crate) ring: u32,
+}
+
+impl RouterView<'_> {
+    #[inline]
+    fn output(&self, port: u16) -> &Output {
+        &self.outputs[self.first_port[self.local] + u32::from(port)]
+    }
+
+    #[inline]
+    fn credits(&self, port: u16, vc: u8) -> i32 {
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        match queues {
+            1 => self.channels[first + u32::from(vc)].credits,
+            // Those of a broken link are without limit, each of them.
+            _ => self.lanes(first, vc, queues).fold(0, i32::saturating_add),
+        }
+    }
+
+    /// The most credits of any queue of a virtual channel.
+    #[inline]
+    fn best_credits(&self, port: u16, vc: u8) -> i32 {
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        match queues {
+            1 => self.channels[first + u32::from(vc)].credits,
+            _ => self.lanes(first, vc, queues).max().unwrap_or(0),
+        }
+    }
+
+    /// The credits of the queues of a virtual channel.
+    fn lanes(&self, first: u32, vc: u8, queues: u32) -> impl Iterator<Item = i32> + '_ {
+        let first = first + u32::from(vc) * queues;
+        (first..first + queues).map(|channel| self.channels[channel].credits)
+    }
+
+    /// Link class of `port`.
+    #[inline]
+    pub fn class(&self, port: u16) -> u8 {
+        self.output(port).class
+    }
+
+    /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next input
+    /// buffer, or on their way back as credits.
+    #[inline]
+    pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
+        (self.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
+    }
+
+    /// The same for all virtual channels of output `port` together.
+    #[inline]
+    pub fn port_occupancy(&self, port: u16) -> u32 {
+        (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
+    }
+
+    /// The same as a share of the buffer of that virtual channel, from 0 to 1.
+    #[inline]
+    pub fn fill(&self, port: u16, vc: u8) -> f64 {
+        f64::from(self.occupancy(port, vc)) / f64::from(self.capacity[self.output(port).class as usize])
+    }
+
+    /// True if the crossbar side of output `port` can start a transfer now.
+    #[inline]
+    pub fn idle(&self, port: u16) -> bool {
+        self.output(port).busy <= self.now
+    }
+
+    /// First tick at which the crossbar side of output `port` can start a transfer.
+    #[inline]
+    pub fn free_from(&self, port: u16) -> Tick {
+        self.output(port).busy
+    }
+
+    /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
+    #[inline]
+    pub fn held(&self, port: u16, vc: u8) -> bool {
+        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        let owned = |lane: u32| self.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
+        let first = u32::from(vc) * queues;
+        (first..first + queues).all(owned)
+    }
+
+    /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
+    #[inline]
+    pub fn first_flit(&self, packet: &Packet) -> u32 {
+        u32::from(packet.size).min(self.config.flit_size)
+    }
+
+    /// Phits of the largest flit; more than those of any packet where the packet is the flit.
+    #[inline]
+    pub fn largest_flit(&self) -> u32 {
+        self.config.flit_size
+    }
+
+    /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
+    #[inline]
+    pub fn has_room(&self, port: u16, vc: u8, phits: u32) -> bool {
+        self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
+    }
+
+    /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output goes.
+    #[inline]
+    pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
+        let output = self.output(port);
+        output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
+    }
+
+    #[inline]
+    fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
+        let Some(capacity) = self.config.output_buffer else { return true };
+        self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
+    }
+
+    /// The same when flits that have started on the link are still counted as held.
+    fn buffer_will_have_room(&self, port: u16, phits: u32, capacity: u32) -> bool {
+        let output = self.output(port);
+        let base = (self.first_port[self.local] + u32::from(port)) * self.ring;
+        let (mut held, mut place) = (output.held, u32::from(output.ring_first));
+        for _ in 0..output.ring_count {
+            if self.rings[base + place] >= self.now {
+                break;
+            }
+            held -= u32::from(self.ring_phits[base + place]);
+            place = if place + 1 == self.ring { 0 } else { place + 1 };
+        }
+        held + phits <= capacity
+    }
+
+    /// Another router of the network.
+    ///
+    /// # Panics
+    ///
+    /// If it is in another partition: only mechanisms that declare that they read everything
+    /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own router.
+    pub fn elsewhere(&self, router: u32) -> Self {
+        let local = (self.local + router).wrapping_sub(self.router);
+        assert!((local as usize) + 1 < self.first_port.len(), "router {router} is not in sight of {}", self.router);
+        Self { router, local, ..*self }
+    }
+}
+
+/// What a mechanism sees of the router at which it decides.
+pub struct View<'a> {
+    pub(crate) at: RouterView<'a>,
+    /// This router's random stream. With re-decision, draw from it only for a head that is going to request: how often
+    /// a blocked head is asked is not fixed.
+    pub rng: &'a mut Rng,
+    pub(crate) watched: &'a mut Vec<Watched>,
+}
+
+/// Outputs that a decision depends on.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    pub(crate) ports: Range<u16>,
+    /// It also depends on whether they are free, which time alone changes.
+    pub(crate) time: bool,
+}
+
+impl<'a> Deref for View<'a> {
+    type Target = RouterView<'a>;
+    #[inline]
+    fn deref(&self) -> &RouterView<'a> {
+        &self.at
+    }
+}
+
+impl View<'_> {
+    /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless [`Self::watch`] says so.
+    #[inline]
+    pub fn watch_chosen(&mut self) {
+        self.watch_occupancy(0..0);
+    }
+
+    /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's. If it
+    /// cannot be carried out, the head is asked about again when one of them changes. Without any call it depends on all.
+    #[inline]
+    pub fn watch(&mut self, ports: Range<u16>) {
+        self.watched.push(Watched { ports, time: true });
+    }
+
+    /// The same if the decision depends on the occupancy of these ports, and on what the mechanism itself announces of them
+    /// ([`Site::wake`]), but not on whether they are free.
+    #[inline]
+    pub fn watch_occupancy(&mut self, ports: Range<u16>) {
+        self.watched.push(Watched { ports, time: false });
+    }
+}
+
+/// What a mechanism sees of a router, and can do there, when it hears of something.
+pub struct Site<'a> {
+    pub(crate) at: RouterView<'a>,
+    pub(crate) wakes: &'a mut Vec<u32>,
+    pub(crate) outgoing: &'a mut Vec<Outgoing>,
+}
+
+impl<'a> Deref for Site<'a> {
+    type Target = RouterView<'a>;
+    #[inline]
+    fn deref(&self) -> &RouterView<'a> {
+        &self.at
+    }
+}
+
+impl Site<'_> {
+    /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about again.
+    pub fn wake(&mut self, port: u16) {
+        self.wakes.push(self.at.first_port[self.at.local] + u32::from(port));
+    }
+
+    /// The same for all outputs.
+    pub fn wake_all(&mut self) {
+        self.wakes.extend(self.at.first_port[self.at.local]..self.at.first_port[self.at.local + 1]);
+    }
+
+    /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has any `phits`, it
+    /// also waits for the link after what has been granted before, and keeps it busy for as long as so many phits of data.
+    pub fn send(&mut self, port: u16, payload: Payload, phits: u32) {
+        self.outgoing.push(Outgoing { port, payload, phits });
+    }
+}
+
+/// What a control message says, in the words of its mechanism.
+pub type Payload = Arc<[u16]>;
+
+/// A control message about to leave.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) port: u16,
+    pub(crate) payload: Payload,
+    pub(crate) phits: u32,
+}
+
+/// What a mechanism sees when an endpoint injects a packet.
+pub struct Injection<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// The endpoint's router.
+    pub router: u32,
+    /// Current tick.
+    pub now: Tick,
+    /// The endpoint's random stream.
+    pub rng: &'a mut Rng,
+}

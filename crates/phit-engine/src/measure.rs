@@ -1,0 +1,13 @@
+//! What is counted and made of it: collectors, histograms, confidence intervals, warm-up, fairness.
+
+pub mod collector;
+pub mod confidence;
+pub mod fairness;
+pub mod histogram;
+mod snapshot;
+pub mod warmup;
+
+pub use confidence::Interval;
+pub use fairness::Fairness;
+pub use histogram::Histogram;
+pub use snapshot::Snapshot;

@@ -1,0 +1,18 @@
+//! Counters of links and endpoints at one moment.
+
+use std::collections::BTreeMap;
+
+/// Counters of links and endpoints at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Phits put on the link of each port, router by router.
+    pub(crate) ports: Vec<u64>,
+    /// Phits injected by each endpoint.
+    pub(crate) injected: Vec<u64>,
+    /// Phits generated in the window, sent or not.
+    pub(crate) offered: u64,
+    /// Phits of control messages put on links, by class, and the number of control messages.
+    pub(crate) control: ([u64; 8], u64),
+    /// What a managed queue organisation has counted, by name.
+    pub(crate) queueing: BTreeMap<&'static str, u64>,
+}

@@ -1,0 +1,243 @@
+//! Packets, and the arena that holds those of one partition.
+
+use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::engine::{NONE, Tick};
+
+/// Set in [`Packet::intermediate`] when it names a group, not a router.
+pub const GROUP: u32 = 1 << 31;
+
+/// In [`Packet::misrouted`]: sent through an intermediate router or group.
+pub const MISROUTED_GLOBALLY: u8 = 1;
+/// In [`Packet::misrouted`]: took a nonminimal hop within a group.
+pub const MISROUTED_LOCALLY: u8 = 2;
+
+/// In [`Packet::misrouted`]: left its minimal route at the head of an injection queue.
+pub const MISROUTED_AT_INJECTION: u8 = 4;
+
+/// A packet on its way: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// Next packet of the queue in which the tail stands (engine).
+    pub next: u32,
+    /// Tick at which the head entered the queue it stands in (engine).
+    pub entry: Tick,
+    /// Tick of generation.
+    pub birth: Tick,
+    /// Tick at which the head left its injection queue; all ones before.
+    pub injected: Tick,
+    /// Source endpoint.
+    pub source: u32,
+    /// Destination endpoint.
+    pub destination: u32,
+    /// Router of the destination.
+    pub destination_router: u32,
+    /// Router (or group, with [`GROUP`]) to be visited first; all ones if none is left.
+    pub intermediate: u32,
+    /// Hops taken over links, by class.
+    pub hops: Hops,
+    /// `hops` when the current leg began.
+    pub leg_start: Hops,
+    /// Size in phits.
+    pub size: u16,
+    /// Size in flits.
+    pub flits: u16,
+    /// Class of the link of the last hop (0: injected).
+    pub came_by: u8,
+    /// Virtual channel of the last hop.
+    pub came_in: u8,
+    /// Current leg.
+    pub leg: u8,
+    /// Legs of the route.
+    pub legs: u8,
+    /// Free for the routing mechanism.
+    pub scratch: u32,
+    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`].
+    pub misrouted: u8,
+    /// Free for the routing mechanism.
+    pub flags: u8,
+    /// Port of the destination's router that leads to the destination.
+    pub ejection_port: u16,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+impl Packet {
+    /// A packet of one phit that has not been anywhere, on a route of one leg.
+    #[inline]
+    pub const fn new(source: u32, destination: u32) -> Self {
+        Self {
+            next: NONE,
+            entry: 0,
+            birth: 0,
+            injected: NONE,
+            source,
+            destination,
+            destination_router: 0,
+            intermediate: NONE,
+            hops: Hops(0),
+            leg_start: Hops(0),
+            size: 1,
+            flits: 1,
+            came_by: 0,
+            came_in: 0,
+            leg: 0,
+            legs: 1,
+            scratch: 0,
+            misrouted: 0,
+            flags: 0,
+            ejection_port: 0,
+        }
+    }
+
+    /// The current leg as the topology's hop rule wants it.
+    #[inline]
+    pub fn current_leg(&self, to_group: bool) -> Leg {
+        Leg { index: self.leg, of: self.legs, to_group }
+    }
+
+    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a blocked
+    /// packet keeps, such as one of several parallel links.
+    #[inline]
+    pub fn rng(&self, router: u32) -> Rng {
+        self.stream(router, 0)
+    }
+
+    /// One of 256 such streams: the routes that a mechanism compares break their ties independently.
+    #[inline]
+    pub fn stream(&self, router: u32, number: u8) -> Rng {
+        let packet = u64::from(self.source) << 32 | u64::from(self.birth);
+        Rng::keyed(packet ^ u64::from(number) << 56, router)
+    }
+
+    /// What the topology's hop rule may read.
+    #[inline]
+    pub fn hop_state(&self) -> HopState {
+        HopState {
+            came_by: self.came_by,
+            came_in: self.came_in,
+            leg_hops: Hops(self.hops.0.wrapping_sub(self.leg_start.0)),
+        }
+    }
+}
+
+/// A part of a route towards one target: a minimal route has one leg, a Valiant route two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// 0 for the first leg.
+    pub index: u8,
+    /// Legs of the whole route.
+    pub of: u8,
+    /// True if the earlier legs ended at any router of a group (or neighbourhood), false if at one given router.
+    pub to_group: bool,
+}
+
+impl Leg {
+    /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
+    /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
+    /// the last one (a valid range, but no longer free of deadlock).
+    #[inline]
+    pub fn share(self, vcs: u8) -> (u8, u8) {
+        if self.of <= 1 {
+            return (0, vcs.max(1));
+        }
+        let (vcs, of, index) = (u32::from(vcs.max(1)), u32::from(self.of), u32::from(self.index));
+        let first = (vcs * index / of).min(vcs - 1);
+        let end = (vcs * (index + 1) / of).clamp(first + 1, vcs);
+        (first as u8, (end - first) as u8)
+    }
+}
+
+/// What a hop may read of the packet that takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct HopState {
+    /// Class of the link by which the packet came (0: injected here).
+    pub came_by: u8,
+    /// VC in which it came.
+    pub came_in: u8,
+    /// Hops taken so far in this leg, by class.
+    pub leg_hops: Hops,
+}
+
+/// Hops by link class, eight classes of up to 255 hops packed in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Hops(pub u64);
+
+impl Hops {
+    /// Hops of `class`.
+    #[inline]
+    pub fn of(self, class: u8) -> u8 {
+        (self.0 >> (8 * class)) as u8
+    }
+
+    /// One more hop of `class`.
+    #[inline]
+    pub fn add(&mut self, class: u8) {
+        self.0 += 1 << (8 * class);
+    }
+
+    /// Hops of all classes.
+    #[inline]
+    pub fn total(self) -> u32 {
+        self.0.to_le_bytes().iter().map(|&b| u32::from(b)).sum()
+    }
+}
+
+/// Packets by 32-bit index. The free places stand in a list of their own, so that a place can be handed out without
+/// reading it: it has often left the cache, and then nothing waits for it to come back.
+#[derive(Debug, Default)]
+pub struct Arena {
+    packets: Table<Packet>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    /// Stores a packet and returns its index.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.packets[index] = packet;
+                index
+            }
+            None => self.packets.push(packet),
+        }
+    }
+
+    /// Gives a place back.
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.free.push(index);
+    }
+
+    /// Packets held.
+    pub fn live(&self) -> u32 {
+        (self.packets.len() - self.free.len()) as u32
+    }
+
+    /// Brings them into the cache, see [`Table::fetch`].
+    pub fn fetch(&self) {
+        self.packets.fetch();
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.packets.bytes() + self.free.capacity() * 4
+    }
+}
+
+impl std::ops::Index<u32> for Arena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, index: u32) -> &Packet {
+        &self.packets[index]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Arena {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut Packet {
+        &mut self.packets[index]
+    }
+}

@@ -1,0 +1,321 @@
+//! `[measure]`: what is measured and for how long.
+
+use crate::error::{ScenarioError, parse};
+use crate::probes::ProbeKind;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// `[measure]`: what is measured and for how long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureParams {
+    /// Cycles before the measurement begins, or "auto" to let the run find out (see `max_warmup`).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub warmup: Warmup,
+    /// Measured cycles, at least 1.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub cycles: u32,
+    /// Which packets the latencies are about.
+    pub count: Count,
+    /// Number of equal parts of the measured time from whose means the confidence intervals are made, 2 to 1000 and at
+    /// most `cycles`. If left out: 20, or fewer for a shorter measurement.
+    #[schemars(range(min = 2, max = 1000))]
+    pub batches: u32,
+    /// Confidence level of the intervals, more than 0 and less than 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub confidence: f64,
+    /// Goes on measuring beyond `cycles` until the intervals are narrow enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// Records a time series.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// Whether the histogram of latencies is part of the result.
+    pub histogram: bool,
+    /// Whether the utilisation of every link is part of the result.
+    pub links: bool,
+    /// Whether the loads of every endpoint are part of the result.
+    pub endpoints: bool,
+    /// Whether the run watches that the packets of a source and a destination are delivered in the order of their generation: the
+    /// summary's `out_of_order` counts those that are not, since the start of the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub order: bool,
+    /// What is looked at in the measured time besides the packets delivered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeKind>,
+    /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not settled.
+    /// If left out: ten times `cycles`.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub max_warmup: u32,
+    /// Longest time in cycles that the run goes on after the measurement to deliver the packets that it counts, with
+    /// `count = "generated"`.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub max_drain: u32,
+}
+
+impl Default for MeasureParams {
+    fn default() -> Self {
+        Self {
+            warmup: Warmup::Cycles(5000),
+            cycles: 10_000,
+            count: Count::Delivered,
+            batches: BATCHES,
+            confidence: 0.95,
+            until: None,
+            series: None,
+            histogram: true,
+            links: false,
+            endpoints: false,
+            order: false,
+            probes: Vec::new(),
+            max_warmup: 100_000,
+            max_drain: 100_000,
+        }
+    }
+}
+
+/// Batches of a measurement of at least as many cycles.
+const BATCHES: u32 = 20;
+
+/// Time before the measurement begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warmup {
+    /// A fixed number of cycles.
+    Cycles(u32),
+    /// Until the network has settled, see [`crate::measure::warmup::warmed_up`].
+    Auto,
+}
+
+impl Serialize for Warmup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Cycles(cycles) => serializer.serialize_u32(*cycles),
+            Self::Auto => serializer.serialize_str("auto"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match (value.as_u64().and_then(|cycles| u32::try_from(cycles).ok()), value.as_str()) {
+            (Some(cycles), _) => Ok(Self::Cycles(cycles)),
+            (_, Some("auto")) => Ok(Self::Auto),
+            _ => Err(serde::de::Error::custom("expected a whole number of cycles, or \"auto\"")),
+        }
+    }
+}
+
+impl JsonSchema for Warmup {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "warmup".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u32::MAX }, { "const": "auto" }] })
+    }
+}
+
+/// Which packets the latencies are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Count {
+    /// Packets delivered in the measured cycles, whenever they were generated.
+    #[default]
+    Delivered,
+    /// Packets generated in the measured cycles; the run then drains until all of them are delivered.
+    Generated,
+}
+
+/// When a measurement of open length is precise enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Until {
+    /// Half-width of the intervals of mean latency and accepted load relative to their means, more than 0 and less
+    /// than 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub half_width: f64,
+    /// Confidence level of these intervals, more than 0 and less than 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub confidence: f64,
+    /// Most measured cycles, at least `cycles`. If left out: a hundred times `cycles`.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub max_cycles: u32,
+}
+
+impl Default for Until {
+    fn default() -> Self {
+        Self { half_width: 0.03, confidence: 0.99, max_cycles: 1_000_000 }
+    }
+}
+
+/// A time series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Series {
+    /// Which time a packet is counted at.
+    pub by: SeriesBy,
+    /// Length of a bin in cycles, at least 1.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub bin: u32,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { by: SeriesBy::Generation, bin: 100 }
+    }
+}
+
+/// Which time a packet is counted at in a time series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum SeriesBy {
+    /// The cycle in which it was generated: what becomes of the packets of that moment.
+    Generation,
+    /// The cycle in which it was delivered: what the network does in that moment.
+    Window,
+}
+
+impl MeasureParams {
+    /// Reads the table found at `path`; every key may be left out.
+    pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
+        let mut params: Self = parse(path, value)?;
+        let given = |key: &str| value.get(key).is_some();
+        if !given("batches") {
+            params.batches = params.cycles.clamp(2, BATCHES);
+        }
+        if !given("max_warmup") {
+            params.max_warmup = params.cycles.saturating_mul(10);
+        }
+        if let Some(until) = &mut params.until {
+            if value.pointer("/until/max_cycles").is_none() {
+                until.max_cycles = params.cycles.saturating_mul(100);
+            }
+        }
+        params.check(given("batches")).map_err(|e| e.under(path))?;
+        Ok(params)
+    }
+
+    /// Longest time that a run of this measurement takes, in cycles.
+    pub fn most_cycles(&self) -> u64 {
+        let warmup = match self.warmup {
+            Warmup::Cycles(cycles) => cycles,
+            Warmup::Auto => self.max_warmup,
+        };
+        let measured = self.until.as_ref().map_or(self.cycles, |until| until.max_cycles);
+        let drain = if self.count == Count::Generated { self.max_drain } else { 0 };
+        u64::from(warmup) + u64::from(measured) + u64::from(drain)
+    }
+
+    /// Checks what depends on several keys; error paths are relative to the table.
+    fn check(&self, batches_given: bool) -> Result<(), ScenarioError> {
+        if batches_given && self.batches > self.cycles {
+            let expected = format!("expected at most one part per measured cycle, `cycles` = {}", self.cycles);
+            return Err(ScenarioError::new("batches", self.batches, expected));
+        }
+        if let Some(until) = &self.until {
+            if until.max_cycles < self.cycles {
+                let expected = format!("expected at least `cycles` = {}", self.cycles);
+                return Err(ScenarioError::new("until.max_cycles", until.max_cycles, expected));
+            }
+        }
+        let most = self.most_cycles();
+        if most > u64::from(u32::MAX) {
+            let reason =
+                format!("warm-up, measurement and drain can take {most} cycles together; times end at {}", u32::MAX);
+            return Err(ScenarioError::new("cycles", self.cycles, reason));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Result<MeasureParams, ScenarioError> {
+        MeasureParams::from_value("measure", &value)
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_read_back() {
+        let params = read(json!({})).unwrap();
+        assert_eq!(params, MeasureParams::default());
+        assert_eq!(
+            serde_json::to_value(&params).unwrap(),
+            json!({
+                "warmup": 5000, "cycles": 10000, "count": "delivered", "batches": 20, "confidence": 0.95,
+                "histogram": true, "links": false, "endpoints": false, "max_warmup": 100000, "max_drain": 100000,
+            })
+        );
+        let all = json!({
+            "warmup": "auto", "cycles": 500, "count": "generated", "batches": 10, "confidence": 0.99,
+            "until": { "half_width": 0.01 }, "series": { "by": "window", "bin": 10 }, "histogram": false, "links": true,
+            "endpoints": true, "max_drain": 7,
+        });
+        let params = read(all).unwrap();
+        assert_eq!(params.warmup, Warmup::Auto);
+        assert_eq!(params.max_warmup, 5000);
+        assert_eq!(params.until, Some(Until { half_width: 0.01, confidence: 0.99, max_cycles: 50_000 }));
+        assert_eq!(read(serde_json::to_value(&params).unwrap()).unwrap(), params);
+        assert_eq!(params.most_cycles(), 5000 + 50_000 + 7);
+    }
+
+    #[test]
+    fn a_short_measurement_has_fewer_batches() {
+        assert_eq!(read(json!({ "cycles": 7 })).unwrap().batches, 7);
+        assert_eq!(read(json!({ "cycles": 1 })).unwrap().batches, 2);
+        let short = read(json!({ "cycles": 7 })).unwrap();
+        assert_eq!(read(serde_json::to_value(&short).unwrap()).unwrap(), short);
+    }
+
+    #[test]
+    fn errors_name_key_value_and_expectation() {
+        let cases = [
+            (
+                json!({ "warmup": "never" }),
+                "measure.warmup = \"never\": expected a whole number of cycles, or \"auto\"",
+            ),
+            (json!({ "warmup": -1 }), "measure.warmup = -1: expected a whole number of cycles, or \"auto\""),
+            (json!({ "cycles": 0 }), "measure.cycles = 0: expected a whole number of cycles, at least 1"),
+            (json!({ "batches": 1 }), "measure.batches = 1: expected a whole number from 2 to 1000"),
+            (
+                json!({ "batches": 20, "cycles": 10 }),
+                "measure.batches = 20: expected at most one part per measured cycle",
+            ),
+            (json!({ "confidence": 1 }), "measure.confidence = 1: expected a number more than 0 and less than 1"),
+            (json!({ "until": { "half_width": 0 } }), "measure.until.half_width = 0: expected a number more than 0"),
+            (
+                json!({ "until": { "max_cycles": 10 } }),
+                "measure.until.max_cycles = 10: expected at least `cycles` = 10000",
+            ),
+            (
+                json!({ "series": { "bin": 0 } }),
+                "measure.series.bin = 0: expected a whole number of cycles, at least 1",
+            ),
+            (json!({ "probes": [{ "kind": "counter" }] }), "did you mean \"counters\"?"),
+            (json!({ "probes": ["buffers", { "kind": "counters", "every": 0 }] }), "measure.probes[1].every = 0"),
+            (json!({ "count": "deliverd" }), "did you mean \"delivered\"?"),
+            (json!({ "warm_up": 5 }), "did you mean \"warmup\"?"),
+            (json!({ "cycles": 4294967295u32 }), "cycles together"),
+            (json!({ "cycles": 10, "max_warmup": 0 }), "measure.max_warmup = 0"),
+        ];
+        for (value, expected) in cases {
+            let error = read(value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
+        }
+    }
+}
