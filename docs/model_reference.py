@@ -17,7 +17,8 @@ TITLES = {
     "probe": "Probes",
 }
 
-SECTIONS = ("router", "traffic", "measure")
+SECTIONS = ("units", "router", "traffic", "measure", "sweep", "plot")
+"""The sections whose keys do not depend on a kind."""
 
 PLACES = {
     "topology": "[topology]",
@@ -56,7 +57,8 @@ def page() -> str:
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
-            parts += [f"## `[{name}]`", SECTION_NOTES[name], table(section, schema)]
+            note = SECTION_NOTES.get(name, section["description"])
+            parts += [f"## `[{name}]`", note, table(section, schema)]
     for concept, entries in phit.catalogue().items():
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 __version__: str
 
@@ -17,6 +18,10 @@ class ScenarioError(ValueError):
     """What is wrong, and what was expected."""
     nearest: str | None
     """The nearest valid name, for a misspelt one."""
+    file: Path | None
+    """The file of the document, if it came from one."""
+    line: int | None
+    """The line of the key there, if it is known."""
     errors: "list[ScenarioError]"
     """All errors, this one first; their own lists are empty."""
 

@@ -1,7 +1,5 @@
 //! Errors that a user can cause: always the key, the value, what was expected and the nearest valid name.
 
-use crate::schema;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -192,13 +190,8 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
-/// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema. An error names key, value and expectation,
-/// and comes with all others that are independent of it.
-pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
-    joined(read(path, value), schema::check::<T>(path, value))
-}
-
-/// As [`parse`], but for the bounds.
+/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that are
+/// independent of it.
 pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     let mut found = Findings::default();
     let mut left = Cow::Borrowed(value);
@@ -305,6 +298,8 @@ fn plain_type(expected: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::parse;
+    use schemars::JsonSchema;
     use serde::Deserialize;
     use serde_json::json;
 

@@ -4,9 +4,10 @@
 //! comes into the JSON Schema, and from the schema into the check and its message. What depends on more than one key is
 //! checked in code.
 
-use crate::error::{ScenarioError, join};
+use crate::error::{ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -73,6 +74,11 @@ fn without_links(line: &str) -> String {
         }
     }
     text + rest
+}
+
+/// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
+pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    joined(read(path, value), check::<T>(path, value))
 }
 
 /// What breaks a bound of the schema of `T` in the table at `path`.

@@ -4,7 +4,7 @@ mod positions;
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
-use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::run::{Options, RunError, Simulation, prepare};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -31,6 +31,8 @@ fn described(py: Python<'_>, error: &EngineError) -> PyErr {
         value.setattr("value", error.value.as_deref())?;
         value.setattr("expected", &error.expected)?;
         value.setattr("nearest", error.nearest.as_deref())?;
+        value.setattr("file", py.None())?;
+        value.setattr("line", py.None())?;
         value.setattr("errors", PyList::empty(py))
     };
     set().err().unwrap_or(raised)
@@ -46,7 +48,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| run::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    py.detach(|| prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(scenario.to_value().to_string())
 }
 
@@ -127,7 +129,7 @@ fn catalogue() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = py.detach(|| phit_engine::run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(report.to_string())
 }
 
@@ -135,7 +137,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = py.detach(|| phit_engine::run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(table.to_string())
 }
 

@@ -1,7 +1,8 @@
 //! `[measure]`: what is measured and for how long.
 
-use crate::error::{ScenarioError, parse};
+use crate::error::ScenarioError;
 use crate::probes::ProbeKind;
+use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;

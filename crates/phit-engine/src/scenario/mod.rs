@@ -1,9 +1,9 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
 
-use crate::error::{self, Findings, ScenarioError, parse, read};
+use crate::error::{self, Findings, ScenarioError, read};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::schema;
+use crate::schema::{self, parse};
 use crate::topology::{Topology, TopologyKind};
 use crate::traffic::TrafficParams;
 use serde::Serialize;

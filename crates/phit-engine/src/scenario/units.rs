@@ -7,6 +7,7 @@
 
 use crate::error::{Findings, ScenarioError, join};
 use crate::schema::applying;
+use crate::schema::parse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -303,7 +304,7 @@ pub fn allow(schema: &mut Value) {
 /// there are none.
 pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = match document.get("units") {
-        Some(units) => crate::error::parse::<UnitsParams>("units", units)?,
+        Some(units) => crate::schema::parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),
     };
     let given = [("cycle", &given.cycle, Kind::Time), ("phit", &given.phit, Kind::Size)].map(|(key, text, kind)| {

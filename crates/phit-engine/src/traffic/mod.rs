@@ -3,7 +3,8 @@
 //! The sequence of packets of an endpoint follows from the scenario and its seed alone: it is drawn lazily from the
 //! endpoint's own random stream, so it does not depend on when it is asked for.
 
-use crate::error::{ScenarioError, join, parse};
+use crate::error::{ScenarioError, join};
+use crate::schema::parse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
