@@ -113,7 +113,10 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     ),
     "a sweep of what the scenario lacks": {
         "topology": {"kind": "dragonfly"},
-        "sweep": {"zip": [{"topology.p": [1, 2], "topology.a": [2, 4], "topology.h": [1, 2]}], "product": {"traffic": {"load": [0.1]}}},
+        "sweep": {
+            "zip": [{"topology.p": [1, 2], "topology.a": [2, 4], "topology.h": [1, 2]}],
+            "product": {"traffic": {"load": [0.1]}},
+        },
     },
 }
 
@@ -195,8 +198,17 @@ def test_quantities_are_those_of_the_engine(text: str) -> None:
             read = True
         except phit.ScenarioError as error:
             # A quantity of the right kind may fail later, for what it comes to.
-            words = ("is no unit", "expected a number and a unit", "expected a time", "expected a size", "expected a rate")
-            read = all(word not in str(error) for word in (*words, "a whole number", "expected a number", "expected a packet size"))
+            words = (
+                "is no unit",
+                "expected a number and a unit",
+                "expected a time",
+                "expected a size",
+                "expected a rate",
+            )
+            read = all(
+                word not in str(error)
+                for word in (*words, "a whole number", "expected a number", "expected a packet size")
+            )
         assert bool(re.search(pattern, text)) == read, (kind, key)
 
 

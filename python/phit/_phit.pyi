@@ -22,7 +22,7 @@ class ScenarioError(ValueError):
     """The file of the document, if it came from one."""
     line: int | None
     """The line of the key there, if it is known."""
-    errors: "list[ScenarioError]"
+    errors: list[ScenarioError]
     """All errors, this one first; their own lists are empty."""
 
 def complete(scenario: str) -> str:

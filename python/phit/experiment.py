@@ -329,4 +329,6 @@ def _seeds(sweep: Document) -> list[Values]:
         and all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds)
     ):
         return [{"seed": seed} for seed in seeds]
-    raise InputError(f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them", "sweep.seeds")
+    raise InputError(
+        f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them", "sweep.seeds"
+    )

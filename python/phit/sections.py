@@ -96,7 +96,10 @@ SECTIONS: dict[str, Schema] = {
         "additionalProperties": False,
         "properties": {
             "x": {"description": "Column of the horizontal axis; by default the offered load.", "type": "string"},
-            "y": {"description": "Column of the vertical axis; by default latency and accepted load.", "type": "string"},
+            "y": {
+                "description": "Column of the vertical axis; by default latency and accepted load.",
+                "type": "string",
+            },
             "colour": {
                 "description": "Column that tells curves apart; by default routing and whatever else is swept.",
                 "type": "string",

@@ -4,6 +4,7 @@ pub mod collector;
 pub mod confidence;
 pub mod fairness;
 pub mod histogram;
+pub mod records;
 mod snapshot;
 pub mod warmup;
 

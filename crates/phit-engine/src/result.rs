@@ -1,7 +1,7 @@
 //! The result of a run: a summary and tables, as JSON values.
 
 use crate::engine::Tick;
-use crate::fabric::input_queued::config::Config;
+use crate::fabric::links::LinkClasses;
 use crate::measure::collector::{Bin, Collector};
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::{Fairness, Snapshot};
@@ -26,7 +26,7 @@ pub struct Outcome {
     pub(crate) partitions: usize,
     pub(crate) threads: usize,
     pub(crate) topology: Arc<dyn Topology>,
-    pub(crate) config: Arc<Config>,
+    pub(crate) links: LinkClasses,
     pub(crate) scenario: Scenario,
 }
 
@@ -94,7 +94,7 @@ impl Outcome {
         let summary = json!({
             "offered_load": offered,
             "accepted_load": accepted,
-            "bisection_load": self.config.bisection_load(&*self.topology),
+            "bisection_load": self.links.bisection_load(&*self.topology),
             "cycle_seconds": self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             "accepted_ci": mean_of_batches(&load, confidence).map(|i| i.half_width),
             "latency_mean": mean,
@@ -179,16 +179,16 @@ impl Outcome {
 
     /// The complete batches of the window.
     fn batches(&self) -> &[Bin] {
-        let complete = (self.cycles * self.config.ticks_per_cycle / self.batch_ticks()) as usize;
+        let complete = (self.cycles * self.links.ticks_per_cycle / self.batch_ticks()) as usize;
         &self.collector.batches[..complete.min(self.collector.batches.len())]
     }
 
     fn batch_ticks(&self) -> Tick {
-        (self.scenario.measure.cycles / self.scenario.measure.batches).max(1) * self.config.ticks_per_cycle
+        (self.scenario.measure.cycles / self.scenario.measure.batches).max(1) * self.links.ticks_per_cycle
     }
 
     fn batch_endpoint_cycles(&self) -> f64 {
-        f64::from(self.batch_ticks() / self.config.ticks_per_cycle) * f64::from(self.topology.endpoints())
+        f64::from(self.batch_ticks() / self.links.ticks_per_cycle) * f64::from(self.topology.endpoints())
     }
 
     fn batch_table(&self) -> Value {
@@ -222,11 +222,11 @@ impl Outcome {
     }
 
     fn probe_table(&self) -> Value {
-        let cycle = self.config.ticks_per_cycle;
+        let cycle = self.links.ticks_per_cycle;
         let (mut probes, mut names, mut cycles) = (vec![], vec![], vec![]);
         let (mut counts, mut means, mut largest) = (vec![], vec![], vec![]);
         for (probe, name, at, tally) in self.collector.records.iter() {
-            probes.push(probe);
+            probes.push(self.scenario.measure.probes[probe].kind());
             names.push(name);
             cycles.push(at / cycle);
             counts.push(tally.count);
@@ -256,11 +256,11 @@ impl Outcome {
     }
 
     /// `(router, port, class, utilisation)` of every port that leads somewhere.
-    fn links(&self) -> impl Iterator<Item = (u32, u16, u8, Peer, f64)> + '_ {
+    fn ports(&self) -> impl Iterator<Item = (u32, u16, u8, Peer, f64)> + '_ {
         let ports = (0..self.topology.routers()).flat_map(|r| (0..self.topology.ports(r)).map(move |p| (r, p)));
         ports.zip(self.before.ports.iter().zip(&self.after.ports)).filter_map(|((router, port), (before, after))| {
             let there = self.topology.port(router, port);
-            let carried = f64::from(self.cycles) * f64::from(self.config.links[there.class as usize].bandwidth);
+            let carried = f64::from(self.cycles) * f64::from(self.links[there.class as usize].bandwidth);
             let used = (after - before) as f64 / carried;
             (there.peer != Peer::None).then_some((router, port, there.class, there.peer, used))
         })
@@ -270,9 +270,9 @@ impl Outcome {
     fn control_by_class(&self) -> Value {
         let classes = self.topology.classes();
         let mut links = vec![0u64; classes.len()];
-        self.links().for_each(|(_, _, class, _, _)| links[class as usize] += 1);
+        self.ports().for_each(|(_, _, class, _, _)| links[class as usize] += 1);
         let share = |class: usize| {
-            let capacity = links[class] * u64::from(self.cycles) * u64::from(self.config.links[class].bandwidth);
+            let capacity = links[class] * u64::from(self.cycles) * u64::from(self.links[class].bandwidth);
             ratio(self.after.control.0[class] - self.before.control.0[class], capacity)
         };
         let table = classes.iter().enumerate().skip(1);
@@ -282,7 +282,7 @@ impl Outcome {
     fn utilisation_by_class(&self) -> Value {
         let classes = self.topology.classes();
         let mut sums = vec![(0u64, 0.0, 0.0f64); classes.len()];
-        for (_, _, class, _, used) in self.links() {
+        for (_, _, class, _, used) in self.ports() {
             let sum = &mut sums[class as usize];
             *sum = (sum.0 + 1, sum.1 + used, sum.2.max(used));
         }
@@ -295,7 +295,7 @@ impl Outcome {
 
     fn link_table(&self) -> Value {
         let (mut routers, mut ports, mut classes, mut to, mut used) = (vec![], vec![], vec![], vec![], vec![]);
-        for (router, port, class, peer, utilisation) in self.links() {
+        for (router, port, class, peer, utilisation) in self.ports() {
             routers.push(router);
             ports.push(port);
             classes.push(self.topology.classes()[class as usize].as_str());

@@ -73,20 +73,23 @@ def list_(
         return
     listed = [*concepts, *sections]
     if name not in listed:
-        raise InputError(f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}")
-    if name in sections:
-        if kind is not None:
+        raise InputError(
+            f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"
+        )
+    if kind is not None:
+        if name not in concepts:
             raise InputError(f"{kind!r}: the section {name} has no kinds; expected `phit list {name}`")
-        schema = sections[name]
-        _list_keys(f"[{name}]", schema["description"], keys(schema, phit.schema()))
-    elif kind is None:
-        _list_kinds(name, concepts[name])
-    else:
         kinds = {entry["kind"]: entry for entry in concepts[name]}
         if kind not in kinds:
             raise InputError(f"{kind!r}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
         entry = kinds[kind]
         _list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
+        return
+    if name in concepts:
+        _list_kinds(name, concepts[name])
+    if name in sections:
+        schema = sections[name]
+        _list_keys(f"[{name}]", schema["description"], keys(schema, phit.schema()))
 
 
 def _sections() -> dict[str, dict[str, Any]]:

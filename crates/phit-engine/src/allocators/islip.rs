@@ -23,6 +23,10 @@ impl Default for Islip {
 }
 
 impl AllocatorParams for Islip {
+    fn considers_all(&self) -> bool {
+        true
+    }
+
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         let ports = context.ports as usize;
         Box::new(Rule {

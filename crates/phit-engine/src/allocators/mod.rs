@@ -17,3 +17,9 @@ crate::registry! {
         "ideal" => Ideal(ideal::Ideal),
     }
 }
+
+impl Default for AllocatorKind {
+    fn default() -> Self {
+        Self::SeparableInputFirst(separable::SeparableInputFirst::default())
+    }
+}

@@ -1,9 +1,9 @@
 //! The counters of one partition: integers, so that merging them in any order gives the same result.
 
 use super::histogram::Histogram;
+use super::records::Records;
 use crate::engine::Tick;
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
-use crate::probes::{ProbeKind, Records};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -24,8 +24,6 @@ pub struct Window {
     pub series_by_generation: bool,
     /// Watch whether the packets of a source and a destination come in the order of their generation.
     pub order: bool,
-    /// What is looked at besides packets.
-    pub probes: Vec<ProbeKind>,
 }
 
 /// Sums over packets. Latencies are in cycles.
@@ -149,7 +147,6 @@ impl Collector {
     /// Nothing counted; the window is empty until [`Self::open`].
     pub fn new(window: Window) -> Self {
         let histogram = window.histogram.then(Histogram::new);
-        let records = Records::new(&window.probes, window.ticks_per_cycle);
         Self {
             window,
             span: Tick::MAX..Tick::MAX,
@@ -172,7 +169,7 @@ impl Collector {
             batches: Vec::new(),
             histogram,
             series: Vec::new(),
-            records,
+            records: Records::default(),
         }
     }
 

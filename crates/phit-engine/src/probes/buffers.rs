@@ -26,7 +26,7 @@ impl ProbeParams for BuffersProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
         let names = |side: &str| -> Vec<String> {
             at.topology().classes().iter().map(|class| format!("{side} {class}")).collect()
         };

@@ -35,7 +35,7 @@ impl ProbeParams for CountersProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
         let wanted = |router: &u32| self.router.is_none_or(|only| only == *router);
         for router in at.routers().filter(wanted) {
             at.mechanism(router, &mut |name, index, value| match index {

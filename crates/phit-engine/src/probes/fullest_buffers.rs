@@ -29,7 +29,7 @@ impl ProbeParams for FullestBuffersProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
         let top = at.topology().tree().map_or(0, |tree| tree.routers(tree.levels() - 1).start);
         for router in at.routers().filter(|&router| router >= top) {
             let mut fullest = 0;

@@ -25,7 +25,7 @@ impl ProbeParams for PortsProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 let phits: u32 = (0..at.queues(router, port)).map(|queue| at.input_phits(router, port, queue)).sum();

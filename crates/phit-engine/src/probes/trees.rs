@@ -27,7 +27,7 @@ impl ProbeParams for TreesProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 at.trees(router, port, &mut |branch| {

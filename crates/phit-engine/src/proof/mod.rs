@@ -8,6 +8,3 @@ pub mod escape;
 
 pub use crate::fabric::seams::routing::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use cdg::{Channel, Flaw, Report, check};
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,6 @@ use super::*;
 use crate::engine::NONE;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::audit::audit;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::TAIL_PENDING;
@@ -249,8 +248,8 @@ proptest! {
         let mut heard = sent.clone();
         for tick in 0..500u32 {
             simulation.advance_to(tick + 1);
-            audit(&simulation).unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
-            let partitions = simulation.parts().0;
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
+            let partitions = simulation.parts();
             for partition in partitions {
                 partition.wheel.for_each(partition.now, |_, event| {
                     if event.target >> kind::SHIFT == kind::DELIVERY {
@@ -376,7 +375,7 @@ fn contention_counters_work_on_grids() {
         let mut simulation = watched(&value, 2).0;
         for tick in 1..300 {
             simulation.advance_to(tick);
-            audit(&simulation).unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
         }
     }
     let refused = Scenario::from_value(&grid("torus", &[4, 4], "nonminimal", 0.1)).unwrap();

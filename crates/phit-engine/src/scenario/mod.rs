@@ -1,6 +1,6 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
 
-use crate::error::{self, Findings, ScenarioError, read};
+use crate::error::{self, Findings, ScenarioError};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::schema::{self, parse};
@@ -11,12 +11,14 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub mod catalogue;
 pub mod check;
 pub mod measure;
+pub mod routers;
 pub mod units;
 
-pub use crate::fabric::input_queued::params::RouterParams;
 pub use measure::MeasureParams;
+pub use routers::RouterKind;
 pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].
@@ -30,7 +32,8 @@ pub struct Scenario {
     /// The network graph.
     pub topology: TopologyKind,
     /// Routers and links.
-    pub router: RouterParams,
+    #[serde(serialize_with = "routers::write")]
+    pub router: RouterKind,
     /// Routing mechanism.
     pub routing: RoutingKind,
     /// Queue organisation of the input buffers.
@@ -86,8 +89,8 @@ impl Scenario {
         let topology = required("topology", ", for example kind = \"dragonfly\"");
         let topology = found.take(topology.and_then(|table| TopologyKind::from_value("topology", table)));
         // What classes of links take from the class `default` is not theirs to answer for.
-        let router = parse::<RouterParams>("router", section("router"));
-        let router = found.take(router.and_then(|_| read("router", &inherit_links(section("router")))));
+        let router = routers::read("router", section("router"));
+        let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(section("router")))));
         let routing = match document.get("routing") {
             Some(routing) => found.take(RoutingKind::from_value("routing", routing)),
             None => Some(RoutingKind::Minimal(Default::default())),
@@ -116,7 +119,7 @@ impl Scenario {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));
         check(schema::check::<TopologyKind>("topology", &self.topology.to_value()));
-        check(schema::check::<RouterParams>("router", &json!(self.router)));
+        check(schema::check::<RouterKind>("router", &self.router.to_value()));
         check(schema::check::<RoutingKind>("routing", &self.routing.to_value()));
         check(schema::check::<QueueingKind>("queueing", &self.queueing.to_value()));
         check(schema::check::<MeasureParams>("measure", &json!(self.measure)));

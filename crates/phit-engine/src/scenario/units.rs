@@ -304,7 +304,7 @@ pub fn allow(schema: &mut Value) {
 /// there are none.
 pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = match document.get("units") {
-        Some(units) => crate::schema::parse::<UnitsParams>("units", units)?,
+        Some(units) => parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),
     };
     let given = [("cycle", &given.cycle, Kind::Time), ("phit", &given.phit, Kind::Size)].map(|(key, text, kind)| {
@@ -323,7 +323,7 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if !contains_quantity(document) {
         return Ok(document.clone());
     }
-    let schema = crate::catalogue::numbers();
+    let schema = super::catalogue::numbers();
     let mut found = Vec::new();
     let mut resolved = document.clone();
     if let Some(table) = resolved.as_object_mut() {

@@ -16,11 +16,11 @@ use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::{Allocator, Request};
+use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::collector::Collector;
 use crate::packet::Arena;
-use crate::probes::Observation;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
 use std::ops::Range;
@@ -104,6 +104,8 @@ pub struct Partition {
 
     /// Tick of the mechanism's next period; the last tick of all if it has none.
     pub(crate) next_period: Tick,
+    /// What is looked at besides packets.
+    pub(crate) probes: Probes,
     /// Tick in which probes look next; the last tick of all if never.
     pub(crate) next_probe: Tick,
     /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
@@ -212,9 +214,9 @@ impl Partition {
     fn probe(&mut self) {
         let mut records = std::mem::take(&mut self.collector.records);
         if self.collector.span().contains(&self.now) {
-            records.look(&Observation { partition: self }, self.now);
+            self.probes.look(self, self.now, &mut records);
         }
-        self.next_probe = records.next(self.now + 1);
+        self.next_probe = self.probes.next(self.now + 1);
         self.collector.records = records;
     }
 

@@ -232,7 +232,7 @@ impl Partition {
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
         } else if self.settings.wants.settled {
-            let (at, vcs) = (router + self.routers.start, &self.config.vcs);
+            let (at, vcs) = (router + self.routers.start, &self.config.buffers.vcs);
             minimal_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
@@ -392,7 +392,7 @@ impl Partition {
         let input = &mut self.inputs[port];
         let (router, number) = (input.router, input.number);
         input.asleep |= bit(queue - input.queues);
-        let size = u32::from(self.packets[packet].size).min(self.config.flit_size);
+        let size = u32::from(self.packets[packet].size).min(self.config.buffers.flit_size);
         let (first, end) = (self.first_port[router], self.first_port[router + 1]);
         // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
         if output != NONE {
@@ -418,7 +418,7 @@ impl Partition {
         let busy = self.outputs[output].busy;
         if busy > self.now {
             self.wake_output_at(output, busy);
-        } else if let Some(capacity) = self.config.output_buffer {
+        } else if let Some(capacity) = self.config.buffers.output_buffer {
             if let Some(oldest) = self.expire(output, size, capacity) {
                 self.wake_output_at(output, oldest + 1);
             }

@@ -15,11 +15,11 @@ mod calendar;
 mod check;
 mod endpoint;
 mod landing;
+mod network;
 pub mod params;
 mod receive;
 mod send;
 pub(crate) mod state;
 mod watch;
 
-pub use check::check;
 pub use state::Network;

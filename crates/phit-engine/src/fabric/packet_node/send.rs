@@ -98,6 +98,6 @@ impl Network {
         there.phits += u64::from(size);
         there.free = end;
         self.calendar.file(kind::EJECTION, end, endpoint, 0);
-        self.calendar.file(kind::DELIVERY, end + self.config.links[0].ejection_latency, packet, 0);
+        self.calendar.file(kind::DELIVERY, end + self.link_classes[0].ejection_latency, packet, 0);
     }
 }

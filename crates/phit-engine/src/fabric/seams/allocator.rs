@@ -4,6 +4,7 @@ use crate::engine::Tick;
 use crate::engine::bits::bit;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
+use crate::error::ScenarioError;
 
 /// A flit that could be transferred in this tick: its output is idle and there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,15 @@ pub struct AllocatorContext {
 
 /// What an allocator's file provides besides the rule.
 pub trait AllocatorParams {
+    /// Checks the parameters. Error paths are relative to the allocator.
+    fn check(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+    /// True if every input considers all its requests in a round, of which the allocation of virtual channels in a stage of its own then
+    /// makes use, too; false if an input proposes one.
+    fn considers_all(&self) -> bool {
+        false
+    }
     /// The allocator for one partition.
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
 }

@@ -4,5 +4,6 @@
 
 pub mod allocator;
 pub mod bubble;
+pub mod probe;
 pub mod queueing;
 pub mod routing;

@@ -1,7 +1,7 @@
 //! What an input port tells the output port, or the endpoint, that sends into it.
 
 use super::{Fbicm, Version};
-use crate::routing::Payload;
+use crate::fabric::seams::routing::Payload;
 
 /// Kinds of notifications, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,6 +37,12 @@ macro_rules! bubble_routing {
             fn bubble(&self) -> Option<&dyn $crate::routing::bubble::Bubble> {
                 Some(self)
             }
+            fn needs_whole_packets(&self) -> bool {
+                true
+            }
+            fn compares_buffers(&self) -> bool {
+                true
+            }
             fn packets_per_buffer(&self) -> u32 {
                 1 + u32::from($crate::routing::bubble::Bubble::escape(self).bubble)
             }

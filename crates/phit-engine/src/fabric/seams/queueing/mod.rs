@@ -72,6 +72,11 @@ impl Division {
     /// One queue that is the whole buffer.
     pub const WHOLE: Self = Self { queues: 1, shared: false };
 
+    /// Parts of a buffer that are a queue's own.
+    pub fn parts(self) -> u32 {
+        if self.shared { 1 } else { self.queues }
+    }
+
     /// Equal parts.
     pub fn equal(queues: u32) -> Self {
         Self { queues, shared: false }
@@ -129,6 +134,10 @@ pub trait QueueingParams {
     /// Checks the organisation; that each queue takes a packet has been checked. Error paths are relative to `queueing`.
     fn check(&self, _fit: &Fit<'_>) -> Result<(), ScenarioError> {
         Ok(())
+    }
+    /// True if the organisation leaves buffers as they are: one queue for each virtual channel.
+    fn undivided(&self) -> bool {
+        false
     }
     /// True if the organisation sends control messages.
     fn sends_messages(&self) -> bool {

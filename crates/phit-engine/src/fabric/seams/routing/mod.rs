@@ -10,11 +10,13 @@ use crate::topology::{Hop, RouteTable, Topology};
 use std::sync::Arc;
 
 mod hops;
+mod outputs;
 mod proof;
 mod view;
 
 pub use hops::minimal_hop;
 pub(crate) use hops::{advance_leg, one_channel};
+pub use outputs::{Buffers, Output, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Watched};
@@ -149,9 +151,18 @@ pub trait RoutingParams {
     fn sends_messages(&self) -> bool {
         false
     }
-    /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes ([`crate::fabric::packet_node`]).
+    /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes
+    /// ([`crate::fabric::packet_node`]).
     fn bubble(&self) -> Option<&dyn Bubble> {
         None
+    }
+    /// True if its rules hold for packets that move as a whole only.
+    fn needs_whole_packets(&self) -> bool {
+        false
+    }
+    /// True if it compares the buffers of all links between routers, which must then be equal.
+    fn compares_buffers(&self) -> bool {
+        false
     }
     /// Packets for which the buffer of a link between routers must have room.
     fn packets_per_buffer(&self) -> u32 {

@@ -4,7 +4,7 @@ use crate::allocators::AllocatorKind;
 use crate::probes::ProbeKind;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{MeasureParams, RouterParams, SECTIONS, UnitsParams, units};
+use crate::scenario::{MeasureParams, RouterKind, SECTIONS, UnitsParams, routers, units};
 use crate::schema;
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
@@ -27,6 +27,7 @@ fn entries(schemas: Vec<(&'static str, Schema)>) -> Value {
 pub fn catalogue() -> Value {
     json!({
         "topology": entries(TopologyKind::schemas()),
+        "router": entries(RouterKind::schemas()),
         "routing": entries(RoutingKind::schemas()),
         "queueing": entries(QueueingKind::schemas()),
         "allocator": entries(AllocatorKind::schemas()),
@@ -48,7 +49,7 @@ pub fn numbers() -> &'static Value {
         let mut section = |name: &str, schema: Schema| properties.insert(name.into(), schema.to_value());
         section("units", UnitsParams::json_schema(&mut generator));
         section("topology", TopologyKind::json_schema(&mut generator));
-        section("router", RouterParams::json_schema(&mut generator));
+        section("router", routers::schema(&mut generator));
         section("routing", RoutingKind::json_schema(&mut generator));
         section("queueing", QueueingKind::json_schema(&mut generator));
         section("traffic", TrafficParams::json_schema(&mut generator));
