@@ -12,6 +12,7 @@ import phit
 import pytest
 from phit.keys import keys
 from phit.result import MACHINE_KEYS
+from phit.sections import described
 
 from .conftest import Cli, Write, tiny
 
@@ -97,7 +98,7 @@ def test_list_shows_the_names_that_a_key_may_take(cli: Cli) -> None:
 def test_list_knows_every_section(section: str, cli: Cli) -> None:
     status, out, err = cli("list", section)
     assert (status, err) == (0, "")
-    schema = phit.schema()
+    schema = described()
     listed = [key.path for key in keys(schema["properties"][section], schema)]
     for key in listed:
         assert re.search(rf"^{re.escape(key)} ", out, re.MULTILINE), key

@@ -1,5 +1,6 @@
 """Errors that a user can cause, each with a one-line message that says what to do."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from phit._phit import ScenarioError
@@ -39,5 +40,5 @@ def one_line(error: BaseException) -> str:
 
 def each_line(error: BaseException) -> list[str]:
     """The messages of `error`: one, or of a scenario with several errors one for each."""
-    errors = (error.errors if isinstance(error, ScenarioError) else None) or [error]
-    return [" ".join(str(one).split()) or type(one).__name__ for one in errors]
+    errors: Sequence[BaseException] = error.errors if isinstance(error, ScenarioError) else ()
+    return [" ".join(str(one).split()) or type(one).__name__ for one in errors or (error,)]

@@ -25,8 +25,8 @@ Source = str | os.PathLike[str] | Mapping[str, Any]
 def load(source: Source) -> Document:
     """The document in a TOML or JSON file, or a copy of the given one.
 
-    Files that a file names are found from its own folder, those of a given document from the current one. A key `$schema`,
-    by which editors find the JSON Schema, is left out.
+    Files that a file names are found from its own folder, those of a given document from the current one. A key
+    `$schema`, by which editors find the JSON Schema, is left out.
     """
     if isinstance(source, Mapping):
         document = copy.deepcopy(source if isinstance(source, Located) else dict(source))

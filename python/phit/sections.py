@@ -1,8 +1,8 @@
 """The sections of an experiment that are the package's own, and the JSON Schema of a whole document.
 
-The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]` and `[plot]`, and the
-files that a scenario may name. From these declarations follow the schema, `phit list`, the model reference and the refusal of
-unknown keys.
+The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]` and `[plot]`,
+and the files that a scenario may name. From these declarations follow the schema, `phit list`, the model reference and
+the refusal of unknown keys.
 """
 
 import copy
@@ -56,8 +56,8 @@ _DEFINITIONS: Schema = {
 
 SECTIONS: dict[str, Schema] = {
     "sweep": {
-        "description": "`[sweep]`: the points of an experiment. Every curve is combined with every group of zipped keys, with the "
-        "product and with every seed.",
+        "description": "`[sweep]`: the points of an experiment. Every curve is combined with every group of zipped "
+        "keys, with the product and with every seed.",
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -74,7 +74,7 @@ SECTIONS: dict[str, Schema] = {
                 ],
             },
             "product": {
-                "description": "Every combination of these keys: of each, by its dotted path, a list of values or a range.",
+                "description": "Every combination of these keys: of each, by its dotted path, a list or a range.",
                 "$ref": "#/$defs/sweep_keys",
             },
             "zip": {
@@ -117,17 +117,26 @@ def keys_of(section: str) -> tuple[str, ...]:
     return tuple(SECTIONS[section]["properties"])
 
 
+def described() -> Schema:
+    """What is said of all sections, with the keys that a scenario needs; references are to its `$defs`."""
+    document: Schema = copy.deepcopy(_ENGINE)
+    document["$defs"] |= _DEFINITIONS
+    document["properties"] |= SECTIONS
+    _add_files(document["properties"])
+    return document
+
+
 @cache
 def _made() -> str:
     scenario = copy.deepcopy(_ENGINE)
-    _name_files(scenario)
-    definitions = scenario.pop("$defs") | _DEFINITIONS
-    complete = {"required": scenario.pop("required"), "properties": scenario["properties"]}
+    properties, definitions = scenario["properties"], scenario["$defs"]
+    _add_files(properties)
+    complete = {"required": scenario.pop("required"), "properties": properties | {"traffic": _with_load(properties)}}
     document = scenario | {
         "title": "Phit scenario or experiment",
         "properties": {
             REFERENCE: {"type": "string", "description": "This schema, for editors; a run ignores it."},
-            **_without_required(scenario["properties"]),
+            **_without_required(properties),
             **SECTIONS,
         },
         # A sweep may bring whatever its scenario lacks.
@@ -135,8 +144,9 @@ def _made() -> str:
         "then": {"$ref": "#/$defs/complete"},
         "$defs": {
             **_without_required(definitions),
+            **_DEFINITIONS,
             "complete": _only_checks(complete),
-            **{f"complete_{name}": _only_checks(schema) for name, schema in definitions.items()},
+            **{f"complete_{name}": _only_checks(schema) for name, schema in (definitions | _DEFINITIONS).items()},
         },
     }
     return json.dumps(document)
@@ -148,24 +158,28 @@ def schema() -> Schema:
     return found
 
 
-def _name_files(scenario: Schema) -> None:
+def _add_files(properties: Schema) -> None:
     """Adds the files that `routing.file` and `traffic.trace` may name."""
     [table] = [
         kind
-        for kind in scenario["properties"]["routing"]["oneOf"]
+        for kind in properties["routing"]["oneOf"]
         if kind.get("properties", {}).get("kind", {}).get("const") == "table"
     ]
     table["properties"]["file"] = {
         "type": "string",
-        "description": "CSV file with the columns router, destination, port, found from the scenario's folder: takes the place of `entries`.",
+        "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
+        "takes the place of `entries`.",
     }
-    traffic = scenario["properties"]["traffic"]
-    trace = traffic["properties"]["trace"]
-    words = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
-    trace["anyOf"] = [words, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
-    # A trace says what is sent.
-    traffic["required"].remove("load")
-    traffic["anyOf"] = [{"required": ["load"]}, {"required": ["trace"]}]
+    trace = properties["traffic"]["properties"]["trace"]
+    messages = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
+    trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
+
+
+def _with_load(properties: Schema) -> Schema:
+    """The traffic of a complete scenario: a load, unless a trace says what is sent."""
+    traffic: Schema = properties["traffic"]
+    required = [key for key in traffic["required"] if key != "load"]
+    return traffic | {"required": required, "anyOf": [{"required": ["load"]}, {"required": ["trace"]}]}
 
 
 def _without_required(part: Any) -> Any:
@@ -174,18 +188,14 @@ def _without_required(part: Any) -> Any:
         return [_without_required(inner) for inner in part]
     if not isinstance(part, dict):
         return part
-    found = {word: _without_required(inner) for word, inner in part.items()}
-    if isinstance(names := part.get("required"), list):
-        found["required"] = [name for name in names if name == "kind"]
-        if not found["required"]:
-            del found["required"]
-    if part.get("anyOf") and all(isinstance(inner, dict) and inner.keys() == {"required"} for inner in part["anyOf"]):
-        del found["anyOf"]
+    found = {word: _without_required(inner) for word, inner in part.items() if word != "required"}
+    if "kind" in part.get("required", []):
+        found["required"] = ["kind"]
     return found
 
 
 def _only_checks(part: Any, named: bool = False) -> Any:
-    """A schema without what only explains it, whose references are to definitions like this; `named`: its keys are names."""
+    """A schema without what only explains it, that refers to others like it; `named`: the words are names of keys."""
     if isinstance(part, list):
         return [_only_checks(inner) for inner in part]
     if not isinstance(part, dict):

@@ -1,6 +1,7 @@
 """Commands that look at a scenario without running it, and at what a scenario can name."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
 from phit.scenario import apply_settings, hint, load
+from phit.sections import described
 
 commands = typer.Typer()
 
@@ -69,7 +71,9 @@ def list_(
     if name is None:
         for concept, entries in concepts.items():
             _list_kinds(concept, entries)
-        _list_entries("sections", ((f"[{section}]", schema["description"]) for section, schema in sections.items()))
+        _list_entries(
+            "sections", ((f"[{section}]", _own_words(section, schema)) for section, schema in sections.items())
+        )
         return
     listed = [*concepts, *sections]
     if name not in listed:
@@ -89,14 +93,20 @@ def list_(
         _list_kinds(name, concepts[name])
     if name in sections:
         schema = sections[name]
-        _list_keys(f"[{name}]", schema["description"], keys(schema, phit.schema()))
+        _list_keys(f"[{name}]", _own_words(name, schema), keys(schema, described()))
 
 
 def _sections() -> dict[str, dict[str, Any]]:
     """The sections whose keys do not depend on a kind."""
-    schema = phit.schema()
+    schema = described()
     found = {name: resolved(section, schema) for name, section in schema["properties"].items()}
     return {name: section for name, section in found.items() if "properties" in section}
+
+
+def _own_words(name: str, schema: dict[str, Any]) -> str:
+    """The description of a section without its name in front."""
+    text: str = schema["description"].removeprefix(f"`[{name}]`: ")
+    return text[:1].upper() + text[1:]
 
 
 def _list_kinds(concept: str, entries: list[dict[str, Any]]) -> None:
@@ -118,7 +128,14 @@ def first_sentence(text: str) -> str:
 
 
 def _list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
-    out(f"{heading}\n\n{description.strip()}")
+    # Blocks of code are set in, as their fences are Markdown's.
+    blocks = re.sub(
+        r"^```\w*\n(.*?)^```$",
+        lambda block: re.sub("^", "    ", block[1].rstrip(), flags=re.M),
+        description,
+        flags=re.M | re.S,
+    )
+    out(f"{heading}\n\n{blocks.strip()}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("key", "default", "unit", "meaning"):
         table.add_column(column, header_style="bold")

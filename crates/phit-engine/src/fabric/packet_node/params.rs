@@ -89,7 +89,7 @@ pub struct PacketNode {
     pub switching: Option<Stated>,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: LinkTable,
-    /// The node.
+    /// With this table the packet-level node takes the place of the input-queued router.
     pub node: NodeParams,
 }
 
