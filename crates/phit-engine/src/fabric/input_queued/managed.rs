@@ -9,6 +9,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::{Manager, QueueSite};
 use crate::fabric::seams::routing::Payload;
+use crate::packet::MOST_CLASSES;
 use crate::packet::Packet;
 use crate::topology::Topology;
 
@@ -123,14 +124,14 @@ impl Partition {
             Tick::MAX => self.put_on_link(port, phits.max(1)),
             // No link goes that way: a wire of its own, as for credits, as wide as the link.
             free => {
-                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % 8];
+                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % MOST_CLASSES];
                 let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
                 self.ways_back[port] = leaves;
                 self.collector.control_messages += 1;
                 leaves
             }
         };
-        let at = leaves + self.settings.latency[self.outputs[port].class as usize % 8].max(1);
+        let at = leaves + self.settings.latency[self.outputs[port].class as usize % MOST_CLASSES].max(1);
         self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
     }
 

@@ -12,6 +12,7 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
+use crate::packet::MOST_CLASSES;
 
 impl Partition {
     #[inline(always)]
@@ -40,9 +41,9 @@ impl Partition {
         let (settings, ideal) = (&self.settings, self.settings.ideal::<K>());
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
-        let came_by = came_by as usize % 8;
+        let came_by = came_by as usize % MOST_CLASSES;
         let output = &mut self.outputs[grant.output];
-        let class = output.class as usize % 8;
+        let class = output.class as usize % MOST_CLASSES;
 
         let times = match self.times.get(size as usize) {
             Some(times) => times,
