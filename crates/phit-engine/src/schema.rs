@@ -308,6 +308,12 @@ fn wrong_length(length: usize, schema: &Value) -> Option<String> {
     }
 }
 
+/// `params` if they keep the bounds of their schema, as they do when they are read from a document.
+#[cfg(test)]
+pub(crate) fn kept<T: JsonSchema + serde::Serialize + 'static>(params: T) -> Result<T, ScenarioError> {
+    joined(Ok(()), check::<T>("", &json!(params))).map(|()| params)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

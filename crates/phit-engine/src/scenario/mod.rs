@@ -118,7 +118,6 @@ impl Scenario {
     pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));
-        check(schema::check::<TopologyKind>("topology", &self.topology.to_value()));
         check(schema::check::<RouterKind>("router", &self.router.to_value()));
         check(schema::check::<RoutingKind>("routing", &self.routing.to_value()));
         check(schema::check::<QueueingKind>("queueing", &self.queueing.to_value()));

@@ -114,13 +114,6 @@ mod tests {
     #[test]
     fn impossible_boxes_are_refused() {
         let refused = |dims: &[u32]| Coordinates::new(dims, 1).unwrap_err().to_string();
-        assert_eq!(refused(&[]), "dims = []: expected 1 to 6 side lengths");
-        assert_eq!(refused(&[4, 1]), "dims[1] = 1: expected a side of 2 routers or more");
-        assert!(refused(&[2; 7]).starts_with("dims = [2, 2, 2, 2, 2, 2, 2]"));
         assert!(refused(&[u32::MAX; 6]).contains("at most"));
-        assert_eq!(
-            Coordinates::new(&[4], 0).unwrap_err().to_string(),
-            "endpoints_per_router = 0: expected a whole number, 1 or more"
-        );
     }
 }

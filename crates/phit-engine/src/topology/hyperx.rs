@@ -132,6 +132,7 @@ impl Topology for HyperXGraph {
 mod tests {
     use super::*;
     use crate::engine::rng::Stream;
+    use crate::schema::kept;
     use crate::topology::Hops;
 
     #[test]
@@ -172,10 +173,10 @@ mod tests {
     fn impossible_parallel_links_are_refused() {
         let refused = |parallel: Vec<u32>| {
             let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel), faults: None };
-            params.build().unwrap_err().to_string()
+            kept(params).and_then(|params| params.build()).unwrap_err().to_string()
         };
         assert_eq!(refused(vec![1]), "parallel = [1]: expected 2 numbers, one for each of `dims`");
-        assert_eq!(refused(vec![1, 0]), "parallel[1] = 0: expected a whole number, 1 or more");
+        assert_eq!(refused(vec![1, 0]), "parallel[1] = 0: expected a whole number, at least 1");
         assert_eq!(
             refused(vec![1, 40000]),
             "parallel = [1, 40000]: a router would have 80004 ports; expected at most 65535"

@@ -206,14 +206,14 @@ mod tests {
     fn errors_name_the_innermost_key() {
         let cases = [
             (json!({}), "traffic.load: this key is required"),
-            (json!({ "load": -0.1 }), "traffic.load = -0.1: expected a load"),
+            (json!({ "load": -0.1 }), "traffic.load = -0.1: expected a number of phits/(endpoint·cycle), at least 0"),
             (json!({ "load": "x" }), "traffic.load = \"x\": expected a number"),
             (json!({ "load": 0.1, "lod": 1 }), "did you mean \"load\"?"),
             (json!({ "load": 0.1, "pattern": "unifrom" }), "traffic.pattern.kind = \"unifrom\""),
             (json!({ "load": 0.1, "pattern": { "kind": "shift", "ofset": 2 } }), "traffic.pattern.ofset = 2"),
             (json!({ "load": 0.1, "process": { "kind": "on_off" } }), "traffic.process.burst: this key is required"),
             (json!({ "load": 0.1, "process": { "kind": "on_off", "burst": 0 } }), "traffic.process.burst = 0"),
-            (json!({ "load": 0.1, "packet_size": 0 }), "traffic.packet_size.phits = 0"),
+            (json!({ "load": 0.1, "packet_size": 0 }), "traffic.packet_size = 0"),
             (json!({ "load": 0.1, "packet_size": 2.5 }), "traffic.packet_size = 2.5: expected a whole number"),
             (json!({ "load": 0.1, "packet_size": "big" }), "traffic.packet_size.kind = \"big\""),
             (json!({ "load": 0.1, "changes": [{ "cycle": 5 }] }), "traffic.changes[0]: a change needs"),

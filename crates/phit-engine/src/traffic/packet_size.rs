@@ -70,7 +70,7 @@ struct Phits(u16);
 impl<'de> Deserialize<'de> for Phits {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        let phits = value.as_u64().and_then(|n| u16::try_from(n).ok());
+        let phits = value.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|&n| n > 0);
         phits.map(Self).ok_or_else(|| serde::de::Error::custom(EXPECTED))
     }
 }
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn impossible_sizes_are_refused() {
         let cases = [
-            (json!(0), "packet_size.phits"),
+            (json!(0), "packet_size"),
             (json!(70000), "packet_size"),
             (json!(-1), "packet_size"),
             (json!({ "kind": "choice", "sizes": [] }), "packet_size.sizes"),
-            (json!({ "kind": "choice", "sizes": [1, 0] }), "packet_size.sizes"),
+            (json!({ "kind": "choice", "sizes": [1, 0] }), "packet_size.sizes[1]"),
             (json!({ "kind": "choice", "sizes": [1, 2], "weights": [1] }), "packet_size.weights"),
             (json!({ "kind": "choice", "sizes": [1, 2], "weights": [0, 0] }), "packet_size.weights"),
             (json!({ "kind": "uniform", "min": 3, "max": 2 }), "packet_size.max"),

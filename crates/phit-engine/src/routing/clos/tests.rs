@@ -438,8 +438,8 @@ fn ways_of_packets_in_order() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let refused = |routing: Value, changes: &[(&str, Value)]| {
-        let scenario = Scenario::from_value(&scenario(routing, changes)).unwrap();
-        verify(&scenario).unwrap_err().to_string()
+        let read = Scenario::from_value(&scenario(routing, changes));
+        read.and_then(|scenario| verify(&scenario)).unwrap_err().to_string()
     };
     let mesh = [("/topology", json!({ "kind": "mesh", "dims": [4, 4] }))];
     assert_eq!(refused(json!("clos"), &mesh), "routing.kind = \"clos\": this mechanism needs topology.kind = \"clos\"");
