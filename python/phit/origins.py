@@ -41,6 +41,9 @@ class Origin:
             section = re.match(r"sweep\.(product|zip\[\d+\]|curves\[\d+\])\.", path)
             if section:
                 swept.setdefault(path[section.end() :], []).append(line)
+        if any(setting.startswith("sweep") for setting in self.settings):
+            # Which of the values a setting has replaced is not known here.
+            return self
         lines = {_path(key): swept[key][0] for key in keys if len(swept.get(key, ())) == 1}
         return replace(self, lines={**self.lines, **lines})
 

@@ -75,7 +75,7 @@ def list_(
             "sections", ((f"[{section}]", _own_words(section, schema)) for section, schema in sections.items())
         )
         return
-    listed = [*concepts, *sections]
+    listed = list(dict.fromkeys([*concepts, *sections]))
     if name not in listed:
         raise InputError(
             f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"
