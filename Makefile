@@ -14,7 +14,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo figure test test-rust test-python identical soak validate lint bench docs clean
+.PHONY: help build demo figure test test-rust test-python identical soak validate lint bench schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ lint: $(STAMPS)/build ## Check formatting, lints and types
 
 bench: ## Measure speed and memory, write docs/performance.md (3 minutes; leave the machine alone)
 	$(PYTHON) benches/measure.py
+
+schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complete and check scenarios
+	$(BIN)/phit schema > docs/phit.schema.json
 
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

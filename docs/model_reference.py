@@ -5,6 +5,7 @@ from typing import Any
 
 import phit
 from phit.keys import Key, Schema, keys, resolved
+from phit.sections import described
 
 TITLES = {
     "topology": "Topologies",
@@ -18,7 +19,8 @@ TITLES = {
     "probe": "Probes",
 }
 
-SECTIONS = ("traffic", "measure")
+SECTIONS = ("units", "traffic", "measure", "sweep", "plot")
+"""The sections whose keys do not depend on a kind."""
 
 PLACES = {
     "topology": "[topology]",
@@ -54,11 +56,12 @@ engine's source; `phit list` and `phit schema` show the same on the command line
 def page() -> str:
     """The Markdown of the whole page."""
     parts = [INTRODUCTION.strip()]
-    schema = phit.schema()
+    schema = described()
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
-            parts += [f"## `[{name}]`", NOTES[name], table(section, schema)]
+            note = NOTES.get(name, section["description"].removeprefix(f"`[{name}]`: "))
+            parts += [f"## `[{name}]`", note, table(section, schema)]
     for concept, entries in phit.catalogue().items():
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")

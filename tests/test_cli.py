@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import phit
 import pytest
 from phit.keys import keys
 from phit.result import MACHINE_KEYS
+from phit.sections import described
 
 from .conftest import Cli, Write, tiny
 
@@ -90,6 +92,27 @@ def test_list_shows_the_names_that_a_key_may_take(cli: Cli) -> None:
     assert '"palmtree": ' in cli("list", "topology", "dragonfly")[1]
     nested = {key.path for entry in phit.catalogue()["pattern"] for key in keys(entry["schema"])}
     assert "parts[].weight" in nested
+
+
+@pytest.mark.parametrize("section", [name for name in phit.schema()["properties"] if name not in ("$schema", "seed")])
+def test_list_knows_every_section(section: str, cli: Cli) -> None:
+    status, out, err = cli("list", section)
+    assert (status, err) == (0, "")
+    schema = described()
+    listed = [key.path for key in keys(schema["properties"][section], schema)]
+    for key in listed:
+        assert re.search(rf"^{re.escape(key)} ", out, re.MULTILINE), key
+    assert listed or section in phit.catalogue()
+
+
+def test_list_shows_units_and_knows_slips(cli: Cli) -> None:
+    assert re.search(r"^load +required +phits/\(endpoint·cycle\) +Offered", cli("list", "traffic")[1], re.MULTILINE)
+    assert re.search(r"^links.CLASS.latency +1 +cycles +Cycles from", cli("list", "router")[1], re.MULTILINE)
+    assert "[sweep]" in cli("list")[1]
+    status, _, err = cli("list", "trafic")
+    assert (status, 'did you mean "traffic"?' in err) == (2, True)
+    status, _, err = cli("list", "traffic", "uniform")
+    assert (status, "the section traffic has no kinds" in err) == (2, True)
 
 
 RING = {"topology": {"kind": "torus", "dims": [4]}, "traffic": {"load": 0.1}}

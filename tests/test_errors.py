@@ -1,5 +1,6 @@
 """Bad input: exit status 2, one line that names key, value, expectation and nearest name; the same text in Python."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,17 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_scenarios_that_cannot_be_simulated(case: str, cli: Cli, write: Write, tmp_path: Path) -> None:
     document, words = CASES[case]
-    status, out, err = cli("run", write(document))
+    file = write(document)
+    status, out, err = cli("run", file)
     assert (status, out, err.count("\n")) == (2, "", 1)
     for word in words:
         assert word in err
     with pytest.raises(phit.ScenarioError) as caught:
         phit.run(document)
-    assert f"phit: error: {caught.value}\n" == err
+    assert f"phit: error: {file}: {caught.value}\n" == err
     assert caught.value.path
+    assert [error.path for error in caught.value.errors] == [caught.value.path]
+    assert (caught.value.file, caught.value.line) == (None, None)
     # In a sweep the same point is refused before any point runs.
     status, out, err = cli("sweep", write({**document, "sweep": {"seeds": 2}}), "--out", tmp_path / "out")
     assert (status, out, err.count("\n")) == (2, "", 1)
@@ -107,3 +111,91 @@ def test_a_plot_of_a_missing_column(cli: Cli, write: Write, tmp_path: Path) -> N
     status, _, err = cli("plot", tmp_path / "r", "--y", "latency_men")
     assert (status, err.count("\n")) == (2, 1)
     assert 'did you mean "latency_mean"' in err
+
+
+BAD = """# A scenario with slips.
+[topology]
+kind = "dragonfly"
+p = 2
+a = 4
+h = 0
+
+[router]
+latency = 0
+links.local.latecy = 3
+links.global = { vcs = 2, buffer = "3 ns" }
+
+[routing]
+kind = "minmal"
+
+[traffic]
+pattern = { kind = "hotspot", targets = [1], share = 0.1, background = "unifrom" }
+load = "x"
+message = { packets = 0 }
+
+[mesure]
+cycles = 100
+"""
+
+
+def test_independent_errors_come_together_each_with_its_line(cli: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text(BAD)
+    status, out, err = cli("run", bad, "--set", "traffic.laod=0.1")
+    assert (status, out) == (2, "")
+    lines = [line.removeprefix(f"phit: error: {bad}:") for line in err.splitlines()]
+    for place, words in {
+        "21: mesure": "unknown section; expected one of",
+        "11: router.links.global.buffer": '= "3 ns": expected a size',
+        "6: topology.h": "= 0: expected a whole number, at least 1",
+        "9: router.latency": "= 0: expected a whole number of cycles from 1 to 1000000",
+        "10: router.links.local.latecy": '(did you mean "latency"?)',
+        "14: routing.kind": '(did you mean "minimal"?)',
+        "17: traffic.pattern.background.kind": '(did you mean "uniform"?)',
+        "18: traffic.load": '= "x": expected a number',
+        "19: traffic.message.packets": "= 0: expected a whole number from 1 to 1000000",
+    }.items():
+        assert any(line.startswith(place) and words in line for line in lines), (place, err)
+    assert "phit: error: --set traffic.laod=0.1: traffic.laod = 0.1: unknown key" in err
+    assert len(lines) == 10, err
+    with pytest.raises(phit.ScenarioError) as caught:
+        phit.run(bad)
+    error = caught.value
+    assert (error.path, error.value, error.nearest) == ("mesure", None, "measure")
+    assert (error.file, error.line, len(error.errors)) == (bad, 21, 9)
+    assert str(error).splitlines() == [str(one) for one in error.errors]
+    assert [one.line for one in error.errors][:2] == [21, 11]
+
+
+def test_a_single_error_of_a_file_names_its_line(cli: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('topology = { kind = "single", endpoints = 4 }\n\n[traffic]\nload = 2.0\n')
+    status, _, err = cli("run", bad)
+    assert (status, err.count("\n")) == (2, 1)
+    assert err.startswith(f"phit: error: {bad}:4: traffic.load = 2: expected")
+    err = cli("run", bad, "--set", "traffic.load=3")[2]
+    assert err.startswith("phit: error: --set traffic.load=3: traffic.load = 3: expected")
+    # A key that is missing stands where its table does, a section that is missing nowhere.
+    bad.write_text('[topology]\nkind = "single"\n[traffic]\nload = 0.1\n')
+    assert cli("run", bad)[2].startswith(f"phit: error: {bad}:1: topology.endpoints: this key is required")
+    bad.write_text('[topology]\nkind = "single"\nendpoints = 4\n')
+    assert cli("run", bad)[2].startswith(f"phit: error: {bad}: traffic: this section is required")
+
+
+def test_errors_of_a_sweep_name_the_line_of_the_swept_key(cli: Cli, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    scenario = '[topology]\nkind = "single"\nendpoints = 4\n'
+    bad.write_text(f'{scenario}[sweep.product]\n"traffic.load" = [0.1, 2.0]\n')
+    assert cli("sweep", bad, "--out", tmp_path / "out")[2].startswith(f"phit: error: {bad}:5: traffic.load = 2")
+    bad.write_text(f"{scenario}[sweep]\nseeds = 0\n")
+    assert cli("sweep", bad, "--out", tmp_path / "out")[2].startswith(f"phit: error: {bad}:5: sweep.seeds = 0")
+    bad.write_text(f'{scenario}[sweep]\n[[sweep.zip]]\n"traffic.load" = 3\n')
+    err = cli("sweep", bad, "--out", tmp_path / "out")[2]
+    assert err.startswith(f"phit: error: {bad}:6: sweep.zip[0].traffic.load = 3")
+
+
+def test_a_quantity_that_breaks_a_bound_is_named_as_written() -> None:
+    with pytest.raises(
+        phit.ScenarioError, match=re.escape('router.latency = "0 ns": comes to 0; expected a whole number')
+    ):
+        phit.complete(tiny(router__latency="0 ns", units={"cycle": "1 ns"}))

@@ -45,6 +45,10 @@ COUNTED_OTHERWISE = {
     "precompute": "at most two cycles of the router",
     "redecide": "true or false",
     "trace": "messages",
+    "cycle_ns": "nanoseconds",
+    "phit_bytes": "bytes",
+    "start": "of a file, in cycles",
+    "limit": "of a file, in cycles",
 }
 """Keys that speak of cycles or phits and take no quantity with a unit: what they are instead."""
 

@@ -15,6 +15,7 @@ from phit.experiment import Experiment, Point
 from phit.result import Result, run
 from phit.saturation import Saturation, saturate
 from phit.scenario import complete, load, routes, verify
+from phit.sections import schema
 from phit.sweeping import Interrupted, sweep
 
 __all__ = [
@@ -39,12 +40,6 @@ __all__ = [
     "sweep",
     "verify",
 ]
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a scenario document."""
-    found: dict[str, Any] = json.loads(_phit.schema())
-    return found
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

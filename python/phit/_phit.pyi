@@ -1,14 +1,29 @@
 from collections.abc import Callable
+from pathlib import Path
 
 __version__: str
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be simulated: ``str(error)`` names key, value, expectation and nearest valid name."""
+    """A scenario that cannot be simulated: ``str(error)`` names key, value, expectation and nearest valid name.
+
+    Errors that are independent of one another come together, each on its line of the text. The attributes describe the
+    first; `errors` has all, each by itself.
+    """
 
     path: str
+    """Dotted path of the key."""
     value: str | None
+    """The value as it was written, if there is one."""
     expected: str
+    """What is wrong, and what was expected."""
     nearest: str | None
+    """The nearest valid name, for a misspelt one."""
+    file: Path | None
+    """The file of the document, if it came from one."""
+    line: int | None
+    """The line of the key there, if it is known."""
+    errors: list[ScenarioError]
+    """All errors, this one first; their own lists are empty."""
 
 def complete(scenario: str) -> str:
     """JSON of a scenario in, the same validated and with every default filled in out."""
@@ -45,6 +60,9 @@ def expected_hops(scenario: str) -> float:
 
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""
+
+def toml_lines(text: str) -> str:
+    """JSON ``{path: line}`` for every key of a TOML document, with paths such as ``sweep.curves[1].routing.kind``."""
 
 def catalogue() -> str:
     """JSON ``{concept: [{"kind": str, "description": str, "schema": {...}}]}``."""

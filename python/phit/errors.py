@@ -1,5 +1,8 @@
 """Errors that a user can cause, each with a one-line message that says what to do."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from phit._phit import ScenarioError
 
 __all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError", "SimulationError"]
@@ -12,6 +15,15 @@ class PhitError(ValueError):
 class InputError(PhitError):
     """A document, key or option that cannot be used."""
 
+    def __init__(self, message: str, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        """Dotted path of the key, if the error is about one."""
+        self.file: Path | None = None
+        """The file of the document, if it came from one."""
+        self.line: int | None = None
+        """The line of the key there, if it is known."""
+
 
 class ResultsError(PhitError):
     """A results folder that cannot be read, written or shared."""
@@ -23,4 +35,10 @@ class SimulationError(PhitError):
 
 def one_line(error: BaseException) -> str:
     """The message of `error` without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
+    return "; ".join(each_line(error))
+
+
+def each_line(error: BaseException) -> list[str]:
+    """The messages of `error`: one, or of a scenario with several errors one for each."""
+    errors: Sequence[BaseException] = error.errors if isinstance(error, ScenarioError) else ()
+    return [" ".join(str(one).split()) or type(one).__name__ for one in errors or (error,)]

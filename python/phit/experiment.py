@@ -12,6 +12,7 @@ from typing import Any
 
 from phit import _phit
 from phit.errors import InputError, ScenarioError, one_line
+from phit.origins import Located, located
 from phit.scenario import (
     Document,
     Source,
@@ -25,12 +26,11 @@ from phit.scenario import (
     set_path,
     to_json,
 )
+from phit.sections import SECTIONS, keys_of
 
 Values = dict[str, Any]
 """Swept keys of one point by their dotted path."""
 
-SWEEP_KEYS = ("name", "seeds", "product", "zip", "curves")
-PLOT_KEYS = ("x", "y", "colour", "facet", "title")
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
 CURVE = "curve"
 """Column of the optional name of a `[[sweep.curves]]` table."""
@@ -99,11 +99,12 @@ class Experiment:
     def read(cls, source: Source, settings: Iterable[str] = ()) -> "Experiment":
         """Reads an experiment; `settings` are ``dotted.key=value`` as of `--set`."""
         document = apply_settings(load(source), settings)
-        sweep, plot = (_table(document.pop(name, {}), name, known) for name, known in _SECTIONS)
-        stem = "experiment" if isinstance(source, Mapping) else Path(source).stem
-        name = sweep.get("name", stem)
-        if not isinstance(name, str) or not name:
-            raise InputError(f"sweep.name = {name!r}: expected a name")
+        with located(document):
+            sweep, plot = (_table(document.pop(name, {}), name) for name in SECTIONS)
+            stem = "experiment" if isinstance(source, Mapping) else Path(source).stem
+            name = sweep.get("name", stem)
+            if not isinstance(name, str) or not name:
+                raise InputError(f"sweep.name = {name!r}: expected a name", "sweep.name")
         return cls(name, document, sweep, plot)
 
     @property
@@ -113,7 +114,8 @@ class Experiment:
 
     def combinations(self) -> Iterator[Values]:
         """The swept values of every point: each curve with every zip group with the product with every seed."""
-        axes = [_curves(self.sweep), *_zips(self.sweep), *_product(self.sweep), _seeds(self.sweep)]
+        with located(self.base):
+            axes = [_curves(self.sweep), *_zips(self.sweep), *_product(self.sweep), _seeds(self.sweep)]
         seen: dict[str, int] = {}
         for i, axis in enumerate(axes):
             for key in {key for values in axis for key in values}:
@@ -125,6 +127,8 @@ class Experiment:
     def document(self, values: Values) -> Document:
         """The scenario of one point, defaults not filled in."""
         document = load(self.base)
+        if isinstance(document, Located):
+            document.origin = document.origin.at_point(values)
         for key in sorted(values.keys() - {CURVE}, key=lambda key: key.count(".")):
             set_path(document, key, values[key])
         return document
@@ -199,15 +203,14 @@ def _common(quantities: Iterable[str]) -> str:
     return f"{Fraction(math.gcd(*(int(fraction * under) for fraction in fractions)), under)} {units[0]}"
 
 
-_SECTIONS = (("sweep", SWEEP_KEYS), ("plot", PLOT_KEYS))
-
-
-def _table(value: Any, name: str, known: tuple[str, ...]) -> Document:
+def _table(value: Any, name: str) -> Document:
+    known = keys_of(name)
     if not isinstance(value, dict):
-        raise InputError(f"{name} = {value!r}: expected a table with {', '.join(known)}")
+        raise InputError(f"{name} = {value!r}: expected a table with {', '.join(known)}", name)
     for key in value:
         if key not in known:
-            raise InputError(f"{name}.{key}: unknown key; expected one of {', '.join(known)}{hint(key, known)}")
+            message = f"{name}.{key}: unknown key; expected one of {', '.join(known)}{hint(key, known)}"
+            raise InputError(message, f"{name}.{key}")
     return value
 
 
@@ -215,7 +218,7 @@ def _swept(table: Any, where: str) -> Values:
     """Keys of a table by dotted path; a table on the way stands for dots, unless it is a range or has a `kind`."""
     if not isinstance(table, dict):
         raise InputError(
-            f'{where} = {table!r}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]'
+            f'{where} = {table!r}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]', where
         )
     found: Values = {}
     for key, value in table.items():
@@ -233,31 +236,31 @@ def _values(where: str, value: Any) -> list[Any]:
     if isinstance(value, dict) and "start" in value:
         return expand_range(where, value)
     raise InputError(
-        f"{where} = {value!r}: expected a list, or a range {{ start, stop, step }} or {{ start, stop, count }}"
+        f"{where} = {value!r}: expected a list, or a range {{ start, stop, step }} or {{ start, stop, count }}", where
     )
 
 
 def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
     """The numbers of ``{start, stop, step}`` (stop included if a step ends there) or ``{start, stop, count}``."""
     if table.keys() not in ({"start", "stop", "step"}, {"start", "stop", "count"}):
-        raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}")
+        raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}", where)
     for key, number in table.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-            raise InputError(f"{where}.{key} = {number!r}: expected a number")
+            raise InputError(f"{where}.{key} = {number!r}: expected a number", f"{where}.{key}")
     start, stop = table["start"], table["stop"]
     if "count" in table:
         count, whole = table["count"], False
         if not isinstance(count, int) or count < 1:
-            raise InputError(f"{where}.count = {count!r}: expected a whole number, at least 1")
+            raise InputError(f"{where}.count = {count!r}: expected a whole number, at least 1", f"{where}.count")
         step = (stop - start) / (count - 1) if count > 1 else 0.0
     else:
         step = table["step"]
         if step == 0 or (stop - start) / step < 0:
-            raise InputError(f"{where}.step = {step!r}: does not lead from {start} to {stop}")
+            raise InputError(f"{where}.step = {step!r}: does not lead from {start} to {stop}", f"{where}.step")
         count = math.floor((stop - start) / step + 1e-9) + 1
         whole = all(isinstance(number, int) for number in (start, stop, step))
     if count > 1_000_000:
-        raise InputError(f"{where}: a range of {count} values; expected at most a million")
+        raise InputError(f"{where}: a range of {count} values; expected at most a million", where)
     if whole:
         return [start + i * step for i in range(count)]
     # Twelve digits of the largest value, as a sum that should be 0 has none of its own; `+ 0.0` makes -0.0 of it 0.0.
@@ -276,7 +279,7 @@ def _product(sweep: Document) -> list[list[Values]]:
 def _tables(sweep: Document, name: str) -> list[tuple[str, Any]]:
     tables = sweep.get(name, [])
     if not isinstance(tables, list):
-        raise InputError(f"sweep.{name}: expected [[sweep.{name}]] tables")
+        raise InputError(f"sweep.{name}: expected [[sweep.{name}]] tables", f"sweep.{name}")
     return [(f"sweep.{name}[{i}]", table) for i, table in enumerate(tables)]
 
 
@@ -287,7 +290,7 @@ def _zips(sweep: Document) -> list[list[Values]]:
         lengths = {key: len(values) for key, values in columns.items()}
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-            raise InputError(f"{where}: zipped keys need equally many values; {counts}")
+            raise InputError(f"{where}: zipped keys need equally many values; {counts}", where)
         groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
     return groups
 
@@ -326,4 +329,6 @@ def _seeds(sweep: Document) -> list[Values]:
         and all(isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds)
     ):
         return [{"seed": seed} for seed in seeds]
-    raise InputError(f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them")
+    raise InputError(
+        f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them", "sweep.seeds"
+    )

@@ -11,6 +11,15 @@ REQUIRED, NONE = "required", "none"
 """What stands in place of a default."""
 
 
+UNITS = {
+    "cycles": "cycles",
+    "phits": "phits",
+    "phits/cycle": "phits/cycle",
+    "load": "phits/(endpoint·cycle)",
+}
+"""What keys count, by `x-unit` of the schema; each takes a quantity with a unit as well, as "200 ns"."""
+
+
 @dataclass(frozen=True)
 class Key:
     """One key."""
@@ -19,6 +28,8 @@ class Key:
     """With the tables that it is in: `CLASS` stands for any name, `[]` for an element of a list."""
     default: str
     """As it stands in a scenario, or `REQUIRED`, or `NONE`."""
+    unit: str
+    """What its number counts; empty if it has none, or takes something else."""
     meaning: str
     names: tuple[tuple[str, str], ...]
     """The names that it may take, each with what it means; none if it takes something else."""
@@ -36,7 +47,8 @@ def keys(schema: Schema, root: Schema | None = None, prefix: str = "") -> Iterat
         if key == "kind" or not isinstance(value, dict):
             continue
         found = resolved(value, root)
-        yield Key(prefix + key, _default(key, found, schema), _line(found.get("description", "")), _names(found))
+        default, meaning = _default(key, found, schema), _line(found.get("description", ""))
+        yield Key(prefix + key, default, UNITS.get(found.get("x-unit", ""), ""), meaning, _names(found))
         inner, name = found, f"{prefix}{key}."
         if isinstance(found.get("additionalProperties"), dict):
             inner, name = resolved(found["additionalProperties"], root), f"{prefix}{key}.CLASS."

@@ -10,6 +10,7 @@ import polars as pl
 
 from phit import _phit
 from phit.errors import InputError
+from phit.origins import located
 from phit.scenario import Document, Source, load, to_json
 
 MACHINE_KEYS = ("threads", "partitions", "cpu_seconds", "wall_seconds", "peak_memory_bytes", "engine_bytes")
@@ -144,5 +145,6 @@ def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], No
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; run it with `phit sweep`")
     document.pop("plot", None)
-    answer = json.loads(_phit.run(to_json(document), threads=threads, progress=progress))
+    with located(document):
+        answer = json.loads(_phit.run(to_json(document), threads=threads, progress=progress))
     return Result(answer["summary"], answer["tables"])

@@ -5,13 +5,15 @@ import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from phit import _phit, traces
 from phit.errors import InputError
+from phit.origins import Located, Origin, located
+from phit.sections import REFERENCE
 
 Document = dict[str, Any]
 """A scenario or experiment as read from TOML or JSON."""
@@ -23,10 +25,13 @@ Source = str | os.PathLike[str] | Mapping[str, Any]
 def load(source: Source) -> Document:
     """The document in a TOML or JSON file, or a copy of the given one.
 
-    Files that a file names are found from its own folder, those of a given document from the current one.
+    Files that a file names are found from its own folder, those of a given document from the current one. A key
+    `$schema`, by which editors find the JSON Schema, is left out.
     """
     if isinstance(source, Mapping):
-        return copy.deepcopy(dict(source))
+        document = copy.deepcopy(source if isinstance(source, Located) else dict(source))
+        document.pop(REFERENCE, None)
+        return document
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
@@ -34,7 +39,9 @@ def load(source: Source) -> Document:
         raise InputError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    return _read(path, text)
+    document = _read(path, text)
+    document.pop(REFERENCE, None)
+    return document
 
 
 def _read(path: Path, text: str) -> Document:
@@ -46,10 +53,10 @@ def _read(path: Path, text: str) -> Document:
         raise InputError(f"{path}: not valid TOML: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: expected a table with the sections of a scenario")
-    return _located(document, path.parent)
+    return Located(_with_files(document, path.parent), Origin.of_file(path, text))
 
 
-def _located(document: Document, folder: Path) -> Document:
+def _with_files(document: Document, folder: Path) -> Document:
     """The document with the files that it names, `routing.file` and `traffic.trace`, found from `folder`."""
     routing, traffic = document.get("routing"), document.get("traffic")
     if isinstance(routing, dict) and isinstance(routing.get("file"), str):
@@ -123,6 +130,8 @@ def apply_settings(document: Document, settings: Iterable[str]) -> Document:
         if not separator or not key.strip():
             raise InputError(f"--set {setting}: expected dotted.key=value, for example traffic.load=0.4")
         set_path(result, key.strip(), parse_value(value.strip()))
+        if isinstance(result, Located):
+            result.origin = result.origin.with_setting(key.strip(), setting)
     return result
 
 
@@ -224,13 +233,19 @@ def to_json(document: Mapping[str, Any]) -> str:
 
 def complete(scenario: Source) -> Document:
     """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
-    completed: Document = json.loads(_phit.complete(to_json(load(scenario))))
+    completed: Document = json.loads(_asked(_phit.complete, load(scenario)))
     return completed
+
+
+def _asked(question: Callable[[str], str], document: Document) -> str:
+    """The engine's answer about a document."""
+    with located(document):
+        return question(to_json(document))
 
 
 def routes(scenario: Source) -> list[list[int]]:
     """The routing tables of a scenario: for each router the output port for every destination."""
-    found: list[list[int]] = json.loads(_phit.routes(to_json(load(scenario))))
+    found: list[list[int]] = json.loads(_asked(_phit.routes, load(scenario)))
     return found
 
 
@@ -244,5 +259,5 @@ def verify(scenario: Source) -> Document:
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
     document.pop("plot", None)
-    report: Document = json.loads(_phit.verify(to_json(document)))
+    report: Document = json.loads(_asked(_phit.verify, document))
     return report

@@ -1,6 +1,8 @@
 //! Errors that a user can cause: always the key, the value, what was expected and the nearest valid name.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A scenario that cannot be simulated, refused before anything runs.
@@ -14,17 +16,19 @@ pub struct ScenarioError {
     pub expected: String,
     /// The nearest valid name, for a misspelt key or kind.
     pub nearest: Option<String>,
+    /// What else is wrong, each by itself: these have no others.
+    pub others: Vec<ScenarioError>,
 }
 
 impl ScenarioError {
     /// An error at `path` whose value is `value`.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, expected: impl Into<String>) -> Self {
-        Self { path: path.into(), value: Some(value.to_string()), expected: expected.into(), nearest: None }
+        Self { value: Some(value.to_string()), ..Self::missing(path, expected) }
     }
 
     /// An error about a key that is not there.
     pub fn missing(path: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { path: path.into(), value: None, expected: expected.into(), nearest: None }
+        Self { path: path.into(), value: None, expected: expected.into(), nearest: None, others: Vec::new() }
     }
 
     /// An error about a name that is not among `known`; suggests the nearest.
@@ -35,19 +39,118 @@ impl ScenarioError {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        Self {
-            path: path.into(),
-            value: Some(format!("{name:?}")),
-            expected: format!("unknown {what}; expected one of {}", known.join(", ")),
-            nearest: nearest(name, &known),
-        }
+        let expected = format!("unknown {what}; expected one of {}", known.join(", "));
+        Self { nearest: nearest(name, &known), ..Self::new(path, format_args!("{name:?}"), expected) }
     }
 
     /// The same error with `prefix.` put before its path.
     pub fn under(mut self, prefix: &str) -> Self {
+        for error in self.others.iter_mut() {
+            error.path = join(prefix, &error.path);
+        }
         self.path = join(prefix, &self.path);
         self
     }
+
+    /// This error and the others, each by itself.
+    pub fn each(mut self) -> Vec<Self> {
+        let others = std::mem::take(&mut self.others);
+        std::iter::once(self).chain(others).collect()
+    }
+
+    /// True if this one says no more than `before` does: about the same key, or that a key is missing which `before` has misspelt, or
+    /// in which something is wrong.
+    fn follows_from(&self, before: &Self) -> bool {
+        let meant = before.nearest.as_ref().map(|name| match before.path.rsplit_once('.') {
+            Some((table, _)) => join(table, name),
+            None => name.clone(),
+        });
+        let within = before.path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        self.path == before.path || self.value.is_none() && (within || meant.as_ref() == Some(&self.path))
+    }
+}
+
+/// What is wrong with a document, in the order in which it was found.
+#[derive(Debug, Default)]
+pub struct Findings(Vec<ScenarioError>);
+
+impl Findings {
+    /// Adds an error, and those that came with it, but those that follow from others.
+    pub fn add(&mut self, error: ScenarioError) {
+        for error in error.each() {
+            if !self.0.iter().any(|before| error.follows_from(before)) {
+                self.0.push(error);
+            }
+        }
+    }
+
+    /// What was read; its errors are added.
+    pub fn take<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
+        read.map_err(|error| self.add(error)).ok()
+    }
+
+    /// What was read last, unless there is an error.
+    pub fn and<T>(mut self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+        match read {
+            Ok(read) => self.into_result().map(|()| read),
+            Err(error) => {
+                self.add(error.clone());
+                Err(self.into_result().err().unwrap_or(error))
+            }
+        }
+    }
+
+    /// The first error, with the others; nothing if there are none.
+    pub fn into_result(self) -> Result<(), ScenarioError> {
+        let mut all = self.0.into_iter();
+        match all.next() {
+            Some(first) => Err(ScenarioError { others: all.collect(), ..first }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `read`, with what else is wrong.
+pub fn joined<T>(read: Result<T, ScenarioError>, others: Vec<ScenarioError>) -> Result<T, ScenarioError> {
+    let mut found = Findings::default();
+    let read = match read {
+        Ok(read) => Ok(read),
+        Err(error) => {
+            found.add(error.clone());
+            Err(error)
+        }
+    };
+    others.into_iter().for_each(|error| found.add(error));
+    found.and(read)
+}
+
+/// The keys and positions of a path such as `changes[1].load`.
+fn steps(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split(['.', '[']).map(|step| step.strip_suffix(']').unwrap_or(step)).filter(|step| !step.is_empty())
+}
+
+/// What stands at a path below `value`.
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    steps(path).try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        _ => value.get(step),
+    })
+}
+
+/// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table. False if
+/// there is nothing to take out.
+pub fn remove(value: &mut Value, path: &str) -> bool {
+    let mut steps: Vec<&str> = steps(path).collect();
+    while let Some(last) = steps.pop() {
+        let table = steps.iter().try_fold(&mut *value, |value, step| match value {
+            Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+            _ => value.get_mut(step),
+        });
+        if let Some(Value::Object(table)) = table {
+            return table.shift_remove(last).is_some();
+        }
+    }
+    false
 }
 
 impl fmt::Display for ScenarioError {
@@ -64,7 +167,7 @@ impl fmt::Display for ScenarioError {
         if let Some(nearest) = &self.nearest {
             write!(f, " (did you mean {nearest:?}?)")?;
         }
-        Ok(())
+        self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
 }
 
@@ -87,42 +190,99 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
-/// Reads a value of type `T` found at `path`, turning serde's complaint into one that names key, value and expectation.
-pub fn parse<T: serde::de::DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
-    serde_path_to_error::deserialize(value.clone()).map_err(|error| {
+/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that are
+/// independent of it.
+pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    let mut found = Findings::default();
+    let mut left = Cow::Borrowed(value);
+    loop {
+        let error = match serde_path_to_error::deserialize::<_, T>(&*left) {
+            Ok(read) => return found.into_result().map(|()| read),
+            Err(error) => error,
+        };
         let inner = error.path().to_string();
         let inner = if inner == "." { String::new() } else { inner };
-        from_serde(path, &inner, value, &error.inner().to_string())
-    })
+        let error = from_serde(&inner, &left, &error.inner().to_string());
+        // The reader stops at the first error: without that key, or the table that lacks one, it finds the next.
+        let mut more = false;
+        for one in error.clone().each() {
+            let key = if one.value.is_some() { one.path.as_str() } else { table_of(&one.path) };
+            more |= remove(left.to_mut(), key);
+            found.add(one.under(path));
+        }
+        if !more {
+            return found.and(Err(error.under(path)));
+        }
+    }
 }
 
-fn from_serde(path: &str, inner: &str, root: &Value, message: &str) -> ScenarioError {
-    let found = inner.split('.').filter(|s| !s.is_empty()).try_fold(root, |v, key| v.get(key));
+/// For `serde::de::Error::custom`: an error that a reader of a table within another has found, as a text for [`read`] of the outer one.
+pub fn carried(error: &ScenarioError) -> String {
+    let parts = (&error.path, &error.value, &error.expected, &error.nearest);
+    let others: Vec<String> = error.others.iter().map(carried).collect();
+    format!("{CARRIED}{}", serde_json::json!([parts, others]))
+}
+
+/// A character that no message has.
+const CARRIED: char = '\u{1f}';
+
+fn uncarried(text: &str) -> Option<ScenarioError> {
+    type Parts = (String, Option<String>, String, Option<String>);
+    let ((path, value, expected, nearest), others): (Parts, Vec<String>) =
+        serde_json::from_str(text.strip_prefix(CARRIED)?).ok()?;
+    let others = others.iter().filter_map(|other| uncarried(other)).collect();
+    Some(ScenarioError { path, value, expected, nearest, others })
+}
+
+/// The path of the table that has the key at `path`.
+fn table_of(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(table, _)| table)
+}
+
+fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
+    if let Some(error) = uncarried(message) {
+        return error.under(inner);
+    }
+    let found = at(root, inner);
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if message.starts_with("unknown field") || message.starts_with("unknown variant") {
         let name = quoted.first().copied().unwrap_or_default();
         let known = quoted.get(1..).unwrap_or_default();
         let field = message.starts_with("unknown field");
-        let at = match (field, inner.rsplit('.').next() == Some(name)) {
+        let key = match (field, inner.rsplit('.').next() == Some(name)) {
             (true, false) => join(inner, name),
             _ => inner.to_owned(),
         };
         let mut error =
-            ScenarioError::unknown(join(path, &at), name, if field { "key" } else { "name" }, known.iter().copied());
+            ScenarioError::unknown(key.clone(), name, if field { "key" } else { "name" }, known.iter().copied());
         if field {
-            error.value = at.split('.').try_fold(root, |v, key| v.get(key)).map(Value::to_string);
+            error.value = at(root, &key).map(Value::to_string);
         }
         return error;
     }
     if let Some(name) = message.strip_prefix("missing field `") {
         let name = name.split('`').next().unwrap_or_default();
-        return ScenarioError::missing(join(path, &join(inner, name)), "this key is required");
+        return ScenarioError::missing(join(inner, name), "this key is required");
     }
     let expected = match message.split_once(", expected ") {
+        // A whole number that is refused all the same is too large for its type.
+        Some((_, expected)) if found.is_some_and(Value::is_u64) && most(expected).is_some() => {
+            format!("expected a whole number of at most {}", most(expected).unwrap_or_default())
+        }
         Some((_, expected)) => format!("expected {}", plain_type(expected)),
         None => message.to_owned(),
     };
-    ScenarioError { path: join(path, inner), value: found.map(Value::to_string), expected, nearest: None }
+    ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(inner, expected) }
+}
+
+/// The largest number of a type.
+fn most(expected: &str) -> Option<u32> {
+    match expected {
+        "u8" => Some(u8::MAX.into()),
+        "u16" => Some(u16::MAX.into()),
+        "u32" => Some(u32::MAX),
+        _ => None,
+    }
 }
 
 fn plain_type(expected: &str) -> String {
@@ -132,5 +292,59 @@ fn plain_type(expected: &str) -> String {
         "a map" | "a Value" => "a table".into(),
         other if other.starts_with("struct ") => "a table".into(),
         other => other.replace("u32", "a whole number, zero or more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::parse;
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code)]
+    struct Table {
+        count: u32,
+        #[serde(default)]
+        small: u8,
+        #[serde(default)]
+        list: Vec<[u32; 2]>,
+    }
+
+    fn said(value: Value) -> String {
+        parse::<Table>("at", &value).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_number_in_a_list_is_named_by_its_place() {
+        let error = said(json!({ "count": 1, "list": [[0, 1], [2, -3]] }));
+        assert_eq!(error, "at.list[1][1] = -3: expected a whole number, zero or more");
+    }
+
+    #[test]
+    fn a_number_too_large_for_its_key_is_told_the_largest() {
+        assert_eq!(said(json!({ "count": 1, "small": 256 })), "at.small = 256: expected a whole number of at most 255");
+        let error = said(json!({ "count": 4_294_967_296u64 }));
+        assert_eq!(error, "at.count = 4294967296: expected a whole number of at most 4294967295");
+    }
+
+    #[test]
+    fn independent_errors_come_together() {
+        let error = said(json!({ "cuont": 1, "small": "x", "list": [[0, 1], [2]], "more": 2 }));
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines.len(), 4, "{error}");
+        assert!(lines[0].starts_with("at.cuont = 1: unknown key"), "{error}");
+        assert_eq!(lines[1], "at.small = \"x\": expected a whole number, zero or more");
+        assert!(lines[2].starts_with("at.list"), "{error}");
+        assert!(lines[3].starts_with("at.more = 2: unknown key"), "{error}");
+    }
+
+    #[test]
+    fn a_misspelt_key_is_not_also_missing() {
+        assert_eq!(said(json!({ "cuont": 1 })).lines().count(), 1);
+        assert_eq!(said(json!({})), "at.count: this key is required");
     }
 }

@@ -8,6 +8,8 @@
 pub mod engine;
 pub mod error;
 
+pub mod schema;
+
 pub mod registry;
 
 pub mod packet;

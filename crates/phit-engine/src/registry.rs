@@ -54,11 +54,18 @@ macro_rules! registry {
                 }
             }
 
-            /// Reads the table found at `path`; a bare string stands for a table with only `kind`.
+            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands for a
+            /// table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
+                let bounds = $crate::schema::check::<Self>(path, value);
+                $crate::error::joined(Self::unbounded(path, value), bounds)
+            }
+
+            /// As [`Self::from_value`], but for the bounds: those of a table within another are checked with that.
+            fn unbounded(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
                 match kind.as_str() {
-                    $($kind => $crate::error::parse::<$params>(path, &rest).map(Self::$variant),)+
+                    $($kind => $crate::error::read::<$params>(path, &rest).map(Self::$variant),)+
                     other => Err($crate::error::ScenarioError::unknown(
                         $crate::error::join(path, "kind"), other, $what, Self::KINDS.iter().copied())),
                 }
@@ -78,7 +85,7 @@ macro_rules! registry {
 
             /// `(kind, schema)` of every entry.
             pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
-                vec![$(($kind, schemars::schema_for!($params))),+]
+                vec![$(($kind, $crate::schema::of::<$params>())),+]
             }
         }
 
@@ -97,14 +104,15 @@ macro_rules! registry {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let value = <serde_json::Value as serde::Deserialize>::deserialize(deserializer)?;
-                Self::from_value("", &value).map_err(serde::de::Error::custom)
+                Self::unbounded("", &value).map_err(|e| serde::de::Error::custom($crate::error::carried(&e)))
             }
         }
 
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> { $what.replace(' ', "_").into() }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::registry::one_of($what, Self::schemas())
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                let tables = vec![$(($kind, <$params as schemars::JsonSchema>::json_schema(generator))),+];
+                $crate::registry::one_of($what, tables)
             }
         }
     };
@@ -190,28 +198,35 @@ pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Resu
     }
 }
 
-/// The schema of a table whose `kind` selects one of several sets of keys.
-pub fn one_of(what: &str, schemas: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
-    let variants: Vec<Value> = schemas
-        .into_iter()
-        .map(|(kind, schema)| {
-            let mut schema = schema.to_value();
-            if let Some(table) = schema.as_object_mut() {
-                table.remove("$schema");
-                let properties = table.entry("properties").or_insert_with(|| json!({}));
-                if let Some(properties) = properties.as_object_mut() {
-                    properties.insert("kind".into(), json!({ "const": kind }));
+/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no other key.
+pub fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
+    let mut bare = Vec::new();
+    let mut alternatives = vec![Value::Null];
+    for (kind, schema) in tables {
+        let mut schema = schema.to_value();
+        let Some(table) = schema.as_object_mut() else { continue };
+        let mut properties = Map::from_iter([("kind".to_owned(), json!({ "const": kind }))]);
+        if let Some(Value::Object(own)) = table.remove("properties") {
+            properties.extend(own);
+        }
+        table.insert("properties".into(), properties.into());
+        match table.entry("required").or_insert_with(|| json!([])) {
+            Value::Array(required) => {
+                if required.is_empty() {
+                    bare.push(kind);
                 }
-                let required = table.entry("required").or_insert_with(|| json!([]));
-                if let Some(required) = required.as_array_mut() {
-                    required.push("kind".into());
-                }
+                required.insert(0, "kind".into());
             }
-            schema
-        })
-        .collect();
+            _ => continue,
+        }
+        alternatives.push(schema);
+    }
+    match bare.is_empty() {
+        true => drop(alternatives.remove(0)),
+        false => alternatives[0] = json!({ "type": "string", "enum": bare }),
+    }
     let mut schema = schemars::Schema::default();
     schema.insert("title".into(), what.into());
-    schema.insert("oneOf".into(), Value::Array(variants));
+    schema.insert("oneOf".into(), Value::Array(alternatives));
     schema
 }

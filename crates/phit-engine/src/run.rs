@@ -45,7 +45,7 @@ pub struct Simulation {
 
 /// Checks a scenario completely and returns what its network is built from.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
-    let topology = scenario.topology.build()?;
+    let topology = scenario.network()?;
     check::check(scenario, &*topology)?;
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
@@ -81,7 +81,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
 /// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle. Fewer
 /// virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
-    let topology = scenario.topology.build()?;
+    let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;
     let router = scenario.router.params();
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
@@ -121,7 +121,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
 /// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
 /// tables.
 pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
-    let topology = scenario.topology.build()?;
+    let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;
     let Some(table) = scenario.routing.params().table(&*topology) else {
         let kind = format!("{:?}", scenario.routing.kind());

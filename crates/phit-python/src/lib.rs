@@ -1,25 +1,39 @@
 //! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
 
+mod positions;
+
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
-use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::run::{Options, RunError, Simulation, prepare};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 create_exception!(_phit, ScenarioError, PyValueError, "A scenario that cannot be simulated.");
 
 fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
+    let raised = described(py, error);
+    let errors: Vec<PyErr> = error.clone().each().iter().map(|one| described(py, one)).collect();
+    let set = || raised.value(py).setattr("errors", PyList::new(py, errors.iter().map(|one| one.value(py)))?);
+    set().err().unwrap_or(raised)
+}
+
+/// The exception for an error, with the attributes that describe its first one.
+fn described(py: Python<'_>, error: &EngineError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
     let set = || -> PyResult<()> {
         value.setattr("path", &error.path)?;
         value.setattr("value", error.value.as_deref())?;
         value.setattr("expected", &error.expected)?;
-        value.setattr("nearest", error.nearest.as_deref())
+        value.setattr("nearest", error.nearest.as_deref())?;
+        value.setattr("file", py.None())?;
+        value.setattr("line", py.None())?;
+        value.setattr("errors", PyList::empty(py))
     };
     set().err().unwrap_or(raised)
 }
@@ -34,7 +48,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| run::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    py.detach(|| prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(scenario.to_value().to_string())
 }
 
@@ -99,6 +113,12 @@ fn schema() -> String {
     phit_engine::catalogue::schema().to_string()
 }
 
+/// The line of every key of a TOML document, by its dotted path (JSON text).
+#[pyfunction]
+fn toml_lines(text: &str) -> String {
+    Value::Object(positions::lines(text)).to_string()
+}
+
 /// The kinds of every concept, with descriptions and schemas.
 #[pyfunction]
 fn catalogue() -> String {
@@ -109,7 +129,7 @@ fn catalogue() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = py.detach(|| phit_engine::run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(report.to_string())
 }
 
@@ -117,7 +137,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = py.detach(|| phit_engine::run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(table.to_string())
 }
 
@@ -153,6 +173,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_lines, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;

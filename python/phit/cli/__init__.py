@@ -8,7 +8,7 @@ import typer
 import phit
 from phit.cli import inspecting, running, showing, studying
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, app, note
-from phit.errors import PhitError, ScenarioError, one_line
+from phit.errors import PhitError, ScenarioError, each_line
 
 __all__ = ["main"]
 
@@ -27,7 +27,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except (ScenarioError, PhitError) as error:
-        note(f"phit: error: {one_line(error)}")
+        for line in each_line(error):
+            note(f"phit: error: {line}")
         return FAILED if isinstance(error, phit.SimulationError) else BAD_INPUT
     except OSError as error:
         if error.filename is None:

@@ -1,6 +1,8 @@
 """Commands that look at a scenario without running it, and at what a scenario can name."""
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +13,9 @@ from rich.text import Text
 import phit
 from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
-from phit.keys import keys
+from phit.keys import Key, keys, resolved
 from phit.scenario import apply_settings, hint, load
+from phit.sections import described
 
 commands = typer.Typer()
 
@@ -58,48 +61,89 @@ def routes(
 
 @commands.command("list")
 def list_(
-    concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ...", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A concept (topology, routing, pattern, ...) or a section.", show_default=False)
+    ] = None,
     kind: Annotated[str | None, typer.Argument(help="One of the concept's kinds.", show_default=False)] = None,
 ) -> None:
-    """List what a scenario can name, or the keys of one of these."""
-    catalogue = phit.catalogue()
-    if concept is not None and concept not in catalogue:
-        known = ", ".join(catalogue)
-        raise InputError(f"{concept!r}: no such concept; expected one of {known}{hint(concept, catalogue)}")
-    if concept is None or kind is None:
-        for name, entries in catalogue.items():
-            if concept in (None, name):
-                _list_kinds(name, entries)
+    """List what a scenario can name, or the keys of one of these or of a section."""
+    concepts, sections = phit.catalogue(), _sections()
+    if name is None:
+        for concept, entries in concepts.items():
+            _list_kinds(concept, entries)
+        _list_entries(
+            "sections", ((f"[{section}]", _own_words(section, schema)) for section, schema in sections.items())
+        )
         return
-    kinds = {entry["kind"]: entry for entry in catalogue[concept]}
-    if kind not in kinds:
-        raise InputError(f"{kind!r}: no such {concept}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
-    _list_keys(concept, kinds[kind])
+    listed = list(dict.fromkeys([*concepts, *sections]))
+    if name not in listed:
+        raise InputError(
+            f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"
+        )
+    if kind is not None:
+        if name not in concepts:
+            raise InputError(f"{kind!r}: the section {name} has no kinds; expected `phit list {name}`")
+        kinds = {entry["kind"]: entry for entry in concepts[name]}
+        if kind not in kinds:
+            raise InputError(f"{kind!r}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
+        entry = kinds[kind]
+        _list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
+        return
+    if name in concepts:
+        _list_kinds(name, concepts[name])
+    if name in sections:
+        schema = sections[name]
+        _list_keys(f"[{name}]", _own_words(name, schema), keys(schema, described()))
+
+
+def _sections() -> dict[str, dict[str, Any]]:
+    """The sections whose keys do not depend on a kind."""
+    schema = described()
+    found = {name: resolved(section, schema) for name, section in schema["properties"].items()}
+    return {name: section for name, section in found.items() if "properties" in section}
+
+
+def _own_words(name: str, schema: dict[str, Any]) -> str:
+    """The description of a section without its name in front."""
+    text: str = schema["description"].removeprefix(f"`[{name}]`: ")
+    return text[:1].upper() + text[1:]
 
 
 def _list_kinds(concept: str, entries: list[dict[str, Any]]) -> None:
-    out(f"{concept}:")
+    _list_entries(concept, ((entry["kind"], entry["description"]) for entry in entries))
+
+
+def _list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
+    out(f"{heading}:")
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
-    for entry in entries:
-        table.add_row(entry["kind"], first_sentence(entry["description"]))
+    for name, description in entries:
+        table.add_row(Text(name), Text(first_sentence(description)))
     out(table)
 
 
 def first_sentence(text: str) -> str:
     """The first sentence of a description."""
-    line = " ".join(text.split())
+    line = " ".join(text.split("\n\n")[0].split())
     return line.split(". ")[0].rstrip(".")
 
 
-def _list_keys(concept: str, entry: dict[str, Any]) -> None:
-    out(f'{concept} kind = "{entry["kind"]}"\n\n{entry["description"].strip()}')
+def _list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
+    # Blocks of code are set in, as their fences are Markdown's.
+    blocks = re.sub(
+        r"^```\w*\n(.*?)^```$",
+        lambda block: re.sub("^", "    ", block[1].rstrip(), flags=re.M),
+        description,
+        flags=re.M | re.S,
+    )
+    out(f"{heading}\n\n{blocks.strip()}")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("key", "default", "meaning"):
-        table.add_column(heading, header_style="bold")
-    for key in keys(entry["schema"]):
+    for column in ("key", "default", "unit", "meaning"):
+        table.add_column(column, header_style="bold")
+    for key in listed:
         names = (f'"{name}": {text}' for name, text in key.names)
         # As plain text: brackets are no markup.
-        table.add_row(*(Text(cell) for cell in (key.path, key.default, "\n".join((key.meaning, *names)))))
+        cells = (key.path, key.default, key.unit, "\n".join((key.meaning, *names)))
+        table.add_row(*(Text(cell) for cell in cells))
     if table.row_count:
         out("")
         out(table)
@@ -107,5 +151,5 @@ def _list_keys(concept: str, entry: dict[str, Any]) -> None:
 
 @commands.command()
 def schema() -> None:
-    """Print the JSON Schema of a scenario."""
+    """Print the JSON Schema of scenarios and experiments, for editors."""
     out(json.dumps(phit.schema(), indent=2, ensure_ascii=False))

@@ -48,7 +48,9 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int) -
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
     from phit.results import ResultsFolder
 
-    experiment = Experiment.read({**document, "sweep": {"name": name}})
+    document = load(document)
+    document["sweep"] = {"name": name}
+    experiment = Experiment.read(document)
     (point,) = experiment.points()
     with ResultsFolder(folder, lambda message: note(f"phit: warning: {message}")) as results:
         summary = results.adopt(experiment, [point]).get(point.hash)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -24,19 +25,52 @@ def _endpoints(value: Any) -> bool:
     return isinstance(value, Mapping) and all(_whole(0)(endpoint) for endpoint in value.values())
 
 
-OPTIONS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "compression": (_positive, "a number more than 0"),
-    "unit": (lambda value: isinstance(value, str) and value in UNITS, f"one of {', '.join(UNITS)}"),
-    "cycle_ns": (_positive, "a number of nanoseconds, more than 0"),
-    "phit_bytes": (_positive, "a number of bytes, more than 0"),
-    "start": (_whole(0), "a whole number of cycles"),
-    "limit": (_whole(0), "a whole number of cycles"),
-    "hosts": (_endpoints, "a table with the endpoint of each host"),
-    "disks": (_endpoints, "a table with the endpoint of each disk"),
-    "request_bytes": (_whole(1), "a whole number of bytes, 1 or more"),
-    "skip_bad": (lambda value: isinstance(value, bool), "true or false"),
+@dataclass(frozen=True)
+class Option:
+    """One option."""
+
+    accepts: Callable[[Any], bool]
+    expected: str
+    """What it accepts, in words."""
+    schema: dict[str, Any]
+    """The same as a JSON Schema, with what the option means."""
+
+
+def _number(meaning: str) -> dict[str, Any]:
+    return {"type": "number", "exclusiveMinimum": 0, "description": meaning}
+
+
+def _count(meaning: str, least: int = 0) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "description": meaning}
+
+
+def _table(meaning: str) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}, "description": meaning}
+
+
+OPTIONS: Mapping[str, Option] = {
+    "compression": Option(_positive, "a number more than 0", _number("Times are divided by it.")),
+    "unit": Option(
+        lambda value: isinstance(value, str) and value in UNITS,
+        f"one of {', '.join(UNITS)}",
+        {"enum": list(UNITS), "description": "Unit of times; by default ns for messages and s for block I/O."},
+    ),
+    "cycle_ns": Option(_positive, "a number of nanoseconds, more than 0", _number("Nanoseconds of a cycle.")),
+    "phit_bytes": Option(_positive, "a number of bytes, more than 0", _number("Bytes of a phit.")),
+    "start": Option(_whole(0), "a whole number of cycles", _count("Cycle of the earliest time of the file.")),
+    "limit": Option(_whole(0), "a whole number of cycles", _count("Messages from this cycle on are left out.")),
+    "hosts": Option(_endpoints, "a table with the endpoint of each host", _table("The endpoint of each host.")),
+    "disks": Option(_endpoints, "a table with the endpoint of each disk", _table("The endpoint of each disk.")),
+    "request_bytes": Option(
+        _whole(1), "a whole number of bytes, 1 or more", _count("Bytes of a request and of an acknowledgement.", 1)
+    ),
+    "skip_bad": Option(
+        lambda value: isinstance(value, bool),
+        "true or false",
+        {"type": "boolean", "description": "Whether lines that cannot be read are left out and counted."},
+    ),
 }
-"""The options by name: what is accepted, and what that is called."""
+"""The options by name."""
 
 
 def check(options: Mapping[str, Any], prefix: str = "") -> None:
@@ -44,9 +78,8 @@ def check(options: Mapping[str, Any], prefix: str = "") -> None:
     for key, value in options.items():
         if key not in OPTIONS:
             raise InputError(f"{prefix}{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
-        accepts, expected = OPTIONS[key]
-        if not accepts(value):
-            raise InputError(f"{prefix}{key} = {value!r}: expected {expected}")
+        if not OPTIONS[key].accepts(value):
+            raise InputError(f"{prefix}{key} = {value!r}: expected {OPTIONS[key].expected}")
 
 
 def exact(number: float | Fraction) -> Fraction:

@@ -2,7 +2,6 @@
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
-use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +23,6 @@ impl Default for Islip {
 }
 
 impl AllocatorParams for Islip {
-    fn check(&self) -> Result<(), ScenarioError> {
-        match self.iterations {
-            0 => Err(ScenarioError::new("iterations", 0, "expected at least 1 iteration per tick")),
-            _ => Ok(()),
-        }
-    }
-
     fn considers_all(&self) -> bool {
         true
     }

@@ -8,6 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
+/// The longest times of a router and of a link, in cycles.
+pub(crate) const LONGEST: u32 = 1_000_000;
+
 /// A buffer size: a number of phits, or `"infinite"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phits {
@@ -91,11 +94,13 @@ pub struct LinkParams {
     /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if `credit_latency`
     /// does not say otherwise. For the class `endpoint`: from generation plus one cycle to the router's input, and from its
     /// output to the endpoint.
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Cycles that a credit takes back over the link, where they differ from `latency`: a simulator may give credits
     /// a channel of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_latency: Option<u32>,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
@@ -107,6 +112,7 @@ pub struct LinkParams {
     #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
     /// Phits per cycle.
+    #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub bandwidth: u32,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
@@ -115,6 +121,7 @@ pub struct LinkParams {
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub injection_bandwidth: Option<Phits>,
     /// Virtual channels (for the class `endpoint`: injection queues).
+    #[schemars(range(min = 1, max = 1024))]
     pub vcs: u16,
     /// Size of the input buffer of each virtual channel, in phits.
     #[schemars(extend("x-unit" = "phits"))]

@@ -2,8 +2,6 @@
 //!
 //! One file per probe. What a probe sees, and what it hands out, is the seam [`crate::fabric::seams::probe`].
 
-use crate::error::ScenarioError;
-
 pub mod buffers;
 pub mod counters;
 pub mod fullest_buffers;
@@ -22,15 +20,5 @@ crate::registry! {
         "ports" => Ports(ports::PortsProbe),
         "queueing" => Queueing(queueing::QueueingProbe),
         "trees" => Trees(trees::TreesProbe),
-    }
-}
-
-impl ProbeKind {
-    /// Checks what the trait asks for.
-    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
-        match self.params().every() {
-            0 => Err(ScenarioError::new("every", 0, "expected a number of cycles, at least 1")),
-            _ => Ok(()),
-        }
     }
 }

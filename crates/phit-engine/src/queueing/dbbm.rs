@@ -1,7 +1,6 @@
 //! Destination-based buffer management.
 
-use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
-use crate::error::ScenarioError;
+use super::{Division, Lanes, Queueing, QueueingContext, QueueingParams};
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -26,13 +25,6 @@ impl Default for Dbbm {
 impl QueueingParams for Dbbm {
     fn division(&self, _: &dyn Topology) -> Division {
         Division::equal(self.queues)
-    }
-
-    fn check(&self, _: &Fit<'_>) -> Result<(), ScenarioError> {
-        match self.queues {
-            1..=1024 => Ok(()),
-            queues => Err(ScenarioError::new("queues", queues, "expected 1 to 1024 queues")),
-        }
     }
 
     fn build(&self, _: &QueueingContext) -> Box<dyn Queueing> {

@@ -19,7 +19,7 @@ pub struct Olm {
     #[schemars(range(min = 0.0))]
     pub threshold: f64,
     /// Least occupancy of the minimal output, as a share of its buffer, at which packets leave it.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0))]
     pub minimum: f64,
     /// A further condition on leaving a minimal global port, if any.
     pub restriction: Option<Restriction>,
@@ -49,22 +49,8 @@ impl Default for Restriction {
     }
 }
 
-impl Olm {
-    /// Refuses shares that are none; the threshold's is called `key`.
-    pub(super) fn check_shares(&self, key: &str) -> Result<(), ScenarioError> {
-        let share = |key: &str, value: f64| match value.is_finite() && value >= 0.0 {
-            true => Ok(()),
-            false => Err(ScenarioError::new(key, value, "expected a number from 0 up")),
-        };
-        share(key, self.threshold)?;
-        share("minimum", self.minimum)?;
-        self.restriction.map_or(Ok(()), |restriction| share("restriction.coefficient", restriction.coefficient))
-    }
-}
-
 impl RoutingParams for Olm {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.check_shares("threshold")?;
         in_transit::check("olm", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {

@@ -69,9 +69,6 @@ impl Default for Piggyback {
 
 impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if !self.coefficient.is_finite() || self.coefficient < 0.0 {
-            return Err(ScenarioError::new("coefficient", self.coefficient, "expected a number from 0 up"));
-        }
         if self.hop_count == HopCount::Consecutive && self.via != Via::Router {
             return Err(ScenarioError::new("hop_count", "\"consecutive\"", "needs via = \"router\""));
         }

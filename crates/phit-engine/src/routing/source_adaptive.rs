@@ -5,7 +5,6 @@ use super::in_transit::DIRECT;
 use super::valiant::{self, SecondHalf, Stop, Via};
 use super::{Injection, RouterView};
 use crate::engine::NONE;
-use crate::error::ScenarioError;
 use crate::fabric::seams::routing::advance_leg;
 use crate::packet::{GROUP, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer};
@@ -141,24 +140,13 @@ pub(super) struct Candidates {
 }
 
 /// Most candidates of a kind.
-const MOST_CANDIDATES: u8 = 64;
+pub(super) const MOST_CANDIDATES: u8 = 64;
 
 /// Numbers of the packet's streams that break the ties of Valiant candidates, and of those that draw their stops.
 const VALIANT: u8 = MOST_CANDIDATES;
 const STOPS: u8 = 2 * MOST_CANDIDATES;
 
 impl Candidates {
-    /// Refuses numbers of candidates without sense.
-    pub fn check(minimal: u8, valiant: u8) -> Result<(), ScenarioError> {
-        for (key, count) in [("minimal_candidates", minimal), ("valiant_candidates", valiant)] {
-            if !(1..=MOST_CANDIDATES).contains(&count) {
-                let expected = format!("expected 1 to {MOST_CANDIDATES} routes");
-                return Err(ScenarioError::new(key, count, expected));
-            }
-        }
-        Ok(())
-    }
-
     /// The cheapest minimal route of `packet` from here, which is not its destination's router.
     pub fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
         let route = |draw| follow(view, packet, DIRECT, &[packet.destination_router], self.sight, draw);

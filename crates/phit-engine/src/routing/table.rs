@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Distributed deterministic routing: every router has a table with one output port for each destination. The tables are filled
-/// with minimal routes that are balanced over the links, in trees by the digits of the destination
-/// ([`RouteTable::balanced`]), and single entries can be replaced; `phit routes` prints them.
+/// with minimal routes that are balanced over the links, in trees by the digits of the destination, and single entries can be
+/// replaced; `phit routes` prints them.
 ///
 /// All packets of a source and a destination take the same way, in one virtual channel of each link.
 ///

@@ -1,6 +1,6 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
-use super::source_adaptive::{self, Candidates, Cost, Queue, Sight, draw, hop, take};
+use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
 use super::valiant::{SecondHalf, Stop, Valiant, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
@@ -28,10 +28,10 @@ macro_rules! ugal {
             /// What the two routes are judged by.
             pub cost: Cost,
             /// Random minimal routes of which the cheaper is compared.
-            #[schemars(range(min = 1, max = 64))]
+            #[schemars(range(min = 1, max = MOST_CANDIDATES))]
             pub minimal_candidates: u8,
             /// Random Valiant routes of which the cheaper is compared.
-            #[schemars(range(min = 1, max = 64))]
+            #[schemars(range(min = 1, max = MOST_CANDIDATES))]
             pub valiant_candidates: u8,
         }
 
@@ -51,7 +51,6 @@ macro_rules! ugal {
 
         impl RoutingParams for $name {
             fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-                Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
                 routes(self.via).check(topology)
             }
             fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {

@@ -1,12 +1,15 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
 
-use crate::error::{ScenarioError, parse};
+use crate::error::{self, Findings, ScenarioError};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::topology::TopologyKind;
+use crate::schema::{self, parse};
+use crate::topology::{Topology, TopologyKind};
 use crate::traffic::TrafficParams;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 pub mod catalogue;
 pub mod check;
@@ -50,46 +53,98 @@ impl Scenario {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
         };
-        if let Some(key) = table.keys().find(|k| !SECTIONS.contains(&k.as_str())) {
-            let mut error = ScenarioError::unknown(key.clone(), key, "section", SECTIONS.iter().copied());
-            error.value = None;
-            return Err(error);
+        let mut found = Findings::default();
+        for key in table.keys().filter(|key| !SECTIONS.contains(&key.as_str())) {
+            let error = ScenarioError::unknown(key.clone(), key, "section", SECTIONS.iter().copied());
+            found.add(ScenarioError { value: None, ..error });
         }
-        let document = units::resolve(value)?;
-        let table = document.as_object().unwrap_or(table);
-        let empty = Value::Object(Default::default());
-        let section = |name: &str| table.get(name).unwrap_or(&empty);
-        let required = |name: &str, hint: &str| {
-            table.get(name).ok_or_else(|| ScenarioError::missing(name, format!("this section is required{hint}")))
+        let mut left = Cow::Borrowed(value);
+        let document = loop {
+            let error = match units::resolve(&left) {
+                Ok(document) => break document,
+                Err(error) => error,
+            };
+            // Without the quantities that are wrong the rest can be read.
+            let keys: Vec<String> = error.clone().each().into_iter().map(|error| error.path).collect();
+            if !keys.iter().fold(true, |all, key| error::remove(left.to_mut(), key) && all) {
+                return found.and(Err(error));
+            }
+            found.add(error);
         };
-        Ok(Self {
-            seed: match table.get("seed") {
-                Some(seed) => parse("seed", seed)?,
-                None => 1,
-            },
-            units: table.get("units").map(|units| parse("units", units)).transpose()?,
-            topology: TopologyKind::from_value(
-                "topology",
-                required("topology", ", for example kind = \"dragonfly\"")?,
-            )?,
-            router: routers::read("router", &inherit_links(section("router")))?,
-            routing: match table.get("routing") {
-                Some(routing) => RoutingKind::from_value("routing", routing)?,
-                None => RoutingKind::Minimal(Default::default()),
-            },
-            queueing: match table.get("queueing") {
-                Some(queueing) => QueueingKind::from_value("queueing", queueing)?,
-                None => QueueingKind::VirtualChannels(Default::default()),
-            },
-            traffic: TrafficParams::from_value("traffic", required("traffic", ", for example load = 0.3")?)?,
-            measure: MeasureParams::from_value("measure", section("measure"))?,
+        let read = Self::sections(&document, &mut found);
+        found.into_result().map_err(|error| as_given(error, value, &document))?;
+        read.ok_or_else(|| ScenarioError::new("", value, "expected a table with the sections of a scenario"))
+    }
+
+    /// Reads every section of a document in numbers; nothing if one of them cannot be read.
+    fn sections(document: &Value, found: &mut Findings) -> Option<Self> {
+        let empty = Value::Object(Default::default());
+        let section = |name: &str| document.get(name).unwrap_or(&empty);
+        let required = |name: &str, hint: &str| {
+            let error = || ScenarioError::missing(name, format!("this section is required{hint}"));
+            document.get(name).ok_or_else(error)
+        };
+        let seed = found.take(document.get("seed").map_or(Ok(1), |seed| parse("seed", seed)));
+        let units = found.take(document.get("units").map(|units| parse("units", units)).transpose());
+        let topology = required("topology", ", for example kind = \"dragonfly\"");
+        let topology = found.take(topology.and_then(|table| TopologyKind::from_value("topology", table)));
+        // What classes of links take from the class `default` is not theirs to answer for.
+        let router = routers::read("router", section("router"));
+        let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(section("router")))));
+        let routing = match document.get("routing") {
+            Some(routing) => found.take(RoutingKind::from_value("routing", routing)),
+            None => Some(RoutingKind::Minimal(Default::default())),
+        };
+        let queueing = match document.get("queueing") {
+            Some(queueing) => found.take(QueueingKind::from_value("queueing", queueing)),
+            None => Some(QueueingKind::VirtualChannels(Default::default())),
+        };
+        let traffic = required("traffic", ", for example load = 0.3");
+        let traffic = found.take(traffic.and_then(|table| TrafficParams::from_value("traffic", table)));
+        let measure = found.take(MeasureParams::from_value("measure", section("measure")));
+        Some(Self {
+            seed: seed?,
+            units: units?,
+            topology: topology?,
+            router: router?,
+            routing: routing?,
+            queueing: queueing?,
+            traffic: traffic?,
+            measure: measure?,
         })
+    }
+
+    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set them.
+    pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        let mut found = Findings::default();
+        let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));
+        check(schema::check::<RouterKind>("router", &self.router.to_value()));
+        check(schema::check::<RoutingKind>("routing", &self.routing.to_value()));
+        check(schema::check::<QueueingKind>("queueing", &self.queueing.to_value()));
+        check(schema::check::<MeasureParams>("measure", &json!(self.measure)));
+        // A trace has no bounds, and may be long.
+        let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };
+        check(schema::check::<TrafficParams>("traffic", &json!(traffic)));
+        found.into_result()?;
+        self.topology.build()
     }
 
     /// The document with every default filled in.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or(Value::Null)
     }
+}
+
+/// `error` with the quantities that the user wrote in the places of the numbers that they came to.
+fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> ScenarioError {
+    error.others = error.others.into_iter().map(|other| as_given(other, given, numbers)).collect();
+    if let (Some(quantity @ Value::String(_)), Some(number @ Value::Number(_))) =
+        (error::at(given, &error.path), error::at(numbers, &error.path))
+    {
+        error.value = Some(quantity.to_string());
+        error.expected = format!("comes to {number}; {}", error.expected);
+    }
+    error
 }
 
 /// The `[router]` table in which every link class has taken the keys that it lacks from the class `default`.

@@ -4,10 +4,12 @@
 //! scenario is the same table however it was spelled, and for these two it names no kind.
 
 use crate::allocators::AllocatorKind;
-use crate::error::{ScenarioError, join, parse};
+use crate::error::{ScenarioError, join};
 use crate::fabric::FabricParams;
 use crate::fabric::input_queued::params::{RouterParams, Switching};
 use crate::fabric::packet_node::params::{NodeParams, PacketNode, Stated};
+use crate::schema::parse;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -70,21 +72,20 @@ pub(super) fn write<S: Serializer>(router: &RouterKind, serializer: S) -> Result
 }
 
 /// The schema of the table: the keys of all kinds.
-pub fn schema() -> Value {
-    let mut all = schemars::schema_for!(InputQueued).to_value();
-    let node = schemars::schema_for!(PacketNode).to_value();
-    for part in ["properties", "$defs"] {
-        let others = node.get(part).and_then(Value::as_object).into_iter().flatten();
-        if let Some(table) = all.get_mut(part).and_then(Value::as_object_mut) {
-            others.for_each(|(key, schema)| {
-                table.entry(key.clone()).or_insert_with(|| schema.clone());
-            });
+pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut all = InputQueued::json_schema(generator);
+    let node = PacketNode::json_schema(generator);
+    let others = node.get("properties").and_then(Value::as_object).into_iter().flatten();
+    if let Some(Value::Object(properties)) = all.get_mut("properties") {
+        for (key, schema) in others {
+            properties.entry(key.clone()).or_insert_with(|| schema.clone());
         }
+        let kind = json!({
+            "description": "What stands where the links meet. If left out: the input-queued router, or, with a table `node`, the \
+                            packet-level node.",
+            "enum": RouterKind::KINDS,
+        });
+        properties.insert("kind".into(), kind);
     }
-    all["properties"]["kind"] = json!({
-        "description": "What stands where the links meet. If left out: the input-queued router, or, with a table `node`, the \
-                        packet-level node.",
-        "enum": RouterKind::KINDS,
-    });
     all
 }

@@ -5,10 +5,12 @@
 //! left out is chosen as long and as large as can be with every quantity of the scenario a whole number. All of this is exact:
 //! quantities are fractions.
 
-use crate::error::{ScenarioError, join};
+use crate::error::{Findings, ScenarioError, join};
+use crate::schema::applying;
+use crate::schema::parse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// `[units]`: what cycles and phits stand for, for scenarios with quantities such as `"200 ns"`.
@@ -238,6 +240,15 @@ impl Counts {
         }
     }
 
+    /// The definition of the quantities that stand for so many.
+    fn definition(self) -> &'static str {
+        match self.kind() {
+            Kind::Time => "#/$defs/time",
+            Kind::Size => "#/$defs/size",
+            Kind::Rate => "#/$defs/rate",
+        }
+    }
+
     fn kind(self) -> Kind {
         match self {
             Self::Cycles => Kind::Time,
@@ -247,11 +258,53 @@ impl Counts {
     }
 }
 
+/// Schemas of the quantities, by their names as definitions: what [`read`] reads.
+pub fn definitions() -> [(String, Value); 3] {
+    const NUMBER: &str = r"(\d+\.?\d*|\.\d+)";
+    const SIZE: &str = "([kMGT]?(B|b|bit)|[kKmMgGtT]iB)";
+    let quantity = |kind: Kind, unit: &str| {
+        let pattern = format!(r"^\s*{NUMBER}\s*(/\s*{NUMBER}\s*)?{unit}\s*$");
+        json!({ "type": "string", "pattern": pattern, "description": format!("A quantity with its unit: {}.", kind.examples()) })
+    };
+    [
+        ("time".into(), quantity(Kind::Time, "(s|ms|us|µs|ns|ps)")),
+        ("size".into(), quantity(Kind::Size, SIZE)),
+        ("rate".into(), quantity(Kind::Rate, &format!("({SIZE}/s|[kMGT]?bps)"))),
+    ]
+}
+
+/// Lets keys that count cycles or phits take quantities as well: next to the number in their schema.
+pub fn allow(schema: &mut Value) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(allow),
+        Value::Object(table) => {
+            table.values_mut().for_each(allow);
+            let counts = table.get("x-unit").and_then(Value::as_str).and_then(Counts::named);
+            let Some(counts) = counts else { return };
+            let quantity = json!({ "$ref": counts.definition() });
+            // Of a list that counts something the elements do.
+            let place = match table.get_mut("items") {
+                Some(Value::Object(items)) => items,
+                _ => table,
+            };
+            let about = ["description", "default", "x-unit"];
+            let number: Map<String, Value> = place
+                .iter()
+                .filter(|(word, _)| !about.contains(&word.as_str()))
+                .map(|(w, v)| (w.clone(), v.clone()))
+                .collect();
+            place.retain(|word, _| about.contains(&word.as_str()));
+            place.insert("anyOf".into(), json!([number, quantity]));
+        }
+        _ => {}
+    }
+}
+
 /// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as it is if
 /// there are none.
 pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = match document.get("units") {
-        Some(units) => crate::error::parse::<UnitsParams>("units", units)?,
+        Some(units) => parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),
     };
     let given = [("cycle", &given.cycle, Kind::Time), ("phit", &given.phit, Kind::Size)].map(|(key, text, kind)| {
@@ -270,13 +323,15 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if !contains_quantity(document) {
         return Ok(document.clone());
     }
-    let schema = super::catalogue::schema();
+    let schema = super::catalogue::numbers();
     let mut found = Vec::new();
     let mut resolved = document.clone();
     if let Some(table) = resolved.as_object_mut() {
         table.remove("units");
     }
-    gather(&resolved, &[&schema], &schema, "", &mut found)?;
+    let mut wrong = Findings::default();
+    gather(&resolved, &[schema], schema, "", &mut found, &mut wrong);
+    wrong.into_result()?;
     let in_bisections = document.pointer("/traffic/load_unit").is_some_and(|unit| unit == "bisection");
     if let Some(load) = found.iter().find(|f| in_bisections && f.counts == Counts::Load && f.path.ends_with("/load")) {
         let (path, given) = (dotted(&load.path), document.pointer(&load.path));
@@ -315,71 +370,47 @@ fn contains_quantity(value: &Value) -> bool {
 }
 
 /// Collects the quantities below `value`, which fulfils one of `schemas`, with their JSON pointers.
-fn gather(
+fn gather<'a>(
     value: &Value,
-    schemas: &[&Value],
-    root: &Value,
+    schemas: &[&'a Value],
+    root: &'a Value,
     pointer: &str,
     found: &mut Vec<Found>,
-) -> Result<(), ScenarioError> {
-    let schemas = expanded(value, schemas, root);
+    wrong: &mut Findings,
+) {
+    let schemas = applying(value, schemas, root);
     match value {
         Value::Object(table) => {
             for (key, child) in table {
-                let of = |schema: &&Value| -> Option<Value> {
-                    schema
-                        .pointer("/properties")
-                        .and_then(|p| p.get(key))
-                        .or_else(|| schema.get("additionalProperties"))
-                        .cloned()
+                let of = |schema: &&'a Value| -> Option<&'a Value> {
+                    let named = schema.get("properties").and_then(|properties| properties.get(key));
+                    named.or_else(|| schema.get("additionalProperties"))
                 };
-                let below: Vec<Value> = schemas.iter().filter_map(of).collect();
-                gather(child, &below.iter().collect::<Vec<_>>(), root, &format!("{pointer}/{key}"), found)?;
+                let below: Vec<&Value> = schemas.iter().filter_map(of).collect();
+                gather(child, &below, root, &format!("{pointer}/{key}"), found, wrong);
             }
         }
         Value::Array(items) => {
             let below: Vec<&Value> =
                 schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
             for (index, item) in items.iter().enumerate() {
-                gather(item, &below, root, &format!("{pointer}/{index}"), found)?;
+                gather(item, &below, root, &format!("{pointer}/{index}"), found, wrong);
             }
         }
         Value::String(text) if looks_like_one(text) => {
-            let path = dotted(pointer);
-            let wrong = |reason: String| ScenarioError::new(path.clone(), format!("{text:?}"), reason);
-            let quantity = read(text).map_err(&wrong)?;
             let counts = schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
-            match counts {
-                Some(counts) if counts.kind() == quantity.kind => {
-                    found.push(Found { path: pointer.to_owned(), quantity, counts });
+            let reason = match (read(text), counts) {
+                (Ok(quantity), Some(counts)) if counts.kind() == quantity.kind => {
+                    return found.push(Found { path: pointer.to_owned(), quantity, counts });
                 }
-                Some(counts) => return Err(wrong(format!("expected {}", counts.kind().examples()))),
-                None => return Err(wrong("this key takes no quantity with a unit".into())),
-            }
+                (Err(reason), _) => reason,
+                (Ok(_), Some(counts)) => format!("expected {}", counts.kind().examples()),
+                (Ok(_), None) => "this key takes no quantity with a unit".into(),
+            };
+            wrong.add(ScenarioError::new(dotted(pointer), format!("{text:?}"), reason));
         }
         _ => {}
     }
-    Ok(())
-}
-
-/// `schemas` with references followed and alternatives listed; of alternatives told apart by `kind`, the one of `value`.
-fn expanded<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
-    let mut open: Vec<&Value> = schemas.to_vec();
-    let mut all = Vec::new();
-    while let Some(schema) = open.pop() {
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            open.extend(root.pointer(reference.trim_start_matches('#')));
-        }
-        for word in ["oneOf", "anyOf", "allOf"] {
-            let alternatives = schema.get(word).and_then(Value::as_array).into_iter().flatten();
-            open.extend(alternatives.filter(|alternative| {
-                let kind = alternative.pointer("/properties/kind/const");
-                kind.is_none() || value.get("kind").is_none() || kind == value.get("kind")
-            }));
-        }
-        all.push(schema);
-    }
-    all
 }
 
 fn dotted(pointer: &str) -> String {

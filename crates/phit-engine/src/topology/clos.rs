@@ -35,8 +35,10 @@ use std::sync::Arc;
 pub struct Clos {
     /// Ports of a router towards the endpoints, one number for each level from the endpoints up: 2 to 32 numbers. The first is
     /// the number of endpoints at each router of the first level.
+    #[schemars(length(min = 2, max = MOST_LEVELS), inner(range(min = 1)))]
     pub down: Vec<u32>,
     /// Ports of a router towards the next level, one number for each level but the last.
+    #[schemars(inner(range(min = 1)))]
     pub up: Vec<u32>,
     /// Links that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,18 +53,9 @@ const CLASSES: usize = 7;
 impl Clos {
     fn tree(&self) -> Result<Tree, ScenarioError> {
         let Self { down, up, .. } = self;
-        if !(2..=MOST_LEVELS).contains(&down.len()) {
-            let expected = format!("expected 2 to {MOST_LEVELS} numbers, one for each level");
-            return Err(ScenarioError::new("down", format!("{down:?}"), expected));
-        }
         if up.len() != down.len() - 1 {
             let expected = format!("expected {} numbers, one for each level of `down` but the last", down.len() - 1);
             return Err(ScenarioError::new("up", format!("{up:?}"), expected));
-        }
-        for (key, counts) in [("down", down), ("up", up)] {
-            for (level, &count) in counts.iter().enumerate() {
-                limits::positive(&format!("{key}[{level}]"), count)?;
-            }
         }
         for (level, &down) in down.iter().enumerate() {
             let ports = u64::from(down) + u64::from(up.get(level).copied().unwrap_or(0));

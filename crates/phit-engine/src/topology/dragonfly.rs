@@ -25,15 +25,19 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
     /// Endpoints at each router.
+    #[schemars(range(min = 1))]
     pub p: u32,
     /// Routers in each group.
+    #[schemars(range(min = 1))]
     pub a: u32,
     /// Global links at each router.
+    #[schemars(range(min = 1))]
     pub h: u32,
     /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. With fewer groups every two groups are joined by
     /// floor(a*h / (groups - 1)) parallel global links, and the a*h mod (groups - 1) last global ports of each group stay
     /// unconnected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub groups: Option<u32>,
     /// Which router of a group is linked to which other group.
     #[serde(default)]
@@ -62,12 +66,9 @@ pub enum Arrangement {
 
 impl TopologyParams for Dragonfly {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        for (key, value) in [("p", self.p), ("a", self.a), ("h", self.h)] {
-            limits::positive(key, value)?;
-        }
         let slots = u64::from(self.a) * u64::from(self.h);
         let groups = self.groups.map_or(slots + 1, u64::from);
-        if groups == 0 || groups > slots + 1 {
+        if groups > slots + 1 {
             let expected = format!(
                 "no arrangement of a = {}, h = {} wires this many groups; expected 1 to a*h + 1 = {}",
                 self.a,

@@ -1,6 +1,6 @@
 //! Mesh and torus (k-ary n-mesh and k-ary n-cube, with a side of its own in every dimension).
 
-use super::coordinates::{Coordinates, classes, one};
+use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
@@ -19,9 +19,11 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct Mesh {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
 }
 
@@ -37,9 +39,11 @@ pub struct Mesh {
 #[serde(deny_unknown_fields)]
 pub struct Torus {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
 }
 
@@ -219,6 +223,7 @@ impl Topology for GridGraph {
 mod tests {
     use super::*;
     use crate::engine::rng::Stream;
+    use crate::schema::kept;
     use crate::topology::Hops;
 
     const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
@@ -286,8 +291,12 @@ mod tests {
 
     #[test]
     fn impossible_grids_are_refused() {
-        let error = Torus { dims: vec![8, 1], endpoints_per_router: 1 }.build().unwrap_err();
-        assert_eq!(error.to_string(), "dims[1] = 1: expected a side of 2 routers or more");
+        let refused = |dims: Vec<u32>| kept(Torus { dims, endpoints_per_router: 0 }).unwrap_err().to_string();
+        let no_endpoint = "endpoints_per_router = 0: expected a whole number, at least 1";
+        let said = |dims: &str| format!("{dims}\n{no_endpoint}");
+        assert_eq!(refused(vec![8, 1]), said("dims[1] = 1: expected a whole number, at least 2"));
+        assert_eq!(refused(vec![]), said("dims = []: expected a list of 1 to 6 values"));
+        assert_eq!(refused(vec![2; 7]), said("dims = [2,2,2,2,2,2,2]: expected a list of 1 to 6 values"));
         let error = Mesh { dims: vec![60000, 60000], endpoints_per_router: 1 }.build().unwrap_err();
         assert!(error.to_string().ends_with("expected at most 2147483647 endpoints in all"), "{error}");
         let error = Mesh { dims: vec![2], endpoints_per_router: 65535 }.build().unwrap_err();

@@ -1,6 +1,6 @@
 //! The HyperX (generalised hypercube, Hamming graph): a box of routers, fully connected along every line.
 
-use super::coordinates::{Coordinates, classes, one};
+use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::faults::Faults;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
@@ -25,12 +25,15 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 pub struct HyperX {
     /// Routers along each side: 1 to 6 numbers of 2 or more. Router index = x + kx * (y + ky * (z + ...)).
+    #[schemars(length(min = 1, max = MOST_DIMENSIONS), inner(range(min = 2)))]
     pub dims: Vec<u32>,
     /// Endpoints at each router.
     #[serde(default = "one")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
     /// Parallel links between two neighbours, one number for each dimension; 1 in every dimension if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
     /// Links that do not work. Every two routers must be left a minimal route: one of several `parallel` links may
     /// fail.
@@ -45,9 +48,6 @@ impl TopologyParams for HyperX {
         if parallel.len() != self.dims.len() {
             let expected = format!("expected {} numbers, one for each of `dims`", self.dims.len());
             return Err(ScenarioError::new("parallel", format!("{parallel:?}"), expected));
-        }
-        if let Some(d) = parallel.iter().position(|&links| links == 0) {
-            return Err(ScenarioError::new(format!("parallel[{d}]"), 0, "expected a whole number, 1 or more"));
         }
         let blame = match &self.parallel {
             Some(parallel) => ("parallel", format!("{parallel:?}")),
@@ -132,6 +132,7 @@ impl Topology for HyperXGraph {
 mod tests {
     use super::*;
     use crate::engine::rng::Stream;
+    use crate::schema::kept;
     use crate::topology::Hops;
 
     #[test]
@@ -172,10 +173,10 @@ mod tests {
     fn impossible_parallel_links_are_refused() {
         let refused = |parallel: Vec<u32>| {
             let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel), faults: None };
-            params.build().unwrap_err().to_string()
+            kept(params).and_then(|params| params.build()).unwrap_err().to_string()
         };
         assert_eq!(refused(vec![1]), "parallel = [1]: expected 2 numbers, one for each of `dims`");
-        assert_eq!(refused(vec![1, 0]), "parallel[1] = 0: expected a whole number, 1 or more");
+        assert_eq!(refused(vec![1, 0]), "parallel[1] = 0: expected a whole number, at least 1");
         assert_eq!(
             refused(vec![1, 40000]),
             "parallel = [1, 40000]: a router would have 80004 ports; expected at most 65535"

@@ -26,11 +26,3 @@ pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u
         }
     }
 }
-
-/// Refuses a count of zero.
-pub(super) fn positive(key: &str, count: u32) -> Result<(), ScenarioError> {
-    match count {
-        0 => Err(ScenarioError::new(key, count, "expected a whole number, 1 or more")),
-        _ => Ok(()),
-    }
-}

@@ -3,7 +3,8 @@
 //! One file per topology. A topology is built once, is immutable, and is shared by every partition of a run.
 
 use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, joined};
+use crate::schema;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -206,8 +207,9 @@ crate::registry! {
 }
 
 impl TopologyKind {
-    /// Builds the graph.
+    /// Builds the graph. Its parameters must keep the bounds of their schema, also if a program has set them.
     pub fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        joined(Ok(()), schema::check::<Self>("topology", &self.to_value()))?;
         self.params().build().map_err(|e| e.under("topology"))
     }
 }

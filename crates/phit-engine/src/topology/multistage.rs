@@ -51,12 +51,6 @@ pub enum Interconnection {
 impl TopologyParams for Multistage {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let &Self { arity, stages, pattern } = self;
-        if arity < 2 {
-            return Err(ScenarioError::new("arity", arity, "expected a whole number, 2 or more"));
-        }
-        if !(1..=31).contains(&stages) {
-            return Err(ScenarioError::new("stages", stages, "expected 1 to 31 stages"));
-        }
         limits::ports("arity", arity, arity.into())?;
         let fits = u64::from(arity).checked_pow(stages).filter(|lines| lines * u64::from(1 + stages) <= limits::MOST);
         let Some(lines) = fits else {
@@ -196,6 +190,7 @@ impl Topology for MultistageGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::kept;
     use crate::topology::{Hops, RouteTable};
     use std::collections::HashSet;
 
@@ -269,10 +264,11 @@ mod tests {
     #[test]
     fn impossible_sizes_are_refused() {
         let error = |arity, stages| {
-            Multistage { arity, stages, pattern: Interconnection::Butterfly }.build().unwrap_err().to_string()
+            let read = kept(Multistage { arity, stages, pattern: Interconnection::Butterfly });
+            read.and_then(|params| params.build()).unwrap_err().to_string()
         };
-        assert_eq!(error(1, 3), "arity = 1: expected a whole number, 2 or more");
-        assert_eq!(error(2, 0), "stages = 0: expected 1 to 31 stages");
+        assert_eq!(error(1, 3), "arity = 1: expected a whole number, at least 2");
+        assert_eq!(error(2, 0), "stages = 0: expected a whole number from 1 to 31");
         assert!(error(9, 31).starts_with("arity = 9: too large"));
     }
 }

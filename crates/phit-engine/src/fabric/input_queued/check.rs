@@ -5,16 +5,13 @@ use super::network::InputQueued;
 use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::checks::{LONGEST, at_least, at_most, check, check_room, described, fits};
-use crate::fabric::links::{LinkTable, Phits};
+use crate::fabric::checks::{check, check_room, described, fits};
+use crate::fabric::links::LinkTable;
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::Fit;
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
 use crate::registry::Chosen;
 use crate::topology::Topology;
-
-/// The flits of an output buffer are counted in 16 bits.
-const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
@@ -47,17 +44,6 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     }
 
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        let path = |key: &str| format!("router.{key}");
-        at_least(path("latency"), self.latency, 1, "router cycle")?;
-        at_most(path("latency"), self.latency, LONGEST, "router cycles")?;
-        at_most(path("allocation_delay"), self.allocation_delay, LONGEST, "router cycles")?;
-        at_most(path("credit_delay"), self.credit_delay, LONGEST, "cycles")?;
-        at_least(path("speedup"), self.speedup, 1, "(the crossbar is no slower than the links)")?;
-        at_most(path("speedup"), self.speedup, 64, "")?;
-        at_least(path("flit_size"), self.flit_size, 1, "phit")?;
-        if let Phits::Finite(phits) = self.output_buffer {
-            at_most(path("output_buffer"), phits, LARGEST_OUTPUT_BUFFER, "phits, or \"infinite\"")?;
-        }
         self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
         check(&self.links, topology)?;
         for (class, params) in &self.links {

@@ -1,8 +1,11 @@
 //! `[router]` with `kind = "input_queued"`: the one configurable router and its links.
 
-use crate::fabric::links::{LinkTable, Phits};
+use crate::fabric::links::{LONGEST, LinkTable, Phits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The flits of an output buffer are counted in 16 bits.
+const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
 
 /// How packets move (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 13).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,13 +120,16 @@ pub enum Redecision {
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
 pub struct RouterParams<A> {
     /// Router cycles from the grant of the crossbar to the output (buffer).
+    #[schemars(range(min = 1, max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
     /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub allocation_delay: u32,
     /// Crossbar frequency over link frequency, a whole number.
+    #[schemars(range(min = 1, max = 64))]
     pub speedup: u32,
     /// Whether the speedup shortens transfers or adds allocation rounds.
     pub clock: Clock,
@@ -132,6 +138,7 @@ pub struct RouterParams<A> {
     /// How packets move.
     pub switching: Switching,
     /// Phits per flit under wormhole switching.
+    #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "phits"))]
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
@@ -140,6 +147,7 @@ pub struct RouterParams<A> {
     pub allocator: A,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
     /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
     /// When credits are sent back.
@@ -148,6 +156,7 @@ pub struct RouterParams<A> {
     /// them.
     pub credit_channel: CreditChannel,
     /// Cycles between the arrival of a credit and its use.
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_delay: u32,
     /// What a packet that crosses before its tail has arrived keeps busy.

@@ -35,13 +35,6 @@ impl FabricParams for PacketNode {
             let reason = "probes look into the input-queued router: router.node has none; leave it out";
             return Err(ScenarioError::new("measure.probes", format!("{probe:?}"), reason));
         }
-        let node = &self.node;
-        if node.answer == 0 {
-            return Err(ScenarioError::new("router.node.answer", 0, "expected 1 phit or more"));
-        }
-        if let Some(rate) = node.injection_rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
-            return Err(ScenarioError::new("router.node.injection_rate", rate, "expected a number more than 0"));
-        }
         let links = Links { table: &self.links, packet: demands.packet_size };
         links.endpoint()?;
         links.queues(topology)

@@ -24,11 +24,13 @@ pub struct NodeParams {
     #[serde(skip_serializing_if = "Acceptance::is_default")]
     pub acceptance: Acceptance,
     /// Size of an answer, or of a credit, in phits; at least 1.
+    #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "phits"))]
     pub answer: u32,
     /// An endpoint sends at most this much, as a multiple of the load that saturates the network's bisection: in the
     /// cycles of a clock that begins with the run. If left out, whenever it has a packet and the answer to the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub injection_rate: Option<f64>,
     /// Room that a queue must have for a packet from an endpoint.
     pub injection_room: InjectionRoom,
@@ -87,7 +89,7 @@ pub struct PacketNode {
     pub switching: Option<Stated>,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: LinkTable,
-    /// The node.
+    /// With this table the packet-level node takes the place of the input-queued router.
     pub node: NodeParams,
 }
 

@@ -121,18 +121,6 @@ impl QueueingParams for Fbicm {
 
     fn check(&self, fit: &Fit<'_>) -> Result<(), ScenarioError> {
         let refuse = |key: &str, value: u32, expected: String| Err(ScenarioError::new(key, value, expected));
-        if !(1..=255).contains(&self.cfqs) {
-            return refuse("cfqs", self.cfqs, "expected 1 to 255 queues".into());
-        }
-        for (key, value) in [
-            ("destinations", self.destinations),
-            ("phit_bits", self.phit_bits),
-            ("destination_bits", self.destination_bits),
-        ] {
-            if value == 0 {
-                return refuse(key, value, "expected a whole number, 1 or more".into());
-            }
-        }
         if self.go >= self.stop {
             return refuse("go", self.go, format!("expected less than `stop` = {}", self.stop));
         }

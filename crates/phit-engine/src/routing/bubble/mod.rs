@@ -51,14 +51,6 @@ macro_rules! bubble_routing {
 }
 use bubble_routing;
 
-/// Refuses a weight that is no number, or less than zero.
-fn check_eta(eta: f64) -> Result<(), ScenarioError> {
-    match eta.is_finite() && eta >= 0.0 {
-        true => Ok(()),
-        false => Err(ScenarioError::new("eta", eta, "expected a number, zero or more")),
-    }
-}
-
 /// Refuses a grid without wraparound links.
 fn torus_only(topology: &dyn Topology, kind: &str) -> Result<Lattice, ScenarioError> {
     let lattice = Lattice::of(topology, kind)?;

@@ -29,8 +29,10 @@ pub struct Outflank {
     pub delta: u32,
     /// If given, Delta is this share of the packet's minimal distance instead, rounded, and at least 1 (section 3.1.2).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub delta_share: Option<f64>,
     /// Weight of the dilation against the congestion, eta of equation (15); 0 or more.
+    #[schemars(range(min = 0))]
     pub eta: f64,
     /// Which intermediate destinations are considered. A mesh has OutFlank IDNs only.
     pub idns: Considered,
@@ -122,7 +124,6 @@ impl Bubble for Outflank {
 
     fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError> {
         let lattice = Lattice::of(topology, "outflank")?;
-        super::check_eta(self.eta)?;
         if !lattice.wraps() && self.idns != Considered::Outflank {
             let given = if self.idns == Considered::Both { "\"both\"" } else { "\"wraparound\"" };
             return Err(ScenarioError::new("idns", given, "a mesh does not wrap around; expected \"outflank\""));
@@ -131,13 +132,6 @@ impl Bubble for Outflank {
         if !(1..=longest).contains(&self.delta) {
             let expected = format!("expected 1 to {longest} hops, the longest side");
             return Err(ScenarioError::new("delta", self.delta, expected));
-        }
-        if let Some(share) = self.delta_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
-            return Err(ScenarioError::new(
-                "delta_share",
-                share,
-                "expected a share of the distance, more than 0, at most 1",
-            ));
         }
         Ok(Arc::new(OutFlanking::new(self, lattice)))
     }

@@ -23,6 +23,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields, default)]
 pub struct Por {
     /// Weight of the dilation against the congestion, eta of equation (15); 0 or more.
+    #[schemars(range(min = 0))]
     pub eta: f64,
     /// Packets with a shorter way than this, in hops, are not derouted.
     pub least_distance: u32,
@@ -74,7 +75,6 @@ impl Bubble for Por {
 
     fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError> {
         let lattice = torus_only(topology, "por")?;
-        super::check_eta(self.eta)?;
         let profit = Profit { eta: self.eta, empty_queue: self.empty_queue, full_way: self.full_way };
         Ok(Arc::new(PickOrthant { lattice, profit, params: self.clone() }))
     }

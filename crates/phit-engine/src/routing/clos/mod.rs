@@ -64,7 +64,7 @@ pub struct Clos {
     pub precision: Option<u32>,
     /// Cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
     /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
-    #[schemars(range(max = 2))]
+    #[schemars(range(max = history::LONGEST))]
     pub precompute: u32,
     /// What it counts for that an output cannot take a packet now.
     pub busy: Busy,
@@ -205,15 +205,6 @@ impl RoutingParams for Clos {
         if topology.tree().is_none() {
             return Err(ScenarioError::new("kind", "\"clos\"", "this mechanism needs topology.kind = \"clos\""));
         }
-        if self.samples == 0 {
-            return Err(ScenarioError::new("samples", 0, "expected a whole number, 1 or more"));
-        }
-        if let Some(bits @ 32..) = self.precision {
-            return Err(ScenarioError::new("precision", bits, "expected a number of bits, 0 to 31, or no such key"));
-        }
-        if self.precompute > history::LONGEST {
-            return Err(ScenarioError::new("precompute", self.precompute, "expected 0, 1 or 2 cycles"));
-        }
         if self.precompute > 0 && !matches!(self.allocation, Allocation::Greedy | Allocation::GreedyR) {
             let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
             return Err(ScenarioError::new("precompute", self.precompute, expected));
@@ -222,12 +213,7 @@ impl RoutingParams for Clos {
             let expected = "expected 0: with measure = \"contention\" the counters are read as they are";
             return Err(ScenarioError::new("precompute", self.precompute, expected));
         }
-        self.check_decide()?;
-        if !(0.0..=1.0).contains(&self.deterministic_share) {
-            let expected = "expected a share from 0 to 1";
-            return Err(ScenarioError::new("deterministic_share", self.deterministic_share, expected));
-        }
-        Ok(())
+        self.check_decide()
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {

@@ -35,19 +35,10 @@ pub enum Statistics {
     Always,
     /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a certain
     /// proportion (section VI-C): this much more for every head from the first that triggers on.
-    Probability(f64),
+    Probability(#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))] f64),
 }
 
 impl Statistics {
-    pub(super) fn check(self) -> Result<(), ScenarioError> {
-        match self {
-            Self::Probability(step) if !(step > 0.0 && step <= 1.0) => {
-                Err(ScenarioError::new("trigger.probability", step, "expected a number above 0 and up to 1"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// True if `packet` leaves the output at `router` when its counter is `excess` heads over.
     ///
     /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and again.
@@ -61,7 +52,6 @@ impl Statistics {
 
 impl RoutingParams for Base {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.trigger.check()?;
         in_transit::check("contention_base", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {

@@ -67,8 +67,6 @@ impl Hybrid {
 
 impl RoutingParams for Hybrid {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.trigger.check()?;
-        self.olm().check_shares("credit_threshold")?;
         in_transit::check("contention_hybrid", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {

@@ -182,11 +182,3 @@ fn global_sight_adds_up_the_queues_of_the_way() {
         assert_eq!((route.queue, route.hops), (3 + 8, 2));
     });
 }
-
-#[test]
-fn numbers_of_candidates_are_checked() {
-    assert!(Candidates::check(1, 64).is_ok());
-    let error = |minimal, valiant| Candidates::check(minimal, valiant).unwrap_err().to_string();
-    assert_eq!(error(0, 1), "minimal_candidates = 0: expected 1 to 64 routes");
-    assert_eq!(error(2, 65), "valiant_candidates = 65: expected 1 to 64 routes");
-}

@@ -3,7 +3,7 @@
 mod regions;
 mod windows;
 
-use super::source_adaptive::{Candidates, Cost, Queue, Route, Sight, draw, hop, take};
+use super::source_adaptive::{Candidates, Cost, MOST_CANDIDATES, Queue, Route, Sight, draw, hop, take};
 use super::ugal::{prefers_minimal, proof, routes};
 use super::valiant::{SecondHalf, Stop, Via};
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants};
@@ -50,10 +50,10 @@ pub struct Tpr {
     /// How queues are measured.
     pub queue: Queue,
     /// Random minimal routes of which the cheaper is considered.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = MOST_CANDIDATES))]
     pub minimal_candidates: u8,
     /// Random Valiant routes of which the cheaper is considered.
-    #[schemars(range(min = 1, max = 64))]
+    #[schemars(range(min = 1, max = MOST_CANDIDATES))]
     pub valiant_candidates: u8,
     /// What the counters of sent packets tell apart.
     pub destinations: Destinations,
@@ -64,14 +64,17 @@ pub struct Tpr {
     /// What a window is.
     pub window_kind: WindowKind,
     /// Local impact, in packets per cycle, below which local traffic is benign (the paper's low_l).
+    #[schemars(range(min = 0))]
     pub local_low: f64,
     /// Local impact above which local traffic is adversarial (high_l).
     pub local_high: f64,
     /// Global impact, in packets per cycle, below which global traffic is benign (low_g).
+    #[schemars(range(min = 0))]
     pub global_low: f64,
     /// Global impact above which global traffic is adversarial (high_g).
     pub global_high: f64,
     /// Sum of both impacts below which packets of a region with `minimal_or` go minimally (the paper gives no value).
+    #[schemars(range(min = 0))]
     pub thr: f64,
     /// What is done in the regions: rows for benign, mixed and adversarial global traffic, columns for local traffic. A number is the
     /// offset T of UGAL-L, in packets of the largest size; `{ minimal_or = T }` goes minimally below `thr`; `"minimal"` and `"valiant"`
@@ -113,10 +116,6 @@ impl Tpr {
 
 impl RoutingParams for Tpr {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        Candidates::check(self.minimal_candidates, self.valiant_candidates)?;
-        if self.window == 0 {
-            return Err(ScenarioError::new("window", 0, "expected a number of cycles, at least 1"));
-        }
         self.regions().check()?;
         routes(self.via).check(topology)?;
         let counters = counters(topology, self.destinations);

@@ -71,11 +71,11 @@ fn every_threshold_and_region_is_a_key() {
     assert_eq!(params.regions[1], [Region::Only(Only::Valiant), Region::Ugal(2), Region::Ugal(1)]);
     assert_eq!(read(serde_json::to_value(&params).unwrap()).unwrap(), params);
     for (keys, expected) in [
-        (json!({ "window": 0 }), "window = 0: expected a number of cycles, at least 1"),
+        (json!({ "window": 0 }), "window = 0: expected a whole number of cycles, at least 1"),
         (json!({ "local_low": 5.0 }), "local_high = 4: expected a number from local_low = 5 up"),
-        (json!({ "global_low": -1.0 }), "global_low = -1: expected a number from 0 up"),
-        (json!({ "thr": -0.5 }), "thr = -0.5: expected a number from 0 up"),
-        (json!({ "minimal_candidates": 0 }), "minimal_candidates = 0: expected 1 to 64 routes"),
+        (json!({ "global_low": -1.0 }), "global_low = -1.0: expected a number, at least 0"),
+        (json!({ "thr": -0.5 }), "thr = -0.5: expected a number, at least 0"),
+        (json!({ "minimal_candidates": 0 }), "minimal_candidates = 0: expected a whole number from 1 to 64"),
         (json!({ "regions": [[1, 2, 3]] }), "routing.regions"),
         (json!({ "regions": [["maximal", 2, 3], [1, 2, 3], [1, 2, 3]] }), "routing.regions"),
     ] {

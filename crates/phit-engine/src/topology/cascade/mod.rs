@@ -32,17 +32,23 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields, default)]
 pub struct Cascade {
     /// Rows of a group (chassis), 2 or more.
+    #[schemars(range(min = 2))]
     pub rows: u32,
     /// Columns of a group (slots of a chassis), 2 or more. Router index in its group = row * columns + column.
+    #[schemars(range(min = 2))]
     pub columns: u32,
     /// Parallel links between two routers of a row.
+    #[schemars(range(min = 1))]
     pub row_links: u32,
     /// Parallel links between two routers of a column.
+    #[schemars(range(min = 1))]
     pub column_links: u32,
     /// Endpoints at each router; 18 in a single group and 8 otherwise if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub endpoints_per_router: Option<u32>,
     /// Number of groups, 1 to rows * columns * global_ports + 1.
+    #[schemars(range(min = 1))]
     pub groups: u32,
     /// Ports of each router to other groups; a single group has none. Every two groups are joined by
     /// floor(rows * columns * global_ports / (groups - 1)) links spread evenly over their routers; the rest of the ports
@@ -81,20 +87,7 @@ impl Default for Cascade {
 
 impl TopologyParams for Cascade {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        for (key, side) in [("rows", self.rows), ("columns", self.columns)] {
-            if side < 2 {
-                return Err(ScenarioError::new(key, side, "expected 2 or more"));
-            }
-        }
         let endpoints = self.endpoints_per_router.unwrap_or(if self.groups > 1 { 8 } else { 18 });
-        for (key, count) in [
-            ("row_links", self.row_links),
-            ("column_links", self.column_links),
-            ("endpoints_per_router", endpoints),
-            ("groups", self.groups),
-        ] {
-            limits::positive(key, count)?;
-        }
         limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
         let of_group = u64::from(self.rows) * u64::from(self.columns);
         limits::routers("columns", self.columns, of_group, u64::from(endpoints))?;

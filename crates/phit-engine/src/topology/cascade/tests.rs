@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::rng::Stream;
+use crate::schema::kept;
 use crate::topology::{Hops, Topology};
 
 const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
@@ -125,11 +126,11 @@ fn short_routes_have_more_channels_if_these_may_rise() {
 
 #[test]
 fn impossible_cascades_are_refused() {
-    let refused = |params: Cascade| params.build().unwrap_err().to_string();
-    assert_eq!(refused(Cascade { rows: 1, ..Cascade::default() }), "rows = 1: expected 2 or more");
+    let refused = |params: Cascade| kept(params).and_then(|params| params.build()).unwrap_err().to_string();
+    assert_eq!(refused(Cascade { rows: 1, ..Cascade::default() }), "rows = 1: expected a whole number, at least 2");
     assert_eq!(
         refused(Cascade { column_links: 0, ..Cascade::default() }),
-        "column_links = 0: expected a whole number, 1 or more"
+        "column_links = 0: expected a whole number, at least 1"
     );
     assert_eq!(
         refused(Cascade { groups: 962, ..Cascade::default() }),

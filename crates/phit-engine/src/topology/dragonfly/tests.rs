@@ -1,5 +1,6 @@
 use super::*;
 use crate::engine::rng::Stream;
+use crate::schema::kept;
 use crate::topology::Hops;
 
 const ALL: [Arrangement; 3] = [Arrangement::Palmtree, Arrangement::Consecutive, Arrangement::Relative];
@@ -161,9 +162,9 @@ fn parallel_links_are_chosen_evenly_among_the_shortest_routes() {
 
 #[test]
 fn impossible_parameters_are_refused() {
-    let refused = |params: Dragonfly| params.build().unwrap_err().to_string();
-    assert_eq!(refused(params(0, 4, 2)), "p = 0: expected a whole number, 1 or more");
-    assert_eq!(refused(params(2, 4, 0)), "h = 0: expected a whole number, 1 or more");
+    let refused = |params: Dragonfly| kept(params).and_then(|params| params.build()).unwrap_err().to_string();
+    assert_eq!(refused(params(0, 4, 2)), "p = 0: expected a whole number, at least 1");
+    assert_eq!(refused(params(2, 4, 0)), "h = 0: expected a whole number, at least 1");
     assert_eq!(
         refused(Dragonfly { groups: Some(10), ..params(2, 4, 2) }),
         "groups = 10: no arrangement of a = 4, h = 2 wires this many groups; expected 1 to a*h + 1 = 9"

@@ -1,6 +1,6 @@
 //! Different patterns for different endpoints.
 
-use super::{Pattern, PatternKind, PatternParams, nested_schema, part_seed};
+use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
@@ -23,7 +23,6 @@ pub struct ByEndpoint {
     pub parts: Vec<Part>,
     /// Pattern of all others; if left out, they send nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "nested_schema")]
     pub background: Option<Box<PatternKind>>,
 }
 
@@ -36,7 +35,6 @@ pub struct Part {
     pub endpoints: Vec<u32>,
     /// Their pattern; if left out, they send nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "nested_schema")]
     pub pattern: Option<PatternKind>,
 }
 
@@ -99,7 +97,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn build(value: Value) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        PatternKind::read("", &value)?.build(&Toy::new(5, 4, 1), 1)
+        PatternKind::from_value("", &value)?.build(&Toy::new(5, 4, 1), 1)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Hot-spot traffic.
 
-use super::{Pattern, PatternKind, PatternParams, nested_schema, part_seed};
+use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
@@ -23,18 +23,11 @@ pub struct Hotspot {
     pub share: f64,
     /// Pattern of the other packets.
     #[serde(default)]
-    #[schemars(schema_with = "nested_schema")]
     pub background: Box<PatternKind>,
 }
 
 impl PatternParams for Hotspot {
     fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        if !(0.0..=1.0).contains(&self.share) {
-            return Err(ScenarioError::new("share", self.share, "expected a share of the packets, 0 to 1"));
-        }
-        if self.targets.is_empty() {
-            return Err(ScenarioError::new("targets", "[]", "expected at least one endpoint"));
-        }
         let endpoints = topology.endpoints();
         if let Some(target) = self.targets.iter().find(|&&t| t >= endpoints) {
             let expected = format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
@@ -83,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn build(value: Value) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        PatternKind::read("", &value)?.build(&Toy::new(5, 4, 1), 1)
+        PatternKind::from_value("", &value)?.build(&Toy::new(5, 4, 1), 1)
     }
 
     fn counts(pattern: &dyn Pattern, source: u32) -> Vec<f64> {

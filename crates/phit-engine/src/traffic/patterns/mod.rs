@@ -1,9 +1,8 @@
 //! Spatial patterns: who sends to whom. One file per pattern.
 
 use crate::engine::rng::{Rng, Stream};
-use crate::error::{ScenarioError, join};
+use crate::error::ScenarioError;
 use crate::topology::Topology;
-use serde_json::Value;
 use std::sync::Arc;
 
 pub mod adversarial;
@@ -71,20 +70,6 @@ impl Default for PatternKind {
 }
 
 impl PatternKind {
-    /// Reads the pattern found at `path`. Like [`Self::from_value`], but an error inside a pattern that is part of
-    /// another one is reported at its own path.
-    pub fn read(path: &str, value: &Value) -> Result<Self, ScenarioError> {
-        if let Some(background) = value.get("background") {
-            Self::read(&join(path, "background"), background)?;
-        }
-        for (i, part) in value.get("parts").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if let Some(pattern) = part.get("pattern") {
-                Self::read(&join(path, &format!("parts[{i}].pattern")), pattern)?;
-            }
-        }
-        Self::from_value(path, value)
-    }
-
     /// Fits the pattern to a topology. Error paths are relative to the pattern's table.
     pub fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
         self.params().build(topology, seed)
@@ -118,16 +103,4 @@ impl Pattern for Table {
     fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
         self.0.get(source as usize).copied()
     }
-}
-
-/// The schema of a pattern inside another pattern: any pattern again, whose keys are not repeated here.
-fn nested_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let kinds = PatternKind::KINDS;
-    schemars::json_schema!({
-        "description": "any traffic pattern: its name, or a table with `kind`",
-        "anyOf": [
-            { "enum": kinds },
-            { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] }
-        ]
-    })
 }

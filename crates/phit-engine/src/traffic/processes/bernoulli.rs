@@ -2,7 +2,6 @@
 
 use super::{Geometric, NEVER, Process, ProcessParams, ProcessState};
 use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +12,6 @@ use serde::{Deserialize, Serialize};
 pub struct Bernoulli {}
 
 impl ProcessParams for Bernoulli {
-    fn check(&self) -> Result<(), ScenarioError> {
-        Ok(())
-    }
-
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
         Ok(Box::new(Independent { gap: Geometric::new(load / mean_size) }))
     }

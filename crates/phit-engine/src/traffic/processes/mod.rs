@@ -3,7 +3,6 @@
 //! A process generates at most one packet per endpoint and cycle.
 
 use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
 use std::fmt::Debug;
 
 pub mod bernoulli;
@@ -40,8 +39,6 @@ pub trait Process: Send + Sync + Debug {
 
 /// What a process's file provides besides the rule.
 pub trait ProcessParams {
-    /// Checks the parameters. Error paths are relative to the process's table.
-    fn check(&self) -> Result<(), ScenarioError>;
     /// The process whose mean load is `load` phits/(endpoint·cycle) with packets of `mean_size` phits on average, where
     /// `load <= mean_size`; or why there is none.
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String>;

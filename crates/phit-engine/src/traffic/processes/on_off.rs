@@ -2,7 +2,6 @@
 
 use super::{Geometric, HORIZON, NEVER, Process, ProcessParams, ProcessState};
 use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,20 +29,6 @@ fn one() -> f64 {
 }
 
 impl ProcessParams for OnOff {
-    fn check(&self) -> Result<(), ScenarioError> {
-        if !(self.burst.is_finite() && self.burst >= 1.0) {
-            return Err(ScenarioError::new("burst", self.burst, "expected a mean length in cycles, at least 1"));
-        }
-        if !(self.peak.is_finite() && self.peak > 0.0) {
-            return Err(ScenarioError::new(
-                "peak",
-                self.peak,
-                "expected a load in phits/(endpoint·cycle), more than 0",
-            ));
-        }
-        Ok(())
-    }
-
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
         let Self { burst, peak } = *self;
         if peak > mean_size {

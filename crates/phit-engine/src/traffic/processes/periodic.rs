@@ -2,7 +2,6 @@
 
 use super::{NEVER, Process, ProcessParams, ProcessState};
 use crate::engine::rng::Rng;
-use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +28,6 @@ pub enum Phase {
 }
 
 impl ProcessParams for Periodic {
-    fn check(&self) -> Result<(), ScenarioError> {
-        Ok(())
-    }
-
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
         Ok(Box::new(EachPeriod { period: whole(mean_size / load), phase: self.phase }))
     }

@@ -1,0 +1,367 @@
+//! The schemas of parameter structs: how they are made, and the check of a table against their bounds.
+//!
+//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about. From there it
+//! comes into the JSON Schema, and from the schema into the check and its message. What depends on more than one key is
+//! checked in code.
+
+use crate::error::{ScenarioError, join, joined, read};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// A generator whose definitions stand at the root, and whose descriptions are plain text.
+pub fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().with_transform(plain_descriptions).into_generator()
+}
+
+/// The schema of `T`, with the definitions that it refers to.
+pub fn of<T: JsonSchema>() -> Schema {
+    generator().into_root_schema_for::<T>()
+}
+
+/// Replaces what only rustdoc understands: links are their texts.
+fn plain_descriptions(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = plain(text);
+    }
+    schemars::transform::transform_subschemas(&mut plain_descriptions, schema);
+}
+
+/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as they are.
+fn plain(text: &str) -> String {
+    let mut code = false;
+    let lines = text.split('\n').map(|line| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        if fence || code { line.to_owned() } else { without_links(line) }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn without_links(line: &str) -> String {
+    let (mut text, mut rest) = (String::new(), line);
+    while let Some(open) = rest.find('[') {
+        let (before, from) = rest.split_at(open);
+        text.push_str(before);
+        // Within backticks brackets are a scenario's.
+        let quoted = text.matches('`').count() % 2 == 1;
+        let inside = from[1..].find(']').map(|close| &from[1..=close]);
+        let Some(inside) = inside.filter(|_| !quoted) else {
+            text.push('[');
+            rest = &from[1..];
+            continue;
+        };
+        let after = &from[inside.len() + 2..];
+        let target = after.strip_prefix('(').and_then(|path| path.split_once(')'));
+        let names_an_item = inside.len() > 2 && inside.starts_with('`') && inside.ends_with('`');
+        match target {
+            Some((_, behind)) => {
+                text.push_str(inside);
+                rest = behind;
+            }
+            None if names_an_item => {
+                text.push_str(inside);
+                rest = after;
+            }
+            None => {
+                text.push('[');
+                rest = &from[1..];
+            }
+        }
+    }
+    text + rest
+}
+
+/// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
+pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    joined(read(path, value), check::<T>(path, value))
+}
+
+/// What breaks a bound of the schema of `T` in the table at `path`.
+pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
+    // Schemas are made once: a sweep reads thousands of scenarios.
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let bounds = *made
+        .entry(TypeId::of::<T>())
+        .or_insert_with(|| bounds(&of::<T>().to_value()).map(|bounds| &*Box::leak(Box::new(bounds))));
+    drop(made);
+    let mut found = Vec::new();
+    if let Some(bounds) = bounds {
+        Walk { root: bounds }.visit(path, value, bounds, &mut found);
+    }
+    found
+}
+
+const BOUNDS: [&str; 6] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"];
+const ALTERNATIVES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
+
+/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there are none.
+fn bounds(schema: &Value) -> Option<Value> {
+    let mut kept = Map::new();
+    let mut any = schema.get("$ref").is_some();
+    for (word, part) in schema.as_object()? {
+        match word.as_str() {
+            "properties" | "$defs" => {
+                let mut tables = Map::new();
+                for (key, table) in part.as_object()? {
+                    match bounds(table) {
+                        Some(inner) => {
+                            any = true;
+                            tables.insert(key.clone(), inner);
+                        }
+                        None if word == "$defs" || table.get("const").is_some() => {
+                            tables.insert(key.clone(), json!({ "const": table.get("const") }));
+                        }
+                        None => {}
+                    }
+                }
+                kept.insert(word.clone(), tables.into());
+            }
+            "items" | "additionalProperties" => {
+                if let Some(inner) = bounds(part) {
+                    any = true;
+                    kept.insert(word.clone(), inner);
+                }
+            }
+            _ if ALTERNATIVES.contains(&word.as_str()) => {
+                let parts = part.as_array()?.iter().map(|part| bounds(part).ok_or(part));
+                any |= parts.clone().any(|part| part.is_ok());
+                kept.insert(word.clone(), parts.map(|part| part.unwrap_or_else(Clone::clone)).collect());
+            }
+            _ if BOUNDS.contains(&word.as_str()) => {
+                if !of_the_type(schema, word) {
+                    any = true;
+                    kept.insert(word.clone(), part.clone());
+                }
+            }
+            "$ref" | "type" | "const" | "enum" | "x-unit" => {
+                kept.insert(word.clone(), part.clone());
+            }
+            _ => {}
+        }
+    }
+    any.then(|| Value::Object(kept))
+}
+
+/// True for a bound that no number of the field's type can break.
+fn of_the_type(schema: &Value, word: &str) -> bool {
+    let bound = schema.get(word).and_then(Value::as_u64);
+    matches!(
+        (schema.get("format").and_then(Value::as_str), word, bound),
+        (Some("uint8" | "uint16" | "uint32" | "uint64" | "uint"), "minimum", Some(0))
+            | (Some("uint8"), "maximum", Some(255))
+            | (Some("uint16"), "maximum", Some(65_535))
+    )
+}
+
+/// The schemas that apply to `value` at once: references followed, alternatives by the `kind` of the table.
+pub fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+    let mut open: Vec<&Value> = schemas.to_vec();
+    let mut all = Vec::new();
+    while let Some(schema) = open.pop() {
+        open.extend(referred(schema, root));
+        for word in ALTERNATIVES {
+            let alternatives = schema.get(word).and_then(Value::as_array).into_iter().flatten();
+            open.extend(alternatives.filter(|alternative| is_of_its_kind(value, alternative)));
+        }
+        all.push(schema);
+    }
+    all
+}
+
+fn referred<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
+    let reference = schema.get("$ref").and_then(Value::as_str)?;
+    root.pointer(reference.trim_start_matches('#'))
+}
+
+/// False for the schema of a table with another `kind` than `value` has.
+fn is_of_its_kind(value: &Value, schema: &Value) -> bool {
+    let kind = schema.pointer("/properties/kind/const");
+    kind.is_none() || value.get("kind").is_none() || kind == value.get("kind")
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+}
+
+impl Walk<'_> {
+    fn visit(&self, path: &str, value: &Value, schema: &Value, found: &mut Vec<ScenarioError>) {
+        if let Some(inner) = referred(schema, self.root) {
+            self.visit(path, value, inner, found);
+        }
+        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.visit(path, value, part, found);
+        }
+        for word in ["oneOf", "anyOf"] {
+            if let Some(parts) = schema.get(word).and_then(Value::as_array) {
+                self.any(path, value, parts, found);
+            }
+        }
+        match value {
+            Value::Number(number) => {
+                if let Some(expected) = number.as_f64().and_then(|number| out_of_bounds(number, schema)) {
+                    found.push(ScenarioError::new(path, value, expected));
+                }
+            }
+            Value::Array(items) => {
+                if let Some(expected) = wrong_length(items.len(), schema) {
+                    found.push(ScenarioError::new(path, value, expected));
+                }
+                if let Some(inner) = schema.get("items") {
+                    for (index, item) in items.iter().enumerate() {
+                        self.visit(&format!("{path}[{index}]"), item, inner, found);
+                    }
+                }
+            }
+            Value::Object(table) => {
+                let others = schema.get("additionalProperties");
+                for (key, item) in table {
+                    let inner = schema.get("properties").and_then(|properties| properties.get(key)).or(others);
+                    if let Some(inner) = inner {
+                        self.visit(&join(path, key), item, inner, found);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Of the alternatives that are about such a value, the one that it fits best.
+    fn any(&self, path: &str, value: &Value, parts: &[Value], found: &mut Vec<ScenarioError>) {
+        let about = parts.iter().filter(|part| is_of_its_kind(value, part) && is_about(value, part));
+        let broken = about.map(|part| {
+            let mut broken = Vec::new();
+            self.visit(path, value, part, &mut broken);
+            broken
+        });
+        found.extend(broken.min_by_key(Vec::len).into_iter().flatten());
+    }
+}
+
+/// False if `value` cannot be meant by a schema: it is of another type, or not the one value that this allows.
+fn is_about(value: &Value, schema: &Value) -> bool {
+    let of_type = |name: &Value| match name.as_str() {
+        Some("integer" | "number") => value.is_number(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        Some("null") => value.is_null(),
+        _ => true,
+    };
+    let types = match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(of_type),
+        Some(name) => of_type(name),
+        None => true,
+    };
+    let listed = schema.get("enum").and_then(Value::as_array).is_none_or(|names| names.contains(value));
+    types && listed && schema.get("const").is_none_or(|only| only == value)
+}
+
+/// What was expected of a number that breaks a bound.
+fn out_of_bounds(number: f64, schema: &Value) -> Option<String> {
+    let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
+    let (least, most) = (bound("minimum"), bound("maximum"));
+    let (above, below) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
+    let kept = least.is_none_or(|least| number >= least)
+        && most.is_none_or(|most| number <= most)
+        && above.is_none_or(|above| number > above)
+        && below.is_none_or(|below| number < below);
+    if kept {
+        return None;
+    }
+    let whole = schema.get("type").is_some_and(|name| name.to_string().contains("integer"));
+    let what = if whole { "a whole number" } else { "a number" };
+    let of = match schema.get("x-unit").and_then(Value::as_str) {
+        Some("load") => " of phits/(endpoint·cycle)".to_owned(),
+        Some(unit) => format!(" of {unit}"),
+        None => String::new(),
+    };
+    let range = match (least, most) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        _ => {
+            let words = [("at least", least), ("more than", above), ("at most", most), ("less than", below)];
+            let words = words.iter().filter_map(|(word, bound)| Some(format!("{word} {}", (*bound)?)));
+            let words = words.collect::<Vec<_>>().join(" and ");
+            format!("{} {words}", if words.starts_with("at ") { "," } else { "" })
+        }
+    };
+    Some(format!("expected {what}{of}{range}"))
+}
+
+/// What was expected of a list that is too short or too long.
+fn wrong_length(length: usize, schema: &Value) -> Option<String> {
+    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
+    let length = length as u64;
+    match (bound("minItems"), bound("maxItems")) {
+        (least, most) if least.is_none_or(|least| length >= least) && most.is_none_or(|most| length <= most) => None,
+        (Some(least), Some(most)) if least == most => Some(format!("expected a list of {least} values")),
+        (Some(least), Some(most)) => Some(format!("expected a list of {least} to {most} values")),
+        (Some(1), None) => Some("expected a list of at least one value".into()),
+        (Some(least), None) => Some(format!("expected a list of at least {least} values")),
+        (None, most) => Some(format!("expected a list of at most {} values", most.unwrap_or_default())),
+    }
+}
+
+/// `params` if they keep the bounds of their schema, as they do when they are read from a document.
+#[cfg(test)]
+pub(crate) fn kept<T: JsonSchema + serde::Serialize + 'static>(params: T) -> Result<T, ScenarioError> {
+    joined(Ok(()), check::<T>("", &json!(params))).map(|()| params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn links_of_rustdoc_are_their_texts() {
+        for (text, expected) in [
+            ("the folded Clos network [`Clos`] with", "the folded Clos network `Clos` with"),
+            ("a [`View`](super::View), and [words](x.md)!", "a `View`, and words!"),
+            ("`[traffic]`: the offered [0, 1] traffic", "`[traffic]`: the offered [0, 1] traffic"),
+            ("```toml\nlinks = [[0, 33]]\n[`x`]\n```\n[`x`]", "```toml\nlinks = [[0, 33]]\n[`x`]\n```\n`x`"),
+            ("open [ and `x[`", "open [ and `x[`"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+    }
+
+    /// What a value of 0, put at `a`, breaks.
+    fn broken(schema: Value, value: Value) -> Vec<String> {
+        let root = bounds(&schema).unwrap();
+        let mut found = Vec::new();
+        Walk { root: &root }.visit("a", &value, &root, &mut found);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn messages_come_from_the_schema() {
+        let least = json!({ "type": "integer", "minimum": 1, "x-unit": "cycles" });
+        assert_eq!(broken(least, json!(0)), ["a = 0: expected a whole number of cycles, at least 1"]);
+        let open = json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 });
+        assert_eq!(broken(open.clone(), json!(1)), ["a = 1: expected a number more than 0 and less than 1"]);
+        assert!(broken(open, json!(0.5)).is_empty());
+        let both = json!({ "type": "integer", "minimum": 2, "maximum": 1000 });
+        assert_eq!(broken(both, json!(1)), ["a = 1: expected a whole number from 2 to 1000"]);
+        let list = json!({ "type": "array", "minItems": 1, "items": { "type": "number", "minimum": 0.0 } });
+        assert_eq!(broken(list.clone(), json!([])), ["a = []: expected a list of at least one value"]);
+        assert_eq!(broken(list, json!([1, -1, 2])), ["a[1] = -1: expected a number, at least 0"]);
+    }
+
+    #[test]
+    fn of_alternatives_only_those_of_the_value_count() {
+        let either = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }] });
+        assert!(broken(either.clone(), json!("all")).is_empty() && broken(either.clone(), json!(1)).is_empty());
+        assert_eq!(broken(either, json!(0)).len(), 1);
+        let part = |kind: &str, least: u32| json!({ "type": "object", "properties": { "kind": { "const": kind }, "b": { "type": "integer", "minimum": least } } });
+        let kinds = json!({ "oneOf": [part("x", 1), part("y", 2)] });
+        assert_eq!(broken(kinds.clone(), json!({ "kind": "y", "b": 1 })).len(), 1);
+        assert!(broken(kinds, json!({ "kind": "x", "b": 1 })).is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+"""The sections of an experiment that are the package's own, and the JSON Schema of a whole document.
+
+The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]` and `[plot]`,
+and the files that a scenario may name. From these declarations follow the schema, `phit list`, the model reference and
+the refusal of unknown keys.
+"""
+
+import copy
+import json
+from functools import cache
+from typing import Any
+
+from phit import _phit
+from phit.traces.options import OPTIONS
+
+Schema = dict[str, Any]
+
+REFERENCE = "$schema"
+"""A key with which a document names its schema, for editors; it means nothing to a run."""
+
+_ENGINE = json.loads(_phit.schema())
+_PATH = rf"^({'|'.join(_ENGINE['properties'])})(\.|$)"
+"""A dotted path starts with a section."""
+
+_DEFINITIONS: Schema = {
+    "sweep_range": {
+        "description": "Numbers from `start` to `stop`, in steps or so many.",
+        "type": "object",
+        "properties": {name: {"type": "number"} for name in ("start", "stop", "step")}
+        | {"count": {"type": "integer", "minimum": 1}},
+        "additionalProperties": False,
+        "oneOf": [{"required": ["start", "stop", "step"]}, {"required": ["start", "stop", "count"]}],
+    },
+    "sweep_values": {"anyOf": [{"type": "array"}, {"$ref": "#/$defs/sweep_range"}]},
+    "sweep_table": {
+        "type": "object",
+        "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sweep_values"}, {"$ref": "#/$defs/sweep_table"}]},
+    },
+    "sweep_keys": {"$ref": "#/$defs/sweep_table", "propertyNames": {"pattern": _PATH}},
+    "sweep_curve": {
+        "type": "object",
+        "properties": {"name": {"type": "string", "description": "What the curve is called in plots."}},
+        "propertyNames": {"pattern": rf"{_PATH}|^name$"},
+    },
+    "trace_file": {
+        "description": "The file of a trace, and what its numbers stand for.",
+        "type": "object",
+        "required": ["file"],
+        "additionalProperties": False,
+        "properties": {
+            "file": {"type": "string", "description": "CSV or Parquet file, found from the scenario's folder."}
+        }
+        | {name: option.schema for name, option in OPTIONS.items()},
+    },
+}
+
+SECTIONS: dict[str, Schema] = {
+    "sweep": {
+        "description": "`[sweep]`: the points of an experiment. Every curve is combined with every group of zipped "
+        "keys, with the product and with every seed.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "name": {
+                "description": "Name of the experiment; by default that of the file.",
+                "type": "string",
+                "minLength": 1,
+            },
+            "seeds": {
+                "description": "Seeds of every point: a number of them, counted from 1, or a list.",
+                "anyOf": [
+                    {"type": "integer", "minimum": 1},
+                    {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+                ],
+            },
+            "product": {
+                "description": "Every combination of these keys: of each, by its dotted path, a list or a range.",
+                "$ref": "#/$defs/sweep_keys",
+            },
+            "zip": {
+                "description": "Groups of keys that change together: first values with first, second with second.",
+                "type": "array",
+                "items": {"$ref": "#/$defs/sweep_keys"},
+            },
+            "curves": {
+                "description": "One after another: keys with one value each, and keys with a list or a range, every "
+                "combination of which is taken.",
+                "type": "array",
+                "items": {"$ref": "#/$defs/sweep_curve"},
+            },
+        },
+    },
+    "plot": {
+        "description": "`[plot]`: how the curves of an experiment are drawn, by columns of the table of points.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "x": {"description": "Column of the horizontal axis; by default the offered load.", "type": "string"},
+            "y": {
+                "description": "Column of the vertical axis; by default latency and accepted load.",
+                "type": "string",
+            },
+            "colour": {
+                "description": "Column that tells curves apart; by default routing and whatever else is swept.",
+                "type": "string",
+            },
+            "facet": {"description": "Column with a panel for each value; by default the pattern.", "type": "string"},
+            "title": {"description": "Title of every plot; by default the experiment's name.", "type": "string"},
+        },
+    },
+}
+"""The sections besides those of the engine, as JSON Schemas."""
+
+
+def keys_of(section: str) -> tuple[str, ...]:
+    """The names of the keys of a section of `SECTIONS`."""
+    return tuple(SECTIONS[section]["properties"])
+
+
+def described() -> Schema:
+    """What is said of all sections, with the keys that a scenario needs; references are to its `$defs`."""
+    document: Schema = copy.deepcopy(_ENGINE)
+    document["$defs"] |= _DEFINITIONS
+    document["properties"] |= SECTIONS
+    _add_files(document["properties"])
+    return document
+
+
+@cache
+def _made() -> str:
+    scenario = copy.deepcopy(_ENGINE)
+    properties, definitions = scenario["properties"], scenario["$defs"]
+    _add_files(properties)
+    complete = {"required": scenario.pop("required"), "properties": properties | {"traffic": _with_load(properties)}}
+    document = scenario | {
+        "title": "Phit scenario or experiment",
+        "properties": {
+            REFERENCE: {"type": "string", "description": "This schema, for editors; a run ignores it."},
+            **_without_required(properties),
+            **SECTIONS,
+        },
+        # A sweep may bring whatever its scenario lacks.
+        "if": {"not": {"required": ["sweep"]}},
+        "then": {"$ref": "#/$defs/complete"},
+        "$defs": {
+            **_without_required(definitions),
+            **_DEFINITIONS,
+            "complete": _only_checks(complete),
+            **{f"complete_{name}": _only_checks(schema) for name, schema in (definitions | _DEFINITIONS).items()},
+        },
+    }
+    return json.dumps(document)
+
+
+def schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of a scenario or experiment document."""
+    found: Schema = json.loads(_made())
+    return found
+
+
+def _add_files(properties: Schema) -> None:
+    """Adds the files that `routing.file` and `traffic.trace` may name."""
+    [table] = [
+        kind
+        for kind in properties["routing"]["oneOf"]
+        if kind.get("properties", {}).get("kind", {}).get("const") == "table"
+    ]
+    table["properties"]["file"] = {
+        "type": "string",
+        "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
+        "takes the place of `entries`.",
+    }
+    trace = properties["traffic"]["properties"]["trace"]
+    messages = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
+    trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
+
+
+def _with_load(properties: Schema) -> Schema:
+    """The traffic of a complete scenario: a load, unless a trace says what is sent."""
+    traffic: Schema = properties["traffic"]
+    required = [key for key in traffic["required"] if key != "load"]
+    return traffic | {"required": required, "anyOf": [{"required": ["load"]}, {"required": ["trace"]}]}
+
+
+def _without_required(part: Any) -> Any:
+    """A schema whose keys may all be missing, but those that tell alternatives apart."""
+    if isinstance(part, list):
+        return [_without_required(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    found = {word: _without_required(inner) for word, inner in part.items() if word != "required"}
+    if "kind" in part.get("required", []):
+        found["required"] = ["kind"]
+    return found
+
+
+def _only_checks(part: Any, named: bool = False) -> Any:
+    """A schema without what only explains it, that refers to others like it; `named`: the words are names of keys."""
+    if isinstance(part, list):
+        return [_only_checks(inner) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    found = {}
+    for word, inner in part.items():
+        if not named and word == "$ref":
+            found[word] = inner.replace("#/$defs/", "#/$defs/complete_")
+        elif named or word not in ("description", "default", "title", "x-unit"):
+            found[word] = _only_checks(inner, named=not named and word in ("properties", "$defs"))
+    return found
