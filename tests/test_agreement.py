@@ -9,7 +9,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit.result import MACHINE_KEYS
+from phit.quantities import MACHINE
 from phit.studies.validation import Verdict, booksim, cases, document, fogsim, fogsim_routing, reference, run, transient
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
@@ -102,8 +102,8 @@ def test_threads_do_not_change_a_comparison(simulator: str) -> None:
     scenario = copy.deepcopy(case.scenario)
     scenario["measure"] |= {"warmup": 200, "cycles": 500}
     one, two = (phit.run(scenario, threads=threads) for threads in (1, 2))
-    assert {k: v for k, v in one.items() if k not in MACHINE_KEYS} == {
-        k: v for k, v in two.items() if k not in MACHINE_KEYS
+    assert {k: v for k, v in one.items() if k not in MACHINE} == {
+        k: v for k, v in two.items() if k not in MACHINE
     }
 
 

@@ -48,3 +48,6 @@ def schema() -> str:
 
 def catalogue() -> str:
     """JSON ``{concept: [{"kind": str, "description": str, "schema": {...}}]}``."""
+
+def quantities() -> str:
+    """JSON of what results consist of: ``quantities``, ``tables``, ``observables``, ``totals``, ``saturated_below``."""

@@ -1,8 +1,12 @@
 //! What can stand in a scenario: the kinds of every concept with their descriptions, and the JSON Schema.
 
 use crate::allocators::AllocatorKind;
+use crate::error::ScenarioError;
 use crate::measure::MeasureParams;
-use crate::probes::ProbeKind;
+use crate::measure::declare::{Observable, Quantity, Table, Total};
+use crate::measure::quantities::Counters;
+use crate::measure::quantities::saturation::SATURATED_BELOW;
+use crate::probes::{LooksAt, ProbeKind};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
@@ -34,6 +38,57 @@ pub fn catalogue() -> Value {
         "probe": entries(ProbeKind::schemas()),
         "packet_size": entries(PacketSizeKind::schemas()),
     })
+}
+
+/// What results consist of: the quantities of a summary, the tables with their columns, what probes record and what managed
+/// queue organisations count, by kind, and the rule by which a run is called saturated.
+///
+/// `{"quantities": [..], "tables": [..], "observables": {probe: [..]}, "totals": [..], "saturated_below": share}`
+pub fn quantities() -> Value {
+    json!({
+        "quantities": Counters::quantities().map(Quantity::to_value).collect::<Value>(),
+        "tables": Counters::tables().map(Table::to_value).collect::<Value>(),
+        "observables": observables(),
+        "totals": totals().into_iter().map(|total| total.to_value()).collect::<Value>(),
+        "saturated_below": SATURATED_BELOW,
+    })
+}
+
+/// The kinds of a concept with their defaults; those that have keys without a default are left out.
+fn by_default<K>(kinds: &[&str], read: impl Fn(&str, &Value) -> Result<K, ScenarioError>) -> Vec<K> {
+    kinds.iter().filter_map(|kind| read("", &json!(kind)).ok()).collect()
+}
+
+/// What probes record, by kind: what they declare themselves, or what the mechanisms declare that they look at.
+fn observables() -> Value {
+    let mut found: Map<String, Value> = Map::new();
+    let mut add = |probe: &str, declared: &[Observable]| {
+        let entry = found.entry(probe).or_insert_with(|| json!([]));
+        for observable in declared.iter().map(|observable| observable.to_value()) {
+            if let Some(list) = entry.as_array_mut().filter(|list| !list.contains(&observable)) {
+                list.push(observable);
+            }
+        }
+    };
+    for probe in by_default(ProbeKind::KINDS, ProbeKind::from_value) {
+        add(probe.kind(), probe.params().observables());
+        match probe.params().looks_at() {
+            LooksAt::State => (),
+            LooksAt::Routing => by_default(RoutingKind::KINDS, RoutingKind::from_value)
+                .iter()
+                .for_each(|routing| add(probe.kind(), routing.params().observables())),
+            LooksAt::Queueing => by_default(QueueingKind::KINDS, QueueingKind::from_value)
+                .iter()
+                .for_each(|queueing| add(probe.kind(), queueing.params().observables())),
+        }
+    }
+    found.into()
+}
+
+/// What managed queue organisations count.
+fn totals() -> Vec<&'static Total> {
+    let kinds = by_default(QueueingKind::KINDS, QueueingKind::from_value);
+    kinds.iter().flat_map(|queueing| queueing.params().totals()).collect()
 }
 
 /// The JSON Schema (draft 2020-12) of a scenario document.
@@ -73,4 +128,16 @@ pub fn schema() -> Value {
 
 fn section_schema<T: JsonSchema>() -> Value {
     schema_for!(T).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_that_declare_what_they_tell_can_be_read_by_name_alone() {
+        assert_eq!(by_default(ProbeKind::KINDS, ProbeKind::from_value).len(), ProbeKind::KINDS.len());
+        assert_eq!(by_default(RoutingKind::KINDS, RoutingKind::from_value).len(), RoutingKind::KINDS.len());
+        assert_eq!(by_default(QueueingKind::KINDS, QueueingKind::from_value).len(), QueueingKind::KINDS.len());
+    }
 }

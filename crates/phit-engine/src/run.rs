@@ -9,9 +9,11 @@ use crate::fabric::input_queued::params::Switching;
 use crate::fabric::input_queued::stuck::Watchdog;
 use crate::fabric::input_queued::{Mail, Partition};
 use crate::fabric::packet_node::Network;
-use crate::measure::collector::{Collector, Window};
-use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
+use crate::measure::collector::{Collector, Looks, Window};
+use crate::measure::confidence::mean_of_batches;
+use crate::measure::quantities::batches::Batches;
 use crate::measure::{Count, SeriesBy, Snapshot, Until, Warmup, warmup};
+use crate::probes::ProbeKind;
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::queueing::Division;
 use crate::result::Outcome;
@@ -55,6 +57,11 @@ pub struct Simulation {
     breakdowns_seen: usize,
 }
 
+/// When a probe looks.
+fn looks(probe: &ProbeKind, ticks_per_cycle: Tick) -> Looks {
+    Looks { kind: probe.kind(), every: probe.params().every().saturating_mul(ticks_per_cycle) }
+}
+
 /// Checks a scenario completely and returns what partitions are made from.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let topology = scenario.topology.build()?;
@@ -73,7 +80,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         batch: (measure.cycles / measure.batches).max(1) * cycle,
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
-        probes: measure.probes.clone(),
+        probes: measure.probes.iter().map(|probe| looks(probe, cycle)).collect(),
         order: measure.order,
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
@@ -87,6 +94,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         queueing: scenario.queueing.clone(),
         traffic: Arc::new(traffic),
         window,
+        probes: measure.probes.clone(),
         seed: scenario.seed,
     })
 }
@@ -290,7 +298,9 @@ impl Simulation {
 
     /// Packets generated in the window that have been delivered, or lost over links that broke.
     fn delivered(&self) -> u64 {
-        self.collectors().map(|collector| collector.generated_delivered + collector.generated_lost).sum()
+        self.collectors()
+            .map(|collector| collector.counters.flow.generated_delivered + collector.counters.flow.generated_lost)
+            .sum()
     }
 
     /// What has been counted so far, in parts.
@@ -398,10 +408,10 @@ impl Simulation {
         let cycle = self.blueprint.config.ticks_per_cycle;
         let chunk = (cycles / 20).max(50);
         let mut chunks = Vec::new();
-        let mut last = self.merged().total;
+        let mut last = self.merged().counters.flow;
         while self.now / cycle < limit {
             self.advance_reporting(self.now + chunk * cycle, *planned, progress)?;
-            let total = self.merged().total;
+            let total = self.merged().counters.flow;
             chunks.push(warmup::Chunk {
                 packets: total.packets - last.packets,
                 latency_sum: total.latency - last.latency,
@@ -419,9 +429,9 @@ impl Simulation {
 
 /// True if the intervals of mean latency and accepted load are as narrow as asked for.
 fn precise(collector: &Collector, until: &Until) -> bool {
-    let latency: Vec<Batch> = collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
-    let load: Vec<f64> = collector.batches.iter().map(|b| b.phits as f64).collect();
-    [mean_per_packet(&latency, until.confidence), mean_of_batches(&load, until.confidence)]
+    let bins = &collector.counters.batches.bins;
+    let load: Vec<f64> = bins.iter().map(|bin| bin.phits as f64).collect();
+    [Batches::latency(bins, until.confidence), mean_of_batches(&load, until.confidence)]
         .iter()
         .all(|interval| interval.as_ref().is_some_and(|i| i.relative() <= until.half_width))
 }

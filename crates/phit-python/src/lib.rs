@@ -2,6 +2,7 @@
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
+use phit_engine::measure::Cost;
 use phit_engine::run::{self, Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
@@ -70,10 +71,11 @@ fn run(
         };
         let outcome = Simulation::new(&scenario, Options { threads, partitions })?.run(&mut report)?;
         let mut summary = outcome.summary();
-        summary.extend(outcome.execution());
-        summary.insert("cpu_seconds".into(), json!(cpu.elapsed().as_secs_f64()));
-        summary.insert("wall_seconds".into(), json!(start.elapsed().as_secs_f64()));
-        summary.insert("peak_memory_bytes".into(), json!(peak_memory_bytes()));
+        summary.extend(outcome.execution(Cost {
+            cpu_seconds: cpu.elapsed().as_secs_f64(),
+            wall_seconds: start.elapsed().as_secs_f64(),
+            peak_memory_bytes: peak_memory_bytes(),
+        }));
         summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
         summary.insert("scenario".into(), outcome.scenario().to_value());
         Ok(json!({ "summary": summary, "tables": outcome.tables() }))
@@ -103,6 +105,12 @@ fn schema() -> String {
 #[pyfunction]
 fn catalogue() -> String {
     phit_engine::catalogue::catalogue().to_string()
+}
+
+/// What results consist of: quantities, tables with their columns, what probes record, the rule of saturation.
+#[pyfunction]
+fn quantities() -> String {
+    phit_engine::catalogue::quantities().to_string()
 }
 
 /// Prove the scenario's routes free of deadlock by their channel dependency graph; return a report (JSON text).
@@ -153,6 +161,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(quantities, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 import phit
+from phit.cli import listing
 from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
 from phit.keys import keys
@@ -58,18 +59,24 @@ def routes(
 
 @commands.command("list")
 def list_(
-    concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ...", show_default=False)] = None,
+    concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ..., quantities, tables.", show_default=False)] = None,
     kind: Annotated[str | None, typer.Argument(help="One of the concept's kinds.", show_default=False)] = None,
 ) -> None:
-    """List what a scenario can name, or the keys of one of these."""
+    """List what a scenario can name and what results consist of, or one of these with all that is said of it."""
+    if concept in listing.LISTS:
+        listing.LISTS[concept](kind)
+        return
     catalogue = phit.catalogue()
     if concept is not None and concept not in catalogue:
-        known = ", ".join(catalogue)
-        raise InputError(f"{concept!r}: no such concept; expected one of {known}{hint(concept, catalogue)}")
+        names = [*catalogue, *listing.LISTS]
+        raise InputError(f"{concept!r}: no such concept; expected one of {', '.join(names)}{hint(concept, names)}")
     if concept is None or kind is None:
         for name, entries in catalogue.items():
             if concept in (None, name):
                 _list_kinds(name, entries)
+        if concept is None:
+            for show in listing.LISTS.values():
+                show(None)
         return
     kinds = {entry["kind"]: entry for entry in catalogue[concept]}
     if kind not in kinds:

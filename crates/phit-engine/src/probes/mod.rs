@@ -1,16 +1,18 @@
 //! The seam `probe`: what is looked at while a network runs, besides the packets that it delivers.
 //!
-//! One file per probe. A probe reads the state of one partition at a time, at regular times, and records named values; of each
-//! name the engine keeps the number, sum and largest of the values of every time, so that the result does not depend on
-//! partitions or threads.
+//! One file per probe. A probe declares its quantities, reads the state of one partition at a time, at regular times, and records
+//! values with what they are about; of each quantity and place the engine keeps the number, sum and largest of the values of every
+//! look, so that the result does not depend on partitions or threads.
 
-use crate::engine::{NONE, Tick};
+use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::fabric::input_queued::Partition;
 use crate::fabric::input_queued::state::BROKEN;
+use crate::measure::declare::Observable;
+use crate::measure::quantities::probes::Record;
 use crate::queueing::Branch;
+use crate::routing::See;
 use crate::topology::Topology;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub mod buffers;
@@ -36,13 +38,13 @@ impl Observation<'_> {
         self.partition.routers.clone()
     }
 
-    /// Calls `see` with what the routing mechanism keeps for `router`: a name, a port (or another index), a value.
-    pub fn mechanism(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    /// Calls `see` with what the routing mechanism keeps for `router`: a quantity, a port (or another index), a value.
+    pub fn mechanism(&self, router: u32, see: See<'_>) {
         self.partition.routing.observe(router, self.partition.now + 1, see);
     }
 
-    /// Calls `see` with what a managed queue organisation keeps for `port`: a name, a value.
-    pub fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&str, u32)) {
+    /// Calls `see` with what a managed queue organisation keeps for `port`: a quantity, a value.
+    pub fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32)) {
         if let Some(manager) = &self.partition.manager {
             manager.observe(self.port(router, port), self.partition.now, see);
         }
@@ -89,12 +91,31 @@ impl Observation<'_> {
     }
 }
 
+/// Whose state a probe looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LooksAt {
+    /// The engine's: queues, credits.
+    State,
+    /// The routing mechanism's, which declares what it tells.
+    Routing,
+    /// A managed queue organisation's, which declares what it tells.
+    Queueing,
+}
+
 /// What a probe's file provides.
 pub trait ProbeParams {
     /// Cycles between two looks, at least 1.
     fn every(&self) -> u32;
-    /// Looks, and records values by name.
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32));
+    /// Whose state it looks at.
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::State
+    }
+    /// What it records besides what those that it looks at declare.
+    fn observables(&self) -> &'static [Observable] {
+        &[]
+    }
+    /// Looks, and records values.
+    fn look(&self, at: &Observation<'_>, record: Record<'_>);
 }
 
 crate::registry! {
@@ -116,90 +137,5 @@ impl ProbeKind {
             0 => Err(ScenarioError::new("every", 0, "expected a number of cycles, at least 1")),
             _ => Ok(()),
         }
-    }
-}
-
-/// Number, sum and largest of some values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Values.
-    pub count: u64,
-    /// Their sum.
-    pub sum: u64,
-    /// The largest.
-    pub max: u32,
-}
-
-impl Tally {
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.max = self.max.max(other.max);
-    }
-}
-
-/// What the probes of a run have recorded.
-#[derive(Debug, Clone, Default)]
-pub struct Records {
-    /// The probes and the ticks between their looks.
-    probes: Vec<(ProbeKind, Tick)>,
-    /// By probe, name and tick.
-    tallies: BTreeMap<(usize, String, Tick), Tally>,
-}
-
-impl Records {
-    /// Nothing recorded yet.
-    pub fn new(probes: &[ProbeKind], ticks_per_cycle: Tick) -> Self {
-        let with_period = |probe: &ProbeKind| (probe.clone(), probe.params().every().saturating_mul(ticks_per_cycle));
-        Self { probes: probes.iter().map(with_period).collect(), tallies: BTreeMap::new() }
-    }
-
-    /// The first tick from `from` on in which some probe looks.
-    pub(crate) fn next(&self, from: Tick) -> Tick {
-        let next = |every: Tick| from.checked_next_multiple_of(every).unwrap_or(Tick::MAX);
-        self.probes.iter().map(|(_, every)| next(*every)).min().unwrap_or(Tick::MAX)
-    }
-
-    /// Lets the probes look whose time has come.
-    pub(crate) fn look(&mut self, at: &Observation<'_>, now: Tick) {
-        for (index, (probe, every)) in self.probes.iter().enumerate() {
-            if now % every == 0 {
-                let mut found: BTreeMap<String, Tally> = BTreeMap::new();
-                probe.params().look(at, &mut |name, value| {
-                    let one = Tally { count: 1, sum: value.into(), max: value };
-                    match found.get_mut(name) {
-                        Some(tally) => tally.add(one),
-                        None => {
-                            found.insert(name.to_owned(), one);
-                        }
-                    }
-                });
-                for (name, tally) in found {
-                    self.tallies.entry((index, name, now)).or_default().add(tally);
-                }
-            }
-        }
-    }
-
-    /// Takes in what was recorded in another partition.
-    pub fn merge(&mut self, other: &Self) {
-        for (key, tally) in &other.tallies {
-            self.tallies.entry(key.clone()).or_default().add(*tally);
-        }
-    }
-
-    /// All records in order: kind of probe, name, tick, tally.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str, Tick, Tally)> {
-        self.tallies.iter().map(|((index, name, at), tally)| (self.probes[*index].0.kind(), name.as_str(), *at, *tally))
-    }
-
-    /// True if there are no probes.
-    pub fn is_empty(&self) -> bool {
-        self.probes.is_empty()
-    }
-
-    /// Bytes held.
-    pub fn bytes(&self) -> usize {
-        self.tallies.len() * (size_of::<(usize, String, Tick, Tally)>() + 24)
     }
 }

@@ -1,6 +1,7 @@
 //! What a managed queue organisation keeps.
 
-use super::{Observation, ProbeParams};
+use super::{LooksAt, Observation, ProbeParams};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,10 +28,14 @@ impl ProbeParams for QueueingProbe {
         self.every
     }
 
-    fn look(&self, at: &Observation<'_>, record: &mut dyn FnMut(&str, u32)) {
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Queueing
+    }
+
+    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
-                at.queueing(router, port, &mut |name, value| record(name, value));
+                at.queueing(router, port, &mut |quantity, value| record(quantity, Place::default(), value));
             }
         }
     }

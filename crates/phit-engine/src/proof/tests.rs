@@ -6,7 +6,7 @@ use crate::fabric::input_queued::audit::audit;
 use crate::fabric::input_queued::config::Settings;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
-use crate::measure::collector::Sums;
+use crate::measure::quantities::Counters;
 use crate::packet::Packet;
 use crate::proof::{Legs, Proof};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingKind, RoutingParams, Site, View, Wants};
@@ -223,7 +223,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
     for switching in ["virtual_cut_through", "store_and_forward", "wormhole"] {
         for stage in ["with_switch", "stage"] {
             for load in [0.2, 0.9] {
-                let mut results: Vec<(Wants, Sums)> = Vec::new();
+                let mut results: Vec<(Wants, Counters)> = Vec::new();
                 for mask in 0..16 {
                     let told = mask & 8 != 0;
                     let wants = Wants {
@@ -249,7 +249,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         audit(&run).unwrap_or_else(|wrong| panic!("{wrong}: {wants:?} {switching} {stage} {load}"));
                     }
                     let outcome = run.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-                    results.push((wants, outcome.collector().sums));
+                    results.push((wants, outcome.collector().counters.clone()));
                 }
                 for (wants, sums) in &results {
                     assert_eq!(*sums, results[0].1, "{wants:?} {switching} {stage} {load}");

@@ -65,9 +65,6 @@ def histograms(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     return counts.with_columns(share=share).join(means, on="mechanism").sort("mechanism", "latency")
 
 
-PREFIX = "fullest of router "
-
-
 def snapshots(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Figure 6: by middle-stage router, phits in its fullest buffer: at the end, on average and at most.
 
@@ -78,11 +75,10 @@ def snapshots(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     found = found.filter(pl.col("seed") == pl.col("seed").min()).sort("cycle")
     everything = (
-        found.filter(pl.col("name") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
+        found.filter(pl.col("quantity") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
     )
     return (
-        found.filter(pl.col("name").str.starts_with(PREFIX))
-        .with_columns(router=pl.col("name").str.strip_prefix(PREFIX).cast(pl.Int64))
+        found.filter(pl.col("quantity") == "fullest", pl.col("router").is_not_null())
         .group_by("mechanism", "router")
         .agg(
             pl.col("max").last().alias("snapshot"),

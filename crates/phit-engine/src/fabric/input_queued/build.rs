@@ -15,6 +15,7 @@ use crate::engine::wheel::Wheel;
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::{Collector, Window};
 use crate::packet::Arena;
+use crate::probes::ProbeKind;
 use crate::queueing::{QueueingContext, QueueingKind};
 use crate::routing::{RoutingContext, RoutingKind};
 use crate::topology::{Peer, RouteTable, Topology};
@@ -41,6 +42,8 @@ pub struct Blueprint {
     pub traffic: Arc<Traffic>,
     /// What is recorded.
     pub window: Window,
+    /// What is looked at besides packets.
+    pub probes: Vec<ProbeKind>,
     /// Seed of all streams.
     pub seed: u64,
     /// Smallest flit in phits.
@@ -355,7 +358,8 @@ impl Blueprint {
             heads: Vec::new(),
             waiting: Vec::new(),
             next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
-            next_probe: if self.window.probes.is_empty() { Tick::MAX } else { 0 },
+            probes: self.probes.clone(),
+            next_probe: if self.probes.is_empty() { Tick::MAX } else { 0 },
             changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
             changing: Vec::new(),
             reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),

@@ -72,7 +72,8 @@ impl Partition {
         let end = self.collector.span().end;
         let cycle = self.config.ticks_per_cycle;
         // The packet that stands first in the source queue has been counted.
-        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
+        let (mut packets, mut phits) =
+            (self.collector.counters.flow.generated_packets, self.collector.counters.flow.generated_phits);
         for (index, endpoint) in self.endpoints.iter().enumerate() {
             let mut source = endpoint.source.clone();
             let mut next = endpoint.next;

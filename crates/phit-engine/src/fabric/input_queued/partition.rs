@@ -17,8 +17,9 @@ use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
 use crate::measure::collector::Collector;
+use crate::measure::declare::Total;
 use crate::packet::Arena;
-use crate::probes::Observation;
+use crate::probes::{Observation, ProbeKind};
 use crate::queueing::{Branch, Manager, Queueing};
 use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::topology::Topology;
@@ -104,6 +105,8 @@ pub struct Partition {
 
     /// Tick of the mechanism's next period; the last tick of all if it has none.
     pub(crate) next_period: Tick,
+    /// What is looked at besides packets.
+    pub(crate) probes: Vec<ProbeKind>,
     /// Tick in which probes look next; the last tick of all if never.
     pub(crate) next_probe: Tick,
     /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
@@ -210,12 +213,13 @@ impl Partition {
     #[cold]
     #[inline(never)]
     fn probe(&mut self) {
-        let mut records = std::mem::take(&mut self.collector.records);
+        let mut records = std::mem::take(&mut self.collector.counters.probes);
         if self.collector.span().contains(&self.now) {
-            records.look(&Observation { partition: self }, self.now);
+            let at = Observation { partition: self };
+            records.look(self.now, &mut |number, record| self.probes[number].params().look(&at, record));
         }
         self.next_probe = records.next(self.now + 1);
-        self.collector.records = records;
+        self.collector.counters.probes = records;
     }
 
     /// What has been counted so far.
@@ -242,8 +246,8 @@ impl Partition {
         }
     }
 
-    /// What a managed queue organisation has counted since the start of the run, by name.
-    pub fn queueing_totals(&self) -> Vec<(&'static str, u64)> {
+    /// What a managed queue organisation has counted since the start of the run.
+    pub fn queueing_totals(&self) -> Vec<(&'static Total, u64)> {
         self.manager.as_ref().map_or_else(Vec::new, |manager| manager.totals(self.now))
     }
 

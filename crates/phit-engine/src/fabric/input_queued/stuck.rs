@@ -182,8 +182,8 @@ impl Watchdog {
         }
         for partition in partitions {
             progress.injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-            progress.delivered += partition.collector.total.packets;
-            progress.flit_hops += partition.collector.flit_hops;
+            progress.delivered += partition.collector.counters.flow.packets;
+            progress.flit_hops += partition.collector.counters.work.flit_hops;
             held += u64::from(partition.packets.live());
         }
         inboxes.for_each(|_, mail| held += mail.packets.len() as u64);

@@ -67,7 +67,8 @@ impl Network {
     /// the number of all packets generated in the window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let span = self.collector.span();
-        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
+        let (mut packets, mut phits) =
+            (self.collector.counters.flow.generated_packets, self.collector.counters.flow.generated_phits);
         for (index, endpoint) in self.endpoints.iter().enumerate() {
             let mut source = endpoint.source.clone();
             let mut next = endpoint.next;
