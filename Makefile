@@ -14,7 +14,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python soak validate lint bench docs clean
+.PHONY: help build attributes demo figure test test-rust test-python identical soak validate lint bench docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ test-rust: ## Run the Rust tests
 
 test-python: $(STAMPS)/build ## Run the Python tests
 	$(BIN)/pytest -q --hypothesis-profile=ci
+
+# Of the test binaries that `make test` builds, the one that compares digests of results with those recorded.
+identical: ## Run some 260 scenarios, name every result that has changed (RECORD=1: record anew)
+	PHIT_RECORD_DIGESTS=$(RECORD) cargo test --workspace --quiet --test identical -- --nocapture
 
 soak: $(STAMPS)/build ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)
 	@for round in $$(seq $(ROUNDS)); do \

@@ -327,7 +327,7 @@ struct Bench {
 impl Bench {
     fn new(scenario: &Scenario, options: Options, warmup: u32, measured: u32) -> Result<Self, String> {
         let mut simulation = Simulation::new(scenario, options).map_err(|e| e.to_string())?;
-        let ticks = simulation.blueprint().config.ticks_per_cycle;
+        let ticks = simulation.blueprint().links.ticks_per_cycle;
         simulation.advance_to(warmup * ticks);
         simulation.open_window(measured);
         Ok(Self { simulation, threads: options.threads, hops: vec![], cpu: vec![], wall: vec![] })
@@ -335,13 +335,15 @@ impl Bench {
 
     fn hops(&self, flits: bool) -> u64 {
         self.simulation
+            .fabric()
             .collectors()
+            .iter()
             .map(|c| if flits { c.counters.work.flit_hops } else { c.counters.work.packet_hops })
             .sum()
     }
 
     fn time(&mut self, cycles: u32, flits: bool) {
-        let end = self.simulation.now() + cycles * self.simulation.blueprint().config.ticks_per_cycle;
+        let end = self.simulation.now() + cycles * self.simulation.blueprint().links.ticks_per_cycle;
         let before = self.hops(flits);
         let (cpu, wall) = (ProcessTime::now(), Instant::now());
         self.simulation.advance_to(end);
@@ -382,12 +384,13 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
     }
     for bench in benches {
         let endpoints = bench.simulation.blueprint().topology.endpoints();
-        let delivered: u64 = bench.simulation.collectors().map(|c| c.counters.load.delivered_phits).sum();
+        let delivered: u64 =
+            bench.simulation.fabric().collectors().iter().map(|c| c.counters.load.delivered_phits).sum();
         let accepted = delivered as f64 / (f64::from(endpoints) * f64::from(measured));
         let bytes = bench.simulation.bytes() as f64 / f64::from(endpoints);
         let rates = bench.rates();
         let (best, median) = (rates.last().copied(), rates.get(rates.len() / 2).copied());
-        let partitions = bench.simulation.partitions();
+        let partitions = bench.simulation.fabric().partitions();
         if settings.json {
             let record = json!({
                 "case": case.name,

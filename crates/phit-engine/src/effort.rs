@@ -1,10 +1,10 @@
 //! How much work a run is, told before it runs.
 
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::build::Blueprint;
-use crate::measure::Warmup;
+use crate::fabric::{Blueprint, FabricParams};
 use crate::run::prepare;
 use crate::scenario::Scenario;
+use crate::scenario::measure::Warmup;
 
 /// Endpoints whose traffic is drawn to stand for that of all.
 const SAMPLED: u32 = 64;
@@ -21,7 +21,7 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// make a run longer, and saturation cuts it short.
 pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
     let blueprint = prepare(scenario)?;
-    let measure = &scenario.measure;
+    let (measure, router) = (&scenario.measure, scenario.router.params());
     let warmup = match measure.warmup {
         Warmup::Cycles(cycles) => cycles,
         Warmup::Auto => measure.cycles,
@@ -33,12 +33,12 @@ pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
         true => i,
         false => ((f64::from(i) * GOLDEN).fract() * f64::from(endpoints)) as u32,
     };
-    let hops: f64 = (0..sampled).map(|i| endpoint_hops(&blueprint, endpoint(i), end)).sum();
+    let hops: f64 = (0..sampled).map(|i| endpoint_hops(&blueprint, router, endpoint(i), end)).sum();
     Ok(hops * f64::from(endpoints) / f64::from(sampled))
 }
 
 /// Flit-hops of the packets that one endpoint generates before cycle `end`.
-fn endpoint_hops(blueprint: &Blueprint, endpoint: u32, end: u64) -> f64 {
+fn endpoint_hops(blueprint: &Blueprint, router: &dyn FabricParams, endpoint: u32, end: u64) -> f64 {
     let Blueprint { topology, traffic, .. } = blueprint;
     let from = topology.attachment(endpoint).0;
     let mut source = traffic.source(endpoint, blueprint.seed);
@@ -49,7 +49,8 @@ fn endpoint_hops(blueprint: &Blueprint, endpoint: u32, end: u64) -> f64 {
             return hops;
         };
         cycle = u64::from(packet.cycle);
-        let flits = u32::from(packet.size).div_ceil(blueprint.largest_flit);
+        let size = u32::from(packet.size);
+        let flits = size.div_ceil(router.flit(size));
         hops += f64::from(flits * (1 + topology.distance(from, topology.attachment(packet.destination).0)));
     }
     let longer = end as f64 / (cycle + 1) as f64;

@@ -3,7 +3,6 @@
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::topology::{HopState, Hops, Leg, Topology};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -123,6 +122,68 @@ impl Packet {
     }
 }
 
+/// A part of a route towards one target: a minimal route has one leg, a Valiant route two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// 0 for the first leg.
+    pub index: u8,
+    /// Legs of the whole route.
+    pub of: u8,
+    /// True if the earlier legs ended at any router of a group (or neighbourhood), false if at one given router.
+    pub to_group: bool,
+}
+
+impl Leg {
+    /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
+    /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
+    /// the last one (a valid range, but no longer free of deadlock).
+    #[inline]
+    pub fn share(self, vcs: u8) -> (u8, u8) {
+        if self.of <= 1 {
+            return (0, vcs.max(1));
+        }
+        let (vcs, of, index) = (u32::from(vcs.max(1)), u32::from(self.of), u32::from(self.index));
+        let first = (vcs * index / of).min(vcs - 1);
+        let end = (vcs * (index + 1) / of).clamp(first + 1, vcs);
+        (first as u8, (end - first) as u8)
+    }
+}
+
+/// What a hop may read of the packet that takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct HopState {
+    /// Class of the link by which the packet came (0: injected here).
+    pub came_by: u8,
+    /// VC in which it came.
+    pub came_in: u8,
+    /// Hops taken so far in this leg, by class.
+    pub leg_hops: Hops,
+}
+
+/// Hops by link class, eight classes of up to 255 hops packed in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Hops(pub u64);
+
+impl Hops {
+    /// Hops of `class`.
+    #[inline]
+    pub fn of(self, class: u8) -> u8 {
+        (self.0 >> (8 * class)) as u8
+    }
+
+    /// One more hop of `class`.
+    #[inline]
+    pub fn add(&mut self, class: u8) {
+        self.0 += 1 << (8 * class);
+    }
+
+    /// Hops of all classes.
+    #[inline]
+    pub fn total(self) -> u32 {
+        self.0.to_le_bytes().iter().map(|&b| u32::from(b)).sum()
+    }
+}
+
 /// Packets by 32-bit index. The free places stand in a list of their own, so that a place can be handed out without
 /// reading it: it has often left the cache, and then nothing waits for it to come back.
 #[derive(Debug, Default)]
@@ -178,22 +239,5 @@ impl std::ops::IndexMut<u32> for Arena {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Packet {
         &mut self.packets[index]
-    }
-}
-
-/// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.
-#[inline]
-pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Packet) {
-    if packet.intermediate == NONE {
-        return;
-    }
-    let reached = match packet.intermediate & GROUP {
-        0 => packet.intermediate == router,
-        _ => packet.intermediate & !GROUP == topology.group_of(router),
-    };
-    if reached {
-        packet.intermediate = NONE;
-        packet.leg += 1;
-        packet.leg_start = packet.hops;
     }
 }

@@ -46,6 +46,14 @@ macro_rules! registry {
                 }
             }
 
+            /// The same, to be kept by what is built from them.
+            pub fn shared(&self) -> std::sync::Arc<dyn $as + Send + Sync> {
+                match self {
+                    $(Self::$variant(params) => std::sync::Arc::new(params.clone()),)+
+                    Self::Custom(custom) => custom.shared(),
+                }
+            }
+
             /// Reads the table found at `path`; a bare string stands for a table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
@@ -71,6 +79,12 @@ macro_rules! registry {
             /// `(kind, schema)` of every entry.
             pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
                 vec![$(($kind, schemars::schema_for!($params))),+]
+            }
+        }
+
+        impl $crate::registry::Chosen<dyn $as + Send + Sync> for $name {
+            fn shared(&self) -> std::sync::Arc<dyn $as + Send + Sync> {
+                self.shared()
             }
         }
 
@@ -128,6 +142,17 @@ impl<P: ?Sized> Custom<P> {
     pub fn params(&self) -> &P {
         &self.params
     }
+
+    /// The same, to be kept.
+    pub fn shared(&self) -> Arc<P> {
+        self.params.clone()
+    }
+}
+
+/// The kind of a concept that was chosen, where what it is chosen from must not be known.
+pub trait Chosen<P: ?Sized> {
+    /// Its parameters.
+    fn shared(&self) -> Arc<P>;
 }
 
 impl<P: ?Sized> Clone for Custom<P> {

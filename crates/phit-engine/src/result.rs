@@ -1,6 +1,6 @@
 //! The result of a run: a summary and tables, as JSON values. What they consist of is declared in [`crate::measure::quantities`].
 
-use crate::fabric::input_queued::config::Config;
+use crate::fabric::links::LinkClasses;
 use crate::measure::collector::Collector;
 use crate::measure::declare::{Of, Quantity};
 use crate::measure::quantities::Counters;
@@ -24,7 +24,7 @@ pub struct Outcome {
     pub(crate) partitions: usize,
     pub(crate) threads: usize,
     pub(crate) topology: Arc<dyn Topology>,
-    pub(crate) config: Arc<Config>,
+    pub(crate) links: LinkClasses,
     pub(crate) scenario: Scenario,
 }
 
@@ -91,8 +91,9 @@ impl Outcome {
 
     /// Calls `see` with all that quantities are computed from.
     fn read<T>(&self, cost: Cost, see: impl FnOnce(&Reading<'_>) -> T) -> T {
-        let bandwidth: Vec<u32> = self.config.links.iter().map(|link| link.bandwidth).collect();
+        let bandwidth: Vec<u32> = self.links.iter().map(|link| link.bandwidth).collect();
         let measure = &self.scenario.measure;
+        let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
         see(&Reading {
             counters: &self.collector.counters,
             window: self.collector.window(),
@@ -105,8 +106,9 @@ impl Outcome {
             drain_cycles: self.drain_cycles,
             converged: self.converged,
             confidence: measure.confidence,
-            bisection_load: self.topology.bisection_load(&bandwidth),
+            bisection_load: self.links.bisection_load(&*self.topology),
             cycle_seconds: self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
+            probes: &probes,
             links: measure.links,
             endpoints: measure.endpoints,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },

@@ -29,7 +29,7 @@ fn a_large_dragonfly_takes_at_most_2_kb_per_endpoint() {
     let mut simulation = Simulation::new(&scenario, Options::default()).unwrap();
     let endpoints = simulation.blueprint().topology.endpoints() as usize;
     // Several times the longest journey: by then tables and mail have grown to what the load takes.
-    simulation.advance_to(1200 * simulation.blueprint().config.ticks_per_cycle);
+    simulation.advance_to(1200 * simulation.blueprint().links.ticks_per_cycle);
     let bytes = simulation.bytes() / endpoints;
     assert!(bytes <= 2000, "{bytes} bytes per endpoint");
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{number, run, simulation, with};
-use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::fabric::packet_node::Network;
 use phit_engine::run::{self, Options, RunError, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn keeps_moving(value: &Value) -> Simulation {
     let mut moved = 0;
     for step in 1..=20 {
         run.advance_to(1000 * step);
-        let network = run.network().expect("a network of nodes");
+        let network = run.kernel::<Network>().expect("a network of nodes");
         network.audit().unwrap_or_else(|wrong| panic!("{wrong}: {value}"));
         assert!(network.least_free_of_rings() > 0, "a ring without a bubble: {value}");
         let now = network.collector().counters.flow.packets;
@@ -68,7 +68,7 @@ fn saturated_tori_of_every_dimension_keep_moving_and_lose_nothing() {
         for routing in routings() {
             let value = node(dims, routing, "uniform");
             let run = keeps_moving(&value);
-            assert!(run.network().unwrap().refused().0 > 1000, "hardly saturated: {value}");
+            assert!(run.kernel::<Network>().unwrap().refused().0 > 1000, "hardly saturated: {value}");
             keeps_moving(&credited(value));
         }
     }
@@ -82,7 +82,7 @@ fn with_credits_every_packet_crosses_a_link_once() {
         let phits = |value: &Value| {
             let mut run = simulation(value, Options::default());
             run.advance_to(100_000);
-            let network = run.network().unwrap();
+            let network = run.kernel::<Network>().unwrap();
             assert_eq!(
                 (network.packets_held(), network.collector().counters.flow.packets),
                 (0, 36 * 20 * 12),
@@ -239,7 +239,7 @@ fn the_input_queued_router_runs_the_family_under_every_switching_that_moves_whol
                     let mut run = simulation(&value, options);
                     for tick in 1..=300 {
                         run.advance_to(5 * tick);
-                        audit(&run).unwrap_or_else(|wrong| panic!("{wrong}: {routing} {switching}"));
+                        run.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing} {switching}"));
                     }
                     let outcome = run.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}: {routing}"));
                     assert!(outcome.accepted_load() > 0.2, "{routing} {switching}: {}", outcome.accepted_load());
@@ -390,7 +390,7 @@ proptest! {
         let mut run: Simulation = simulation(&value, Options::default());
         for step in 1..=30 {
             run.advance_to(100 * step);
-            let network = run.network().unwrap();
+            let network = run.kernel::<Network>().unwrap();
             prop_assert_eq!(network.audit(), Ok(()));
             prop_assert!(network.least_free_of_rings() > 0);
         }

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{CHOICES, random, simulation};
-use phit_engine::fabric::input_queued::audit::audit;
 use phit_engine::run::Options;
 use proptest::prelude::*;
 
@@ -19,7 +18,7 @@ proptest! {
         let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(partitions) });
         for tick in 1..=400 {
             simulation.advance_to(tick);
-            if let Err(wrong) = audit(&simulation) {
+            if let Err(wrong) = simulation.fabric().audit() {
                 panic!("{wrong}\n{partitions} partitions of\n{value}");
             }
         }

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{number, run, run_with, scenario, simulation, with};
-use phit_engine::fabric::input_queued::audit::audit;
 use phit_engine::run::{self, Options};
 use serde_json::{Value, json};
 
@@ -54,7 +53,7 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
             let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(3) });
             for tick in 1..=600 {
                 simulation.advance_to(tick);
-                if let Err(wrong) = audit(&simulation) {
+                if let Err(wrong) = simulation.fabric().audit() {
                     panic!("{wrong}\n{value}");
                 }
             }

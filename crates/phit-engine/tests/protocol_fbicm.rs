@@ -7,8 +7,7 @@ mod common;
 mod fbicm;
 
 use common::run_with;
-use fbicm::{Seen, base, lines, messages, quiet_at_the_end, start, summed, until};
-use phit_engine::fabric::input_queued::audit::audit;
+use fbicm::{Seen, base, lines, messages, parts, quiet_at_the_end, start, summed, until};
 use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
 
@@ -58,7 +57,7 @@ fn a_queue_of_one_flow_is_not_in_the_way_of_another() {
         while s.now() < 1000 {
             let now = s.now();
             s.advance_to(now + 1);
-            let delivered: u64 = s.parts().0.iter().map(|p| p.collector().counters.flow.phits).sum();
+            let delivered: u64 = parts(&s).iter().map(|p| p.collector().counters.flow.phits).sum();
             if delivered >= 520 {
                 finished = Some(now);
                 break;
@@ -97,7 +96,7 @@ fn stop_and_go_keep_the_sender_in_step() {
         while s.now() < 600 {
             let now = s.now();
             s.advance_to(now + 1);
-            audit(&s).unwrap();
+            s.fabric().audit().unwrap();
             let Some(line) = lines(&s).into_iter().find(|l| l.port == line.port && l.input) else { break };
             stops += u32::from(line.stopped && !stopped);
             if stopped && !line.stopped {
@@ -412,7 +411,7 @@ fn figure_4_1() {
     while s.now() < 2500 {
         let now = s.now();
         s.advance_to(now + 1);
-        audit(&s).unwrap();
+        s.fabric().audit().unwrap();
         let seen = lines(&s);
         for line in seen.iter().filter(|line| line.router == 1) {
             assert!(line.destinations.len() <= 2);
@@ -453,7 +452,7 @@ fn a_line_is_kept_until_its_timer_runs_out() {
         let mut value = switch("new");
         value["queueing"]["timer"] = json!(timer);
         let mut s = start(value, &trace);
-        let delivered = |s: &Simulation| s.parts().0[0].collector().counters.flow.phits;
+        let delivered = |s: &Simulation| parts(s)[0].collector().counters.flow.phits;
         until(&mut s, 100, "a line", |seen| !seen.is_empty());
         while delivered(&s) < 120 {
             let now = s.now();

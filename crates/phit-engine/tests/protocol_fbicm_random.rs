@@ -6,7 +6,6 @@ mod fbicm;
 
 use common::{run_with, simulation, with};
 use fbicm::{agree, base, lines, quiet_at_the_end, summed};
-use phit_engine::fabric::input_queued::audit::audit;
 use phit_engine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -70,7 +69,7 @@ proptest! {
         for tick in 1..=700 {
             s.advance_to(tick);
             let seen = lines(&s);
-            if let Err(wrong) = audit(&s).and_then(|()| agree(&s, &before, &seen)) {
+            if let Err(wrong) = s.fabric().audit().and_then(|()| agree(&s, &before, &seen)) {
                 panic!("{wrong} at tick {tick}\n{value}");
             }
             before = seen;

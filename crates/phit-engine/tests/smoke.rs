@@ -9,7 +9,7 @@ use phit_engine::allocators::AllocatorKind;
 use phit_engine::probes::ProbeKind;
 use phit_engine::queueing::QueueingKind;
 use phit_engine::routing::RoutingKind;
-use phit_engine::scenario::Scenario;
+use phit_engine::scenario::{RouterKind, Scenario};
 use phit_engine::topology::TopologyKind;
 use phit_engine::traffic::packet_size::PacketSizeKind;
 use phit_engine::traffic::patterns::PatternKind;
@@ -110,6 +110,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("queueing", "voqsw", queueing(json!({ "kind": "voqsw" }))),
         ("queueing", "voqnet", queueing(json!({ "kind": "voqnet" }))),
         ("queueing", "fbicm", queueing(json!({ "kind": "fbicm", "detection": 8, "stop": 8, "go": 4, "cfqs": 4 }))),
+        ("router", "input_queued", json!({ "router": { "kind": "input_queued", "latency": 2 } })),
+        (
+            "router",
+            "packet_node",
+            json!({ "router": { "kind": "packet_node", "node": { "answer": 2 } }, "routing": "abr" }),
+        ),
         ("allocator", "separable_input_first", allocator(json!({ "kind": "separable_input_first", "arbiter": "age" }))),
         ("allocator", "islip", allocator(json!({ "kind": "islip", "iterations": 2 }))),
         ("allocator", "ideal", allocator(json!({ "kind": "ideal" }))),
@@ -195,7 +201,11 @@ fn every_kind_runs() {
             "topology" => scenario.topology.kind(),
             "routing" => scenario.routing.kind(),
             "queueing" => scenario.queueing.kind(),
-            "allocator" => scenario.router.allocator.kind(),
+            "router" => scenario.router.kind(),
+            "allocator" => match &scenario.router {
+                RouterKind::InputQueued(router) => router.allocator.kind(),
+                other => panic!("{} has no allocator", other.kind()),
+            },
             "pattern" => scenario.traffic.pattern.kind(),
             "process" => scenario.traffic.process.kind(),
             "probe" => scenario.measure.probes[0].kind(),

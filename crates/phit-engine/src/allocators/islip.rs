@@ -2,6 +2,7 @@
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
+use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,17 @@ impl Default for Islip {
 }
 
 impl AllocatorParams for Islip {
+    fn check(&self) -> Result<(), ScenarioError> {
+        match self.iterations {
+            0 => Err(ScenarioError::new("iterations", 0, "expected at least 1 iteration per tick")),
+            _ => Ok(()),
+        }
+    }
+
+    fn considers_all(&self) -> bool {
+        true
+    }
+
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         let ports = context.ports as usize;
         Box::new(Rule {

@@ -1,4 +1,192 @@
-//! What carries packets between endpoints.
+//! What carries packets between endpoints: [`Fabric`], and the kernels behind it, a folder each.
+//!
+//! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the registry of
+//! `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels nothing. The calls of
+//! [`Fabric`] are made between stretches of cycles, never in a cycle.
+//!
+//! Modules stand in order here, too.
 
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::measure::Snapshot;
+use crate::measure::collector::{Collector, Window};
+use crate::topology::{RouteTable, Topology};
+use crate::traffic::Traffic;
+use links::{LinkClasses, LinkTable};
+use seams::probe::Probes;
+use seams::queueing::{Division, QueueingParams};
+use seams::routing::RoutingParams;
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub mod seams;
+
+pub mod links;
+
+pub(crate) mod checks;
+
+// The kernels.
 pub mod input_queued;
 pub mod packet_node;
+
+/// Choices about how a run is executed, which never change its results.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Threads; 0 counts as 1.
+    pub threads: usize,
+    /// Number of partitions; chosen automatically if `None`.
+    pub partitions: Option<usize>,
+}
+
+/// What every kernel is built from.
+pub struct Blueprint {
+    /// The graph.
+    pub topology: Arc<dyn Topology>,
+    /// Routing mechanism.
+    pub routing: Arc<dyn RoutingParams + Send + Sync>,
+    /// Queue organisation.
+    pub queueing: Arc<dyn QueueingParams + Send + Sync>,
+    /// How it divides buffers.
+    pub division: Division,
+    /// The routing mechanism's tables, if it has any.
+    pub table: Option<Arc<RouteTable>>,
+    /// Links, by class.
+    pub links: LinkClasses,
+    /// Traffic.
+    pub traffic: Arc<Traffic>,
+    /// What is recorded.
+    pub window: Window,
+    /// What is looked at besides.
+    pub probes: Probes,
+    /// Seed of all streams.
+    pub seed: u64,
+}
+
+/// How far a network has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// What has happened so far, in counts of the kernel's own: nothing has moved between two equal ones.
+    pub done: [u64; 3],
+    /// Packets in the network.
+    pub held: u64,
+}
+
+/// A network in motion, of one kernel.
+pub trait Fabric: Send {
+    /// Runs all ticks before `end`, from the end of the last call on.
+    fn advance(&mut self, end: Tick);
+
+    /// Ticks that it runs at once, if it is cut into parts that run ahead of one another; 0 if it makes no difference.
+    fn epoch(&self) -> Tick {
+        0
+    }
+
+    /// Records the packets of these ticks; what is generated there is counted until [`Self::close_window`].
+    fn open_window(&mut self, span: Range<Tick>);
+
+    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated in it.
+    fn close_window(&mut self) -> u64;
+
+    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose links break.
+    fn break_links(&mut self, _dead: &[(u32, u16)]) {}
+
+    /// Routing knows of the broken links `dead`: `graph` is what is left.
+    fn reroute(&mut self, _graph: &Arc<dyn Topology>, _dead: &[(u32, u16)]) {}
+
+    /// Counters of links and endpoints.
+    fn snapshot(&self) -> Snapshot;
+
+    /// What has been counted so far, in parts.
+    fn collectors(&self) -> Vec<&Collector>;
+
+    /// Bytes of all tables.
+    fn bytes(&self) -> usize;
+
+    /// Parts into which the network is cut.
+    fn partitions(&self) -> usize {
+        1
+    }
+
+    /// How far the network has come.
+    fn progress(&self) -> Progress;
+
+    /// Ticks in which something must move if anything can.
+    fn longest_wait(&self) -> Tick;
+
+    /// Says which packets wait for one another, when nothing moves.
+    fn stuck(&self) -> String;
+
+    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the ticks between
+    /// two audits.
+    fn audit(&self) -> Result<(), String>;
+
+    /// The kernel itself, for tests that look inside.
+    fn as_any(&self) -> &dyn Any;
+
+    /// The same, for tests that put something of their own into it.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+/// What a scenario asks of a kernel, for its checks.
+pub struct Demands<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// Name of the routing mechanism.
+    pub routing_kind: &'static str,
+    /// The routing mechanism.
+    pub routing: &'a dyn RoutingParams,
+    /// Name of the queue organisation.
+    pub queueing_kind: &'static str,
+    /// The queue organisation.
+    pub queueing: &'a dyn QueueingParams,
+    /// Phits of the largest packet.
+    pub packet_size: u32,
+    /// Names of the probes.
+    pub probes: Vec<&'static str>,
+}
+
+/// What a kernel's parameters provide.
+pub trait FabricParams {
+    /// Links by class.
+    fn links(&self) -> &LinkTable;
+
+    /// Ticks per link cycle.
+    fn ticks_per_cycle(&self) -> Tick {
+        1
+    }
+
+    /// Cycles of the fastest clock per link cycle: times are counted in them.
+    fn router_cycles(&self) -> u32 {
+        1
+    }
+
+    /// Phits of the largest flit of a packet of so many phits.
+    fn flit(&self, packet: u32) -> u32 {
+        packet
+    }
+
+    /// True if packets move as a whole, from one buffer that takes all of them to the next.
+    fn whole_packets(&self) -> bool {
+        true
+    }
+
+    /// Refuses settings that do not fit the graph, or are impossible by themselves. Error paths begin with `router`.
+    fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
+
+    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been checked. Error paths
+    /// are those of the scenario.
+    fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
+
+    /// The network, empty, at tick 0.
+    fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
+}
+
+/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than 2000 cycles.
+/// `inside` are the latencies of a router, `packets` the packets that may share a link.
+pub(crate) fn longest_wait(links: &LinkClasses, inside: &[Tick], packets: u32, packet_size: u32) -> Tick {
+    let transfers = packet_size.saturating_mul(packets * links.ticks_per_cycle);
+    let ways = [links.longest(), links.longest(), transfers];
+    let sum = inside.iter().chain(&ways).fold(0, |sum: Tick, ticks| sum.saturating_add(*ticks));
+    sum.saturating_mul(10).max(2000 * links.ticks_per_cycle)
+}

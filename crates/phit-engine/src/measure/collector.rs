@@ -22,17 +22,6 @@ pub struct Window {
     pub series_by_generation: bool,
     /// Watch whether the packets of a source and a destination come in the order of their generation.
     pub order: bool,
-    /// When probes look.
-    pub probes: Vec<Looks>,
-}
-
-/// A probe and when it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Looks {
-    /// Kind of the probe.
-    pub kind: &'static str,
-    /// Ticks between two looks, at least 1.
-    pub every: Tick,
 }
 
 /// What one partition has counted.

@@ -33,6 +33,8 @@ pub struct Reading<'a> {
     pub bisection_load: Option<f64>,
     /// Seconds in a cycle, if the scenario says so.
     pub cycle_seconds: Option<f64>,
+    /// Kinds of the probes.
+    pub probes: &'a [&'static str],
     /// The table of links is asked for.
     pub links: bool,
     /// The table of endpoints is asked for.

@@ -47,7 +47,7 @@ impl ProbeParams for BuffersProbe {
         &[INPUT, OUTPUT]
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 let class = at.topology().port(router, port).class;

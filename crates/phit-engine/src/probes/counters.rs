@@ -39,7 +39,7 @@ impl ProbeParams for CountersProbe {
         LooksAt::Routing
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         let wanted = |router: &u32| self.router.is_none_or(|only| only == *router);
         for router in at.routers().filter(wanted) {
             at.mechanism(router, &mut |quantity, index, value| {

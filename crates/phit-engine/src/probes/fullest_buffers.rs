@@ -49,7 +49,7 @@ impl ProbeParams for FullestBuffersProbe {
         &[FULLEST, ALL]
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         let top = at.topology().tree().map_or(0, |tree| tree.routers(tree.levels() - 1).start);
         for router in at.routers().filter(|&router| router >= top) {
             let mut fullest = 0;

@@ -38,7 +38,7 @@ impl ProbeParams for PortsProbe {
         &[PHITS]
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 let phits: u32 = (0..at.queues(router, port)).map(|queue| at.input_phits(router, port, queue)).sum();

@@ -32,7 +32,7 @@ impl ProbeParams for QueueingProbe {
         LooksAt::Queueing
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 at.queueing(router, port, &mut |quantity, value| record(quantity, Place::default(), value));

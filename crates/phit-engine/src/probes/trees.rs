@@ -41,7 +41,7 @@ impl ProbeParams for TreesProbe {
         &[PHITS]
     }
 
-    fn look(&self, at: &Observation<'_>, record: Record<'_>) {
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 at.trees(router, port, &mut |branch| {

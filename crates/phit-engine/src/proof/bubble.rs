@@ -11,7 +11,7 @@
 //! direction: if it does so in the channels of all packets, rings do wait for one another in a circle.
 
 use super::cdg::{Channel, Flaw, Report};
-use crate::routing::bubble::{Escape, TO_DESTINATION};
+use crate::fabric::seams::bubble::{Escape, TO_DESTINATION};
 use crate::topology::{Peer, Topology};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;

@@ -10,60 +10,12 @@
 //! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came, its leg, and its
 //! hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves them.
 
+use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-
-/// The routes to prove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Legs {
-    /// Minimal routes: one leg.
-    Minimal,
-    /// Valiant routes over any router.
-    ToRouter,
-    /// Valiant routes over any group, entered at whichever router is nearest.
-    ToGroup,
-}
-
-impl Legs {
-    /// All kinds of routes.
-    pub const ALL: [Self; 3] = [Self::Minimal, Self::ToRouter, Self::ToGroup];
-
-    /// The leg of these routes with this index, as a topology is told of it.
-    pub fn leg(self, index: u8) -> Leg {
-        Leg { index, of: if self == Self::Minimal { 1 } else { 2 }, to_group: self == Self::ToGroup }
-    }
-}
-
-/// Which channels routes take on their legs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channels {
-    /// Those that the topology gives each leg.
-    OfLegs,
-    /// The same, but a packet of a Dragonfly whose first leg ended with a global hop goes on over local channel 1
-    /// ([`SecondHalf::Next`](crate::routing::valiant::SecondHalf::Next)).
-    Next,
-    /// Those of progressive adaptive routing in a Dragonfly ([`Par`](crate::routing::par::Par)): local channel 0 for the first
-    /// hop of a packet that may still choose the second leg, one more than the topology's for all other local hops.
-    Progressive,
-}
-
-/// Routes and their channels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Routes {
-    /// Where the routes lead.
-    pub legs: Legs,
-    /// The channels that they take.
-    pub channels: Channels,
-}
-
-impl From<Legs> for Routes {
-    fn from(legs: Legs) -> Self {
-        Self { legs, channels: Channels::OfLegs }
-    }
-}
 
 /// Link classes of a Dragonfly.
 const LOCAL: u8 = 1;

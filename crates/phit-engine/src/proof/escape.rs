@@ -10,42 +10,9 @@
 //! The hops of all packets are followed from every router to every router; the dependencies are those of the escape hops alone.
 
 use super::cdg::{Channel, Flaw, Report, Walk};
-use crate::topology::{Hop, Hops, Topology};
+use crate::fabric::seams::routing::{Adaptive, Standing};
+use crate::topology::{Hops, Topology};
 use std::collections::HashSet;
-
-/// A packet on its way, as far as its next hop depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Standing {
-    /// Router where its head is.
-    pub at: u32,
-    /// Router of its destination.
-    pub to: u32,
-    /// Class of the link by which it came (0: it was injected here), and virtual channel.
-    pub came: (u8, u8),
-    /// Hops taken so far.
-    pub hops: Hops,
-    /// What the mechanism has noted in the packet.
-    pub memo: u32,
-}
-
-/// A hop that a packet may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    /// The hop.
-    pub hop: Hop,
-    /// What the mechanism notes in the packet that takes it.
-    pub memo: u32,
-    /// The packet may always wait for this hop.
-    pub escape: bool,
-}
-
-/// A mechanism whose packets may always escape.
-pub trait Adaptive: Send {
-    /// All hops that a packet may take with `vcs` virtual channels per link class, appended to `out`.
-    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>);
-    /// Links on its longest route.
-    fn longest(&self, topology: &dyn Topology) -> u32;
-}
 
 /// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers and with the
 /// number of channels.

@@ -1,160 +1,16 @@
-//! The seam `queueing`: how the buffers of an input port are divided into queues, and which of them a packet stands in.
+//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands in.
 //!
-//! One file per organisation, or a small folder. A *buffer* is that of one virtual channel of a link (`router.links.*.buffer`); an
-//! organisation says how many queues it has, and whether they have equal parts of it or share it. The sender holds the credits,
-//! so it chooses the queue when it grants the packet: a rule may look at the packet, at the channels that the routing mechanism
-//! permits, and at the next router.
-//!
-//! An organisation that does more than that, one that moves packets between queues, holds some of them back or tells its neighbours
-//! about them, is *managed*: see [`Manager`].
-
-use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Total};
-use crate::packet::Packet;
-use crate::topology::{Hop, RouteTable, Topology};
-use std::ops::Range;
-use std::sync::Arc;
+//! One file per organisation, or a small folder. What an organisation is asked is the seam [`crate::fabric::seams::queueing`].
 
 pub mod dbbm;
 pub mod fbicm;
-mod manager;
 pub mod virtual_channels;
 pub mod voqnet;
 pub mod voqsw;
 
-pub use manager::{Branch, Manager, QueueSite};
-
-/// A range of queues of an input port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lanes {
-    /// First queue.
-    pub first: u16,
-    /// Number of queues, at least 1.
-    pub count: u16,
-}
-
-impl Lanes {
-    /// One queue.
-    #[inline]
-    pub fn one(queue: u16) -> Self {
-        Self { first: queue, count: 1 }
-    }
-}
-
-impl From<Hop> for Lanes {
-    fn from(hop: Hop) -> Self {
-        Self { first: hop.vc.into(), count: hop.vcs.into() }
-    }
-}
-
-/// The queue organisation of one partition's input buffers.
-pub trait Queueing: Send {
-    /// The queues of the next input port that the packet may enter by `hop`. `next` is the router behind the port.
-    fn select(&self, topology: &dyn Topology, next: u32, packet: &Packet, hop: Hop) -> Lanes;
-
-    /// The queue of its injection port that an endpoint of `router` puts a packet for `destination` into; `None` to leave the
-    /// choice to `router.injection_queue`.
-    fn inject(&self, _router: u32, _destination: u32) -> Option<u16> {
-        None
-    }
-
-    /// True if [`Self::select`] returns the routing mechanism's range as it is, and [`Self::inject`] nothing.
-    fn transparent(&self) -> bool {
-        false
-    }
-}
-
-/// How a buffer is divided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Division {
-    /// Queues of each virtual channel, at least 1.
-    pub queues: u32,
-    /// True if packets come into the first of them only, which has all of the buffer, and are moved from there; false if each has
-    /// an equal part.
-    pub shared: bool,
-}
-
-impl Division {
-    /// One queue that is the whole buffer.
-    pub const WHOLE: Self = Self { queues: 1, shared: false };
-
-    /// Equal parts.
-    pub fn equal(queues: u32) -> Self {
-        Self { queues, shared: false }
-    }
-}
-
-/// What an organisation is given when it is made for a partition.
-#[non_exhaustive]
-pub struct QueueingContext {
-    /// The graph.
-    pub topology: Arc<dyn Topology>,
-    /// The partition's routers.
-    pub routers: Range<u32>,
-    /// Virtual channels per link class.
-    pub vcs: Vec<u8>,
-    /// The routing mechanism's tables, if it has any.
-    pub table: Option<Arc<RouteTable>>,
-    /// Phits of the largest packet.
-    pub packet_size: u32,
-    /// Ticks per link cycle.
-    pub ticks_per_cycle: u32,
-}
-
-impl QueueingContext {
-    /// The tables of the routing mechanism, or balanced ones where it has none.
-    pub fn routes(&self) -> Option<Arc<RouteTable>> {
-        self.table.clone().or_else(|| RouteTable::balanced(&*self.topology).map(Arc::new))
-    }
-}
-
-/// What an organisation can be checked against.
-pub struct Fit<'a> {
-    /// The graph.
-    pub topology: &'a dyn Topology,
-    /// Virtual channels per link class.
-    pub vcs: &'a [u16],
-    /// Phits of the buffer of a virtual channel, per link class.
-    pub buffer: &'a [u32],
-    /// Phits of the largest packet.
-    pub packet_size: u32,
-    /// True if all packets of a source and a destination take one way.
-    pub deterministic: bool,
-    /// True if endpoints have an admittance queue for each destination.
-    pub admits: bool,
-    /// True if the packet is the flit.
-    pub whole_packets: bool,
-}
-
-/// What an organisation's file provides besides the rule.
-pub trait QueueingParams {
-    /// How the buffers of `topology` are divided.
-    fn division(&self, _topology: &dyn Topology) -> Division {
-        Division::WHOLE
-    }
-    /// Checks the organisation; that each queue takes a packet has been checked. Error paths are relative to `queueing`.
-    fn check(&self, _fit: &Fit<'_>) -> Result<(), ScenarioError> {
-        Ok(())
-    }
-    /// True if the organisation sends control messages.
-    fn sends_messages(&self) -> bool {
-        false
-    }
-    /// What a managed organisation tells probes ([`Manager::observe`]).
-    fn observables(&self) -> &'static [Observable] {
-        &[]
-    }
-    /// What a managed organisation counts ([`Manager::totals`]).
-    fn totals(&self) -> Vec<&'static Total> {
-        Vec::new()
-    }
-    /// The rule for one partition.
-    fn build(&self, context: &QueueingContext) -> Box<dyn Queueing>;
-    /// What a managed organisation does besides, for one partition of `ports` ports and `endpoints` endpoints.
-    fn manager(&self, _context: &QueueingContext, _ports: u32, _endpoints: u32) -> Option<Box<dyn Manager>> {
-        None
-    }
-}
+pub use crate::fabric::seams::queueing::{
+    Branch, Division, Fit, Lanes, Manager, QueueSite, Queueing, QueueingContext, QueueingParams,
+};
 
 crate::registry! {
     /// `[queueing]`: the queue organisation.

@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 pub struct VirtualChannels {}
 
 impl QueueingParams for VirtualChannels {
+    fn undivided(&self) -> bool {
+        true
+    }
+
     fn build(&self, _: &QueueingContext) -> Box<dyn Queueing> {
         Box::new(Rule)
     }

@@ -2,7 +2,7 @@
 
 use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
 use crate::error::ScenarioError;
-use crate::proof::{Legs, Proof};
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,9 @@
 //! Minimal routing: every packet takes a shortest path.
 
-use super::{Routing, RoutingContext, RoutingParams, View, Wants};
-use crate::engine::rng::Rng;
+use super::{Routing, RoutingContext, RoutingParams, View, Wants, minimal_hop};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::packet::Packet;
-use crate::proof::{Legs, Proof};
 use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,18 +42,12 @@ impl RoutingParams for Minimal {
 
 struct Rule;
 
-/// The next hop of a packet that takes the topology's minimal route to its destination.
-#[inline]
-pub fn next_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8], rng: &mut Rng) -> Hop {
-    topology.minimal_hop(at, packet.destination_router, LEG, packet.hop_state(), vcs, rng)
-}
-
 impl Routing for Rule {
     fn wants(&self) -> Wants {
         Wants { settled: true, ..Wants::default() }
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        Some(next_hop(view.topology, view.router, packet, view.vcs, view.rng))
+        Some(minimal_hop(view.topology, view.router, packet, view.vcs, view.rng))
     }
 }

@@ -3,7 +3,7 @@
 use super::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
-use crate::proof::Proof;
+use crate::fabric::seams::routing::Proof;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

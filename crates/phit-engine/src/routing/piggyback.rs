@@ -9,9 +9,9 @@ use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Sit
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::measure::declare::Observable;
 use crate::packet::Packet;
-use crate::proof::{Legs, Proof};
 use crate::topology::dragonfly::{Arrangement, Dragonfly};
 use crate::topology::{Hop, Peer, Topology, TopologyParams};
 use schemars::JsonSchema;

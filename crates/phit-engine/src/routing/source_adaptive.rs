@@ -6,7 +6,7 @@ use super::valiant::{self, SecondHalf, Stop, Via};
 use super::{Injection, RouterView};
 use crate::engine::NONE;
 use crate::error::ScenarioError;
-use crate::packet::advance_leg;
+use crate::fabric::seams::routing::advance_leg;
 use crate::packet::{GROUP, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer};
 use schemars::JsonSchema;

@@ -2,8 +2,9 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::one_channel;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::packet::Packet;
-use crate::proof::{Legs, Proof};
 use crate::topology::route_table::{MOST_ENTRIES, RouteTable};
 use crate::topology::{Hop, HopState, Hops, Leg, Topology};
 use schemars::JsonSchema;
@@ -108,25 +109,4 @@ impl Routing for Rule {
         let port = self.table.port(view.router, packet.destination);
         Some(one_channel(view.topology, view.router, port, view.class(port), packet, view.vcs, &mut self.hops))
     }
-}
-
-/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and destination
-/// take there: the first that the topology permits. `hops` is for scratch.
-#[inline]
-pub(crate) fn one_channel(
-    topology: &dyn Topology,
-    router: u32,
-    port: u16,
-    class: u8,
-    packet: &Packet,
-    vcs: &[u8],
-    hops: &mut Vec<Hop>,
-) -> Hop {
-    if vcs[usize::from(class)] == 1 {
-        return Hop { port, vc: 0, vcs: 1 };
-    }
-    hops.clear();
-    topology.minimal_hops(router, packet.destination_router, LEG, packet.hop_state(), vcs, hops);
-    let vc = hops.iter().find(|hop| hop.port == port).map_or(0, |hop| hop.vc);
-    Hop { port, vc, vcs: 1 }
 }

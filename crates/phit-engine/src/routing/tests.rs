@@ -4,15 +4,17 @@ use super::in_transit::{DIRECT, GLOBAL, proof};
 use super::source_adaptive::Cost;
 use super::*;
 use crate::engine::NONE;
-use crate::fabric::input_queued::audit::audit;
+use crate::engine::Tick;
+use crate::error::ScenarioError;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::TAIL_PENDING;
 use crate::measure::quantities::Counters;
-use crate::proof::escape::{Adaptive, Standing, Step};
+use crate::packet::Packet;
 use crate::proof::{Flaw, escape};
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
+use crate::topology::{Hop, Topology};
 use crate::topology::{HopState, Hops};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -246,8 +248,8 @@ proptest! {
         let mut heard = sent.clone();
         for tick in 0..500u32 {
             simulation.advance_to(tick + 1);
-            audit(&simulation).unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
-            let partitions = simulation.parts().0;
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
+            let partitions = simulation.parts();
             for partition in partitions {
                 partition.wheel.for_each(partition.now, |_, event| {
                     if event.target >> kind::SHIFT == kind::DELIVERY {
@@ -373,7 +375,7 @@ fn contention_counters_work_on_grids() {
         let mut simulation = watched(&value, 2).0;
         for tick in 1..300 {
             simulation.advance_to(tick);
-            audit(&simulation).unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
         }
     }
     let refused = Scenario::from_value(&grid("torus", &[4, 4], "nonminimal", 0.1)).unwrap();
@@ -426,18 +428,17 @@ fn probes_see_the_same_whatever_the_partitions() {
     // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
     assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
     assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
-    for ((quantity, class), count) in column("quantity").iter().zip(column("class")).zip(column("count")) {
-        let ports = match (quantity.as_str().unwrap(), class.as_str()) {
-            ("contention", None) => 36 * 7,
-            ("partial" | "combined", None) => 36 * 8,
-            ("input", Some("endpoint")) => 36 * 2 * 2,
-            ("input" | "output", Some("local")) => 36 * 3 * 5,
-            ("input" | "output", Some("global")) => 36 * 2 * 2,
-            other => panic!("unknown quantity {other:?}"),
+    for (name, count) in column("name").iter().zip(column("count")) {
+        let ports = match name.as_str().unwrap() {
+            "contention" => 36 * 7,
+            "partial" | "combined" => 36 * 8,
+            "input endpoint" => 36 * 2 * 2,
+            "input local" | "output local" => 36 * 3 * 5,
+            "input global" | "output global" => 36 * 2 * 2,
+            other => panic!("unknown quantity {other}"),
         };
-        assert_eq!(count, ports, "{quantity} {class}");
+        assert_eq!(count, ports, "{name}");
     }
-    assert!(column("router").iter().chain(&column("index")).all(Value::is_null), "all routers together");
     let means = &one.summary()["probes"];
     // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
     let contention = means["contention"].as_f64().unwrap();

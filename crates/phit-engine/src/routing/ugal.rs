@@ -4,8 +4,8 @@ use super::source_adaptive::{self, Candidates, Cost, Queue, Sight, draw, hop, ta
 use super::valiant::{SecondHalf, Stop, Valiant, Via};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::packet::Packet;
-use crate::proof::{Legs, Proof};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

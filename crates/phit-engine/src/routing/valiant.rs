@@ -3,8 +3,8 @@
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
-use crate::proof::{Channels, Legs, Proof, Routes};
 use crate::topology::{Hop, Leg, Topology, host_groups};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
 
 use crate::error::{ScenarioError, parse};
-use crate::measure::MeasureParams;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::topology::TopologyKind;
@@ -9,10 +8,14 @@ use crate::traffic::TrafficParams;
 use serde::Serialize;
 use serde_json::Value;
 
+pub mod catalogue;
 pub mod check;
+pub mod measure;
+pub mod routers;
 pub mod units;
 
-pub use crate::fabric::input_queued::params::RouterParams;
+pub use measure::MeasureParams;
+pub use routers::RouterKind;
 pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].
@@ -26,7 +29,8 @@ pub struct Scenario {
     /// The network graph.
     pub topology: TopologyKind,
     /// Routers and links.
-    pub router: RouterParams,
+    #[serde(serialize_with = "routers::write")]
+    pub router: RouterKind,
     /// Routing mechanism.
     pub routing: RoutingKind,
     /// Queue organisation of the input buffers.
@@ -68,7 +72,7 @@ impl Scenario {
                 "topology",
                 required("topology", ", for example kind = \"dragonfly\"")?,
             )?,
-            router: parse("router", &inherit_links(section("router")))?,
+            router: routers::read("router", &inherit_links(section("router")))?,
             routing: match table.get("routing") {
                 Some(routing) => RoutingKind::from_value("routing", routing)?,
                 None => RoutingKind::Minimal(Default::default()),

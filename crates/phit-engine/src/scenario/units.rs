@@ -270,7 +270,7 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if !contains_quantity(document) {
         return Ok(document.clone());
     }
-    let schema = crate::catalogue::schema();
+    let schema = super::catalogue::schema();
     let mut found = Vec::new();
     let mut resolved = document.clone();
     if let Some(table) = resolved.as_object_mut() {

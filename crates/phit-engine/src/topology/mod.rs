@@ -23,6 +23,7 @@ pub mod route_table;
 pub mod single;
 mod tree;
 
+pub use crate::packet::{HopState, Hops, Leg};
 pub use route_table::RouteTable;
 pub use tree::{Place, Tree};
 
@@ -49,68 +50,6 @@ pub struct Port {
     pub class: u8,
     /// Where the output side leads.
     pub peer: Peer,
-}
-
-/// A part of a route towards one target: a minimal route has one leg, a Valiant route two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leg {
-    /// 0 for the first leg.
-    pub index: u8,
-    /// Legs of the whole route.
-    pub of: u8,
-    /// True if the earlier legs ended at any router of a group (or neighbourhood), false if at one given router.
-    pub to_group: bool,
-}
-
-impl Leg {
-    /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
-    /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
-    /// the last one (a valid range, but no longer free of deadlock).
-    #[inline]
-    pub fn share(self, vcs: u8) -> (u8, u8) {
-        if self.of <= 1 {
-            return (0, vcs.max(1));
-        }
-        let (vcs, of, index) = (u32::from(vcs.max(1)), u32::from(self.of), u32::from(self.index));
-        let first = (vcs * index / of).min(vcs - 1);
-        let end = (vcs * (index + 1) / of).clamp(first + 1, vcs);
-        (first as u8, (end - first) as u8)
-    }
-}
-
-/// What a hop may read of the packet that takes it.
-#[derive(Debug, Clone, Copy)]
-pub struct HopState {
-    /// Class of the link by which the packet came (0: injected here).
-    pub came_by: u8,
-    /// VC in which it came.
-    pub came_in: u8,
-    /// Hops taken so far in this leg, by class.
-    pub leg_hops: Hops,
-}
-
-/// Hops by link class, eight classes of up to 255 hops packed in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Hops(pub u64);
-
-impl Hops {
-    /// Hops of `class`.
-    #[inline]
-    pub fn of(self, class: u8) -> u8 {
-        (self.0 >> (8 * class)) as u8
-    }
-
-    /// One more hop of `class`.
-    #[inline]
-    pub fn add(&mut self, class: u8) {
-        self.0 += 1 << (8 * class);
-    }
-
-    /// Hops of all classes.
-    #[inline]
-    pub fn total(self) -> u32 {
-        self.0.to_le_bytes().iter().map(|&b| u32::from(b)).sum()
-    }
 }
 
 /// The output port of a hop and the range of virtual channels that it may use.

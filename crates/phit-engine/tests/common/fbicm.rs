@@ -2,9 +2,14 @@
 #![allow(dead_code)]
 
 use crate::common::simulation;
-use phit_engine::fabric::input_queued::audit::audit;
+use phit_engine::fabric::input_queued::{InputQueued, Partition};
 use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
+
+/// The partitions of a network of input-queued routers.
+pub fn parts(simulation: &Simulation) -> &[Partition] {
+    simulation.kernel::<InputQueued>().expect("input-queued routers").parts().0
+}
 
 /// What a test sees of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +32,7 @@ pub struct Seen {
 }
 
 pub fn lines(simulation: &Simulation) -> Vec<Seen> {
-    let (partitions, _) = simulation.parts();
+    let partitions = parts(simulation);
     let mut seen = Vec::new();
     for partition in partitions {
         for router in 0..simulation.blueprint().topology.routers() {
@@ -80,7 +85,7 @@ pub fn messages(trace: &mut Vec<[u32; 4]>, cycle: u32, sources: &[u32], destinat
 /// stopped; and none is taken for a root if the output knew better.
 pub fn agree(simulation: &Simulation, before: &[Seen], now: &[Seen]) -> Result<(), String> {
     let table = simulation.blueprint().table.as_ref().unwrap();
-    let one_channel = simulation.blueprint().config.vcs.iter().all(|&vcs| vcs == 1);
+    let one_channel = simulation.blueprint().links.vcs(simulation.blueprint().division).iter().all(|&vcs| vcs == 1);
     let place = |l: &Seen| (l.router, l.port, l.input, l.vc, l.line);
     let share = |a: &Seen, b: &Seen| a.destinations.iter().any(|d| b.destinations.contains(d));
     let same = |all: &[Seen], one: &Seen| all.iter().find(|l| place(l) == place(one)).cloned();
@@ -131,7 +136,7 @@ pub fn until(simulation: &mut Simulation, limit: u32, what: &str, done: impl Fn(
     while simulation.now() < limit {
         let now = simulation.now();
         simulation.advance_to(now + 1);
-        audit(simulation).unwrap();
+        simulation.fabric().audit().unwrap();
         let seen = lines(simulation);
         agree(simulation, &before, &seen).unwrap();
         if done(&seen) {
@@ -150,29 +155,22 @@ pub fn start(mut value: Value, trace: &[[u32; 4]]) -> Simulation {
 /// Everything has been delivered in order, and all is as if there had never been any congestion.
 #[track_caller]
 pub fn quiet_at_the_end(simulation: &mut Simulation, limit: u32, phits: u64) {
-    let delivered = |s: &Simulation| s.parts().0.iter().map(|p| p.collector().counters.flow.phits).sum::<u64>();
+    let delivered = |s: &Simulation| parts(s).iter().map(|p| p.collector().counters.flow.phits).sum::<u64>();
     let mut before = lines(simulation);
     while simulation.now() < limit && (delivered(simulation) < phits || !before.is_empty()) {
         let now = simulation.now();
         simulation.advance_to(now + 1);
-        audit(simulation).unwrap();
+        simulation.fabric().audit().unwrap();
         let seen = lines(simulation);
         agree(simulation, &before, &seen).unwrap();
         before = seen;
     }
     assert_eq!(delivered(simulation), phits, "packets are missing");
     assert_eq!(lines(simulation), [], "lines are left at tick {}", simulation.now());
-    assert_eq!(simulation.parts().0.iter().map(|p| p.collector().counters.order.overtaken).sum::<u64>(), 0);
-    assert_eq!(simulation.parts().0.iter().map(|p| p.packets_held()).sum::<u32>(), 0);
+    assert_eq!(parts(simulation).iter().map(|p| p.collector().counters.order.overtaken).sum::<u64>(), 0);
+    assert_eq!(parts(simulation).iter().map(|p| p.packets_held()).sum::<u32>(), 0);
 }
 
 pub fn summed(simulation: &Simulation, name: &str) -> u64 {
-    simulation
-        .parts()
-        .0
-        .iter()
-        .flat_map(|p| p.queueing_totals())
-        .filter(|(total, _)| total.name == name)
-        .map(|(_, count)| count)
-        .sum()
+    parts(simulation).iter().flat_map(|p| p.queueing_totals()).filter(|(n, _)| *n == name).map(|(_, count)| count).sum()
 }

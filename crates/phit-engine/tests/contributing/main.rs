@@ -63,7 +63,12 @@ fn the_ring_is_free_of_deadlock_with_a_dateline_only() {
     assert!(cdg::check(&*ring, Legs::ToRouter, &[1, 4]).is_ok());
     assert!(matches!(cdg::check(&*ring, Legs::ToRouter, &[1, 2]), Err(cdg::Flaw::Cycle(_))));
     let mut short = on_a_ring(json!({ "load": 0.1 }));
-    short.router.links.get_mut("ring").unwrap().vcs = 1;
+    short.router = scenario(json!({
+        "topology": { "kind": "single", "endpoints": 1 },
+        "router": { "links": { "ring": { "vcs": 1 } } },
+        "traffic": { "load": 0.1 },
+    }))
+    .router;
     let refused = run::prepare(&short).err().unwrap().to_string();
     assert!(refused.starts_with("router.links.ring.vcs = 1: routing \"minimal\" needs at least 2"), "{refused}");
 }
@@ -183,6 +188,6 @@ fn busy_queues_hold_what_the_buffers_hold() {
     // A packet is one phit, so that a busy queue holds from one up to as many as its buffer.
     let means = &outcome.summary()["probes"];
     let (busy, held) = (means["busy ring"].as_f64().unwrap(), means["input ring"].as_f64().unwrap());
-    let buffer = f64::from(scenario.router.links["ring"].buffer.or_huge());
+    let buffer = f64::from(scenario.router.params().links()["ring"].buffer.or_huge());
     assert!(0.0 < busy && busy <= held && held <= busy * buffer, "{busy} busy, {held} phits");
 }

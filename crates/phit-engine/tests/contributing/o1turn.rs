@@ -2,8 +2,7 @@
 
 use phit_engine::error::ScenarioError;
 use phit_engine::packet::Packet;
-use phit_engine::proof::Proof;
-use phit_engine::routing::{Injection, Routing, RoutingContext, RoutingParams, View};
+use phit_engine::routing::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
 use phit_engine::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

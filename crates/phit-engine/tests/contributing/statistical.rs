@@ -2,10 +2,9 @@
 
 use phit_engine::error::ScenarioError;
 use phit_engine::packet::Packet;
-use phit_engine::proof::Proof;
 use phit_engine::routing::contention::counters::Counters;
 use phit_engine::routing::in_transit::{self, Candidate, InTransit, Trigger};
-use phit_engine::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use phit_engine::routing::{Proof, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use phit_engine::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 use super::config::Kernel;
 use super::events::kind;
 use super::partition::Partition;
-use crate::fabric::input_queued::params::Phits;
+use crate::fabric::links::Phits;
 use crate::traffic::Generated;
 use std::collections::VecDeque;
 
@@ -126,11 +126,11 @@ impl Partition {
     /// Sends what endpoint `e` can send now from its admittance queues, and files its next attempt.
     #[inline(never)]
     pub(crate) fn send_admitted<K: Kernel>(&mut self, e: u32) {
-        let cycle = self.config.ticks_per_cycle;
+        let cycle = self.config.links.ticks_per_cycle;
         loop {
             self.admit(e);
             let endpoint = &self.endpoints[e];
-            let free = self.config.align(endpoint.free);
+            let free = self.config.links.align(endpoint.free);
             // A packet generated in one cycle can be sent in the next.
             let generated = endpoint.next.map(|packet| (packet.cycle + 1) * cycle);
             let admittance = &self.admittances[e as usize];
@@ -153,11 +153,11 @@ impl Partition {
     fn admit(&mut self, e: u32) {
         let room = self.config.admittance.unwrap_or(Phits::Infinite);
         while let Some(packet) = self.endpoints[e].next {
-            if (packet.cycle + 1) * self.config.ticks_per_cycle > self.now {
+            if (packet.cycle + 1) * self.config.links.ticks_per_cycle > self.now {
                 break;
             }
             if !self.admittances[e as usize].admit(packet, room) {
-                self.collector.dropped(packet.cycle * self.config.ticks_per_cycle);
+                self.collector.dropped(packet.cycle * self.config.links.ticks_per_cycle);
             }
             self.draw(e);
         }

@@ -1,25 +1,26 @@
-//! From a scenario to partitions.
+//! From a blueprint to partitions.
 
 use super::admittance::Admittance;
 use super::candidates::Candidates;
 use super::config::{Config, Settings, Times};
 use super::endpoint::Endpoint;
+use super::params::RouterParams;
 use super::partition::Partition;
 use super::state::{Input, Output, OutputVc, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
-use crate::allocators::AllocatorContext;
-use crate::allocators::AllocatorKind;
 use crate::engine::rng::{Rng, Stream};
 use crate::engine::wheel::Wheel;
 use crate::engine::{NONE, Tick};
-use crate::measure::collector::{Collector, Window};
+use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
+use crate::fabric::seams::queueing::QueueingContext;
+use crate::fabric::seams::routing::RoutingContext;
+use crate::fabric::{Blueprint, longest_wait};
+use crate::measure::collector::Collector;
 use crate::packet::Arena;
-use crate::probes::ProbeKind;
-use crate::queueing::{QueueingContext, QueueingKind};
-use crate::routing::{RoutingContext, RoutingKind};
-use crate::topology::{Peer, RouteTable, Topology};
-use crate::traffic::Traffic;
+use crate::registry::Chosen;
+use crate::topology::{Peer, Topology};
+use std::ops::Deref;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,29 +28,24 @@ use std::sync::Arc;
 pub(super) const UNLIMITED: i32 = i32::MAX / 2;
 
 /// Everything that partitions are made from.
-pub struct Blueprint {
+pub(super) struct Plan<'a> {
+    /// What the scenario says.
+    blueprint: &'a Blueprint,
     /// Settings in ticks.
-    pub config: Arc<Config>,
-    /// The graph.
-    pub topology: Arc<dyn Topology>,
-    /// Routing mechanism.
-    pub routing: RoutingKind,
-    /// Queue organisation.
-    pub queueing: QueueingKind,
-    /// The routing mechanism's tables, if it has any.
-    pub table: Option<Arc<RouteTable>>,
-    /// Traffic.
-    pub traffic: Arc<Traffic>,
-    /// What is recorded.
-    pub window: Window,
-    /// What is looked at besides packets.
-    pub probes: Vec<ProbeKind>,
-    /// Seed of all streams.
-    pub seed: u64,
+    config: Arc<Config>,
+    /// Crossbar allocator.
+    allocator: Arc<dyn AllocatorParams + Send + Sync>,
     /// Smallest flit in phits.
-    pub smallest_flit: u32,
+    smallest_flit: u32,
     /// Largest flit in phits.
-    pub largest_flit: u32,
+    largest_flit: u32,
+}
+
+impl Deref for Plan<'_> {
+    type Target = Blueprint;
+    fn deref(&self) -> &Blueprint {
+        self.blueprint
+    }
 }
 
 /// Which partition holds which routers, and where their ports, queues and channels are in it.
@@ -87,7 +83,24 @@ impl Layout {
     }
 }
 
-impl Blueprint {
+impl<'a> Plan<'a> {
+    /// Ticks and phits of `params`, for the network of `blueprint`.
+    pub fn new<A: Chosen<dyn AllocatorParams + Send + Sync>>(
+        params: &RouterParams<A>,
+        blueprint: &'a Blueprint,
+    ) -> Self {
+        let config = Config::new(params, &blueprint.links, blueprint.division);
+        let (smallest, largest) = blueprint.traffic.packet_sizes();
+        Self {
+            // The last flit of a packet may have any size.
+            smallest_flit: if config.moves_packets() { u32::from(smallest) } else { 1 },
+            largest_flit: u32::from(largest).min(config.buffers.flit_size),
+            config: Arc::new(config),
+            allocator: params.allocator.shared(),
+            blueprint,
+        }
+    }
+
     /// Shortest time in ticks from a decision in one partition to its effect in another.
     pub fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
         let topology = &*self.topology;
@@ -103,7 +116,7 @@ impl Blueprint {
         }
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
-        let messages = self.routing.params().sends_messages() || self.queueing.params().sends_messages();
+        let messages = self.routing.sends_messages() || self.queueing.sends_messages();
         let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
             // Control messages take the link's latency alone.
             (config.latency + link.latency)
@@ -113,26 +126,25 @@ impl Blueprint {
         per_class.min().unwrap_or(Tick::MAX)
     }
 
-    /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
-    /// 2000 cycles.
+    /// Ticks in which some flit must move if any can.
     pub fn longest_wait(&self) -> Tick {
         let config = &self.config;
-        let link = config.longest_link();
+        let inside = [config.latency, config.allocation_delay, config.credit_delay];
         // Packets whose flits alternate in an output buffer end all at once.
         let packets = u32::from(config.links[0].queues) + 4;
-        let transfers = u32::from(self.traffic.packet_sizes().1).saturating_mul(packets * config.ticks_per_cycle);
-        let sum = [config.latency, config.allocation_delay, config.credit_delay, link, link, transfers]
-            .into_iter()
-            .fold(0, Tick::saturating_add);
-        sum.saturating_mul(10).max(2000 * config.ticks_per_cycle)
+        longest_wait(&config.links, &inside, packets, self.traffic.packet_sizes().1.into())
     }
 
     /// Horizon that covers nearly all events.
     fn horizon(&self) -> Tick {
         let config = &self.config;
-        let link = config.longest_link();
-        let queued = config.output_buffer.unwrap_or(0) + self.largest_flit;
-        (2 * config.latency + link + config.credit_delay + (queued + self.largest_flit) * config.ticks_per_cycle + 16)
+        let link = config.links.longest();
+        let queued = config.buffers.output_buffer.unwrap_or(0) + self.largest_flit;
+        (2 * config.latency
+            + link
+            + config.credit_delay
+            + (queued + self.largest_flit) * config.links.ticks_per_cycle
+            + 16)
             .clamp(256, 8192)
     }
 
@@ -169,7 +181,7 @@ impl Blueprint {
         let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
 
         // Where queues share a buffer, packets come into the first.
-        let division = config.division;
+        let division = config.buffers.division;
         let enters = |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;
         let mut first_port = Vec::with_capacity(count + 1);
         let (mut inputs, mut queues, mut outputs, mut channels) = (vec![], vec![], vec![], vec![]);
@@ -259,29 +271,29 @@ impl Blueprint {
             });
         }
 
-        let ring = config.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
+        let ring = config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
         let queues_per_router = radix * widest;
         let context = RoutingContext {
             topology: self.topology.clone(),
             routers: routers.clone(),
-            vcs: config.vcs.clone(),
+            vcs: config.buffers.vcs.clone(),
             queues: config.links.iter().map(|l| l.queues).collect(),
             packet_size: self.traffic.packet_sizes().1.into(),
-            ticks_per_cycle: config.ticks_per_cycle,
+            ticks_per_cycle: config.links.ticks_per_cycle,
             table: self.table.clone(),
         };
-        let routing = self.routing.params().build(&context);
+        let routing = self.routing.build(&context);
         let organisation = QueueingContext {
             topology: self.topology.clone(),
             routers: routers.clone(),
-            vcs: config.vcs.clone(),
+            vcs: config.buffers.vcs.clone(),
             table: self.table.clone(),
             packet_size: self.traffic.packet_sizes().1.into(),
-            ticks_per_cycle: config.ticks_per_cycle,
+            ticks_per_cycle: config.links.ticks_per_cycle,
         };
-        let queueing = self.queueing.params().build(&organisation);
-        let manager = self.queueing.params().manager(&organisation, ports, endpoints.len() as u32);
-        let allocator = config.allocator.params().build(&AllocatorContext { ports, radix, queues: widest });
+        let queueing = self.queueing.build(&organisation);
+        let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
+        let allocator = self.allocator.build(&AllocatorContext { ports, radix, queues: widest });
         let settings =
             Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
@@ -315,9 +327,8 @@ impl Blueprint {
             manager,
             allocator,
             vc_allocator: config.vc_stage.then(|| {
-                let ask_all = matches!(config.allocator, AllocatorKind::Islip(_));
                 let (channels, queues) = (injection_channels, queues.len() as u32);
-                VcAllocator::new(ask_all, channels, queues, queues_per_router, radix * widest)
+                VcAllocator::new(self.allocator.considers_all(), channels, queues, queues_per_router, radix * widest)
             }),
             rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             injection_bounds,

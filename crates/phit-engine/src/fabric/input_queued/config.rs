@@ -1,41 +1,17 @@
 //! The router's parameters turned into ticks and phits, shared by all partitions.
 
-use crate::allocators::AllocatorKind;
 use crate::engine::Tick;
 use crate::fabric::input_queued::params::{
-    Admittance, Clock, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Phits, Redecision,
-    RouterParams, Switching, VcAllocation,
+    Admittance, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams, Switching,
+    VcAllocation,
 };
-use crate::queueing::Division;
-use crate::routing::Wants;
-use crate::topology::Topology;
-
-/// A link class in ticks.
-#[derive(Debug, Clone)]
-pub struct LinkClass {
-    /// Output to input.
-    pub latency: Tick,
-    /// Of a credit, input to output.
-    pub credit_latency: Tick,
-    /// Router to endpoint (class `endpoint`).
-    pub ejection_latency: Tick,
-    /// Phits that an endpoint has room for; `None` if it takes whatever comes.
-    pub ejection_buffer: Option<u32>,
-    /// Phits per cycle.
-    pub bandwidth: u32,
-    /// Phits per cycle from an endpoint into its router; `None` if unlimited.
-    pub injection_bandwidth: Option<u32>,
-    /// Queues of an input port: those of all virtual channels.
-    pub queues: u16,
-    /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
-    pub buffer: u32,
-}
+use crate::fabric::links::{LinkClass, LinkClasses, Phits};
+use crate::fabric::seams::queueing::Division;
+use crate::fabric::seams::routing::{Buffers, Wants};
 
 /// The kernel's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Ticks per link cycle.
-    pub ticks_per_cycle: Tick,
     /// Grant to output.
     pub latency: Tick,
     /// Front of the queue to first allocation.
@@ -46,8 +22,6 @@ pub struct Config {
     pub credit_delay: Tick,
     /// How packets move.
     pub switching: Switching,
-    /// Phits per flit; larger than any packet where the packet is the flit.
-    pub flit_size: u32,
     /// VCs are allocated in a stage of their own.
     pub vc_stage: bool,
     /// Credits are sent when the flit leaves the output buffer.
@@ -60,25 +34,20 @@ pub struct Config {
     pub inputs_at_link_rate: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
-    /// Phits per output buffer; `None` if unlimited.
-    pub output_buffer: Option<u32>,
     /// Choice of injection queue.
     pub injection_queue: InjectionQueue,
     /// Room of each admittance queue in phits, if endpoints have any.
     pub admittance: Option<Phits>,
     /// Blocked heads of a mechanism that re-decides are asked about in every tick.
     pub redecide_every_cycle: bool,
-    /// Crossbar allocator.
-    pub allocator: AllocatorKind,
-    /// Link classes, in the topology's order.
-    pub links: Vec<LinkClass>,
-    /// How the buffer of a virtual channel is divided into queues.
-    pub division: Division,
-    /// Virtual channels per class.
-    pub vcs: Vec<u8>,
-    /// Buffer size per virtual channel and class.
-    pub capacity: Vec<u32>,
+    /// Links, by class.
+    pub links: LinkClasses,
+    /// The buffers behind outputs.
+    pub buffers: Buffers,
 }
+
+/// Phits of a flit where the packet is the flit: more than those of any packet, whose sizes are 16-bit numbers.
+pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
 
 /// What the kernel is compiled for: whatever it knows to be absent costs nothing.
 pub(crate) trait Kernel {
@@ -192,7 +161,7 @@ impl Settings {
     pub fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; 8];
-            for (entry, link) in table.iter_mut().zip(&config.links) {
+            for (entry, link) in table.iter_mut().zip(config.links.iter()) {
                 *entry = value(link);
             }
             table
@@ -216,14 +185,14 @@ impl Settings {
             managed,
             lists: single && !transparent && !managed && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
-            queues: config.division.queues,
+            queues: config.buffers.division.queues,
             ideal,
             single,
             router_latency: config.latency,
-            ticks_per_cycle: config.ticks_per_cycle,
-            cycles: Tick::MAX / config.ticks_per_cycle - 1,
-            output_buffer: config.output_buffer.unwrap_or(u32::MAX),
-            ejection_vcs: if single { 1 } else { config.vcs[0] },
+            ticks_per_cycle: config.links.ticks_per_cycle,
+            cycles: Tick::MAX / config.links.ticks_per_cycle - 1,
+            output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
+            ejection_vcs: if single { 1 } else { config.buffers.vcs[0] },
             credit_at_output: config.credit_at_output,
             credits_in_turn: config.credits_in_turn,
             endpoints_fill: config.links[0].ejection_buffer.is_some(),
@@ -260,8 +229,8 @@ impl Times {
     pub fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
         Self {
             crossing: if settings.ideal { 0 } else { config.crossing(phits) },
-            serialisation: settings.bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
-            arrival: settings.arrival_bandwidth.map(|bandwidth| config.serialisation(phits, bandwidth)),
+            serialisation: settings.bandwidth.map(|bandwidth| config.links.serialisation(phits, bandwidth)),
+            arrival: settings.arrival_bandwidth.map(|bandwidth| config.links.serialisation(phits, bandwidth)),
         }
     }
 
@@ -275,110 +244,63 @@ impl Times {
 const TABULATED: u32 = 64;
 
 impl Config {
-    /// The longest way over a link, in ticks: of phits or of credits.
-    pub fn longest_link(&self) -> Tick {
-        let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);
-        self.links.iter().map(longest).max().unwrap_or(1)
-    }
-
-    /// Ticks and phits of `params` for the given link classes, with buffers divided as `division` says.
-    pub fn new(params: &RouterParams, classes: &[String], division: Division) -> Self {
-        let parts = if division.shared { 1 } else { division.queues };
-        let ticks_per_cycle = match params.clock {
-            Clock::Link => 1,
-            Clock::Crossbar => params.speedup,
-        };
-        let link = |class: &String| {
-            let link = params.link(class);
-            LinkClass {
-                latency: link.latency * ticks_per_cycle,
-                credit_latency: link.credit_latency.unwrap_or(link.latency) * ticks_per_cycle,
-                ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
-                ejection_buffer: match link.ejection_buffer {
-                    Some(Phits::Finite(phits)) => Some(phits),
-                    Some(Phits::Infinite) | None => None,
-                },
-                bandwidth: link.bandwidth,
-                injection_bandwidth: match link.injection_bandwidth {
-                    Some(Phits::Infinite) => None,
-                    Some(Phits::Finite(phits)) => Some(phits),
-                    None => Some(link.bandwidth),
-                },
-                queues: (u32::from(link.vcs) * division.queues) as u16,
-                buffer: link.buffer.or_huge() / parts,
-            }
-        };
-        let links: Vec<LinkClass> = classes.iter().map(link).collect();
+    /// Ticks and phits of `params` for the given links, with buffers divided as `division` says.
+    pub fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division) -> Self {
+        let parts = division.parts();
+        let ticks_per_cycle = links.ticks_per_cycle;
         Self {
-            ticks_per_cycle,
             latency: params.latency,
             allocation_delay: params.allocation_delay,
             speedup: params.speedup,
             credit_delay: params.credit_delay * ticks_per_cycle,
             switching: params.switching,
-            flit_size: match params.switching {
-                Switching::Wormhole => params.flit_size,
-                Switching::VirtualCutThrough | Switching::StoreAndForward => u32::from(u16::MAX) + 1,
-            },
             vc_stage: params.vc_allocation == VcAllocation::Stage,
             credit_at_output: params.credit_release == CreditRelease::Output,
             credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
             transit_priority: params.transit_priority,
-            output_buffer: match params.output_buffer {
-                Phits::Finite(phits) => Some(phits),
-                Phits::Infinite => None,
-            },
             injection_queue: params.injection_queue,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
-            allocator: params.allocator.clone(),
-            division,
-            vcs: links.iter().map(|l| (u32::from(l.queues) / division.queues).min(255) as u8).collect(),
-            capacity: links.iter().map(|l| l.buffer * parts).collect(),
-            links,
+            buffers: Buffers {
+                division,
+                vcs: links.vcs(division),
+                capacity: links.iter().map(|l| l.buffer * parts).collect(),
+                flit_size: match params.switching {
+                    Switching::Wormhole => params.flit_size,
+                    Switching::VirtualCutThrough | Switching::StoreAndForward => WHOLE_PACKET,
+                },
+                output_buffer: params.output_buffer.finite(),
+            },
+            links: links.clone(),
         }
     }
 
-    /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
-    pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
-        topology.bisection_load(&self.links.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
+    /// True if packets move as a whole: the packet is the flit.
+    pub fn moves_packets(&self) -> bool {
+        self.buffers.flit_size >= WHOLE_PACKET
     }
 
     /// Ticks for `phits` through the crossbar.
     #[inline]
     pub fn crossing(&self, phits: u32) -> Tick {
-        (phits * self.ticks_per_cycle).div_ceil(self.speedup)
-    }
-
-    /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
-    #[inline]
-    pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
-        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
-    }
-
-    /// `tick` or the next start of a link cycle.
-    #[inline]
-    pub fn align(&self, tick: Tick) -> Tick {
-        align(tick, self.ticks_per_cycle)
+        (phits * self.links.ticks_per_cycle).div_ceil(self.speedup)
     }
 
     /// Flits of a packet of `size` phits.
     #[inline]
     pub fn flits(&self, size: u16) -> u16 {
-        if u32::from(size) <= self.flit_size { 1 } else { u32::from(size).div_ceil(self.flit_size) as u16 }
+        if u32::from(size) <= self.buffers.flit_size {
+            1
+        } else {
+            u32::from(size).div_ceil(self.buffers.flit_size) as u16
+        }
     }
 
     /// Phits of flit number `flit` of a packet of `size` phits.
     #[inline]
     pub fn flit_phits(&self, size: u16, flit: u16) -> u32 {
-        (u32::from(size) - u32::from(flit) * self.flit_size).min(self.flit_size)
+        (u32::from(size) - u32::from(flit) * self.buffers.flit_size).min(self.buffers.flit_size)
     }
-}
-
-/// `tick` or the next start of a cycle of `ticks_per_cycle`.
-#[inline]
-pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
-    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
 }

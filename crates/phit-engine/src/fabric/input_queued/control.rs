@@ -7,8 +7,7 @@ use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
-use crate::packet::advance_leg;
-use crate::routing::{Outgoing, Payload, RouterView, Routing, Site};
+use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::topology::{Hop, Peer};
 
 /// Who a control message is for.
@@ -41,10 +40,10 @@ macro_rules! router_view {
             topology: &*$self.topology,
             router: $router + $self.routers.start,
             now: $self.now,
-            vcs: &$self.config.vcs,
-            capacity: &$self.config.capacity,
+            vcs: &$self.config.buffers.vcs,
+            capacity: &$self.config.buffers.capacity,
             local: $router,
-            config: &$self.config,
+            buffers: &$self.config.buffers,
             first_port: &$self.first_port,
             outputs: &$self.outputs,
             channels: &$self.channels,
@@ -85,7 +84,7 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn control(&mut self) {
         if self.now == self.next_period {
-            self.next_period += self.settings.wants.period * self.config.ticks_per_cycle;
+            self.next_period += self.settings.wants.period * self.config.links.ticks_per_cycle;
             for router in 0..self.routers.len() as u32 {
                 self.visit(router, |routing, site| routing.period(site));
             }
@@ -174,8 +173,8 @@ impl Partition {
         }
         let output = &mut self.outputs[output];
         let class = output.class as usize % 8;
-        let start = self.config.align(self.now.max(output.free));
-        let leaves = start + self.config.serialisation(phits, self.settings.bandwidth[class]);
+        let start = self.config.links.align(self.now.max(output.free));
+        let leaves = start + self.config.links.serialisation(phits, self.settings.bandwidth[class]);
         output.free = leaves;
         output.phits += u64::from(phits);
         self.collector.counters.control.phits[class] += u64::from(phits);

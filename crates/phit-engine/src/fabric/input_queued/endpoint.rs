@@ -9,8 +9,8 @@ use super::partition::Partition;
 use crate::engine::rng::Rng;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
+use crate::fabric::seams::routing::Injection;
 use crate::packet::Packet;
-use crate::routing::Injection;
 use crate::traffic::{Generated, Source};
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ impl Partition {
         self.collector.open(span.clone());
         for endpoint in self.endpoints.iter() {
             if let Some(packet) = endpoint.next {
-                let birth = packet.cycle * self.config.ticks_per_cycle;
+                let birth = packet.cycle * self.config.links.ticks_per_cycle;
                 if !before.contains(&birth) {
                     self.collector.generated(birth, packet.size);
                 }
@@ -70,7 +70,7 @@ impl Partition {
     /// the number of all packets generated in the window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let end = self.collector.span().end;
-        let cycle = self.config.ticks_per_cycle;
+        let cycle = self.config.links.ticks_per_cycle;
         // The packet that stands first in the source queue has been counted.
         let (mut packets, mut phits) =
             (self.collector.counters.flow.generated_packets, self.collector.counters.flow.generated_phits);
@@ -101,7 +101,7 @@ impl Partition {
         let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
         endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
         if let Some(packet) = endpoint.next {
-            self.collector.generated(packet.cycle * self.config.ticks_per_cycle, packet.size);
+            self.collector.generated(packet.cycle * self.config.links.ticks_per_cycle, packet.size);
         }
     }
 
@@ -113,9 +113,9 @@ impl Partition {
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
-            let cycle = self.config.ticks_per_cycle;
+            let cycle = self.config.links.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
-            let earliest = ((packet.cycle + 1) * cycle).max(self.config.align(endpoint.free));
+            let earliest = ((packet.cycle + 1) * cycle).max(self.config.links.align(endpoint.free));
             if earliest > self.now {
                 if endpoint.wake != earliest {
                     self.endpoints[e].wake = earliest;
@@ -163,8 +163,8 @@ impl Partition {
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
         let link = &self.config.links[0];
         let flits = self.config.flits(packet.size);
-        let (latency, cycle) = (link.latency, self.config.ticks_per_cycle);
-        let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.serialisation(size, b));
+        let (latency, cycle) = (link.latency, self.config.links.ticks_per_cycle);
+        let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.links.serialisation(size, b));
         let endpoint = &mut self.endpoints[e];
         let queue = endpoint.queues + u32::from(lane);
         let channel = endpoint.channel + u32::from(lane);
@@ -196,7 +196,7 @@ impl Partition {
         let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
         let index = self.packets.insert(Packet {
             entry: self.now,
-            birth: generated.cycle * self.config.ticks_per_cycle,
+            birth: generated.cycle * self.config.links.ticks_per_cycle,
             destination_router,
             size: generated.size,
             flits,

@@ -158,7 +158,7 @@ impl Partition {
         if self.config.switching == Switching::StoreAndForward {
             let class = self.inputs[self.queues[queue].port].class as usize % 8;
             let Packet { size, entry, .. } = self.packets[packet];
-            let transfer = self.config.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
+            let transfer = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
         self.queues[queue].eligible = eligible;

@@ -2,19 +2,22 @@
 
 use super::config::General;
 use super::control::{Message, Party};
+use super::events::kind;
 use super::partition::Partition;
 use super::state::Queue;
-use crate::allocators::Request;
 use crate::engine::{NONE, Tick};
-use crate::queueing::{Manager, QueueSite};
-use crate::routing::Payload;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::{Manager, QueueSite};
+use crate::fabric::seams::routing::Payload;
+use crate::packet::Packet;
+use crate::topology::Topology;
 
 impl Partition {
     /// Lets the manager do something, and puts it back.
     #[inline]
-    fn manage(&mut self, act: impl FnOnce(&mut dyn Manager, &mut QueueSite<'_>)) {
+    fn manage(&mut self, act: impl FnOnce(&mut dyn Manager, &mut dyn QueueSite)) {
         if let Some(mut manager) = self.manager.take() {
-            act(&mut *manager, &mut QueueSite { partition: self });
+            act(&mut *manager, self);
             self.manager = Some(manager);
         }
     }
@@ -121,7 +124,7 @@ impl Partition {
             // No link goes that way: a wire of its own, as for credits, as wide as the link.
             free => {
                 let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % 8];
-                let leaves = free.max(self.now) + self.config.serialisation(phits.max(1), bandwidth);
+                let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
                 self.ways_back[port] = leaves;
                 self.collector.counters.control.messages += 1;
                 leaves
@@ -141,5 +144,63 @@ impl Partition {
         let router = self.outputs[target].router;
         (self.first_port[router]..self.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
         self.manage(|manager, site| manager.hear(site, target, payload));
+    }
+}
+
+impl QueueSite for Partition {
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    #[inline]
+    fn router(&self, port: u32) -> u32 {
+        self.routers.start + self.inputs[port].router
+    }
+
+    #[inline]
+    fn ports(&self, port: u32) -> (u32, u32) {
+        let router = self.inputs[port].router;
+        (self.first_port[router], self.first_port[router + 1])
+    }
+
+    #[inline]
+    fn class(&self, port: u32) -> u8 {
+        self.inputs[port].class
+    }
+
+    #[inline]
+    fn vcs(&self) -> &[u8] {
+        &self.config.buffers.vcs
+    }
+
+    #[inline]
+    fn head(&self, port: u32, queue: u16) -> Option<&Packet> {
+        let first = self.queues[self.inputs[port].queues + u32::from(queue)].first;
+        (first != NONE).then(|| &self.packets[first])
+    }
+
+    fn move_head(&mut self, port: u32, from: u16, to: u16) {
+        Partition::move_head(self, port, from, to);
+    }
+
+    fn hold(&mut self, port: u32, queue: u16, held: bool) {
+        Partition::hold(self, port, queue, held);
+    }
+
+    fn review_at(&mut self, port: u32, at: Tick) {
+        self.file(at, kind::REVIEW, port, 0);
+    }
+
+    fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool) {
+        Partition::hold_destination(self, endpoint, destination, held);
+    }
+
+    fn notify(&mut self, port: u32, message: Payload, phits: u32) {
+        Partition::notify(self, port, message, phits);
     }
 }

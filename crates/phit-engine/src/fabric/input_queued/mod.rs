@@ -8,12 +8,15 @@ pub mod audit;
 mod breakdown;
 pub mod build;
 pub mod candidates;
+mod check;
 pub mod config;
 pub(crate) mod control;
 pub mod endpoint;
 pub mod events;
 pub mod mail;
 mod managed;
+mod network;
+mod observe;
 pub mod params;
 pub mod partition;
 mod snapshot;
@@ -25,4 +28,8 @@ mod vc_allocation;
 pub mod wait_lists;
 
 pub use mail::Mail;
+pub use network::InputQueued;
 pub use partition::Partition;
+
+#[cfg(test)]
+mod tests;

@@ -1,84 +1,15 @@
-//! `[router]`: the one configurable router and its links.
+//! `[router]` with `kind = "input_queued"`: the one configurable router and its links.
 
-use crate::allocators::AllocatorKind;
-use crate::fabric::packet_node::params::NodeParams;
+use crate::fabric::links::{LinkTable, Phits};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeMap;
-
-/// A buffer size: a number of phits, or `"infinite"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phits {
-    /// This many phits.
-    Finite(u32),
-    /// No limit.
-    Infinite,
-}
-
-impl Phits {
-    /// The number of phits; a very large number if infinite.
-    pub fn or_huge(self) -> u32 {
-        match self {
-            Self::Finite(phits) => phits,
-            Self::Infinite => i32::MAX as u32 / 2,
-        }
-    }
-}
-
-impl Serialize for Phits {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Finite(phits) => s.serialize_u32(*phits),
-            Self::Infinite => s.serialize_str("infinite"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Phits {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Phits;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a whole number from 1 to 1000000000, or \"infinite\"")
-            }
-            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Phits, E> {
-                match v {
-                    1..=1_000_000_000 => Ok(Phits::Finite(v as u32)),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Unsigned(v), &self)),
-                }
-            }
-            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Phits, E> {
-                match u64::try_from(v) {
-                    Ok(v) => self.visit_u64(v),
-                    Err(_) => Err(E::invalid_value(serde::de::Unexpected::Signed(v), &self)),
-                }
-            }
-            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Phits, E> {
-                match v {
-                    "infinite" => Ok(Phits::Infinite),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(v), &self)),
-                }
-            }
-        }
-        d.deserialize_any(Visitor)
-    }
-}
-
-impl JsonSchema for Phits {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "phits".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, {"const": "infinite"}]})
-    }
-}
+use serde::{Deserialize, Serialize};
 
 /// How packets move (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Switching {
     /// The packet is the flit: it advances when the next buffer has room for all of it, before its tail has arrived.
+    #[default]
     VirtualCutThrough,
     /// The packet is the flit and advances only when its tail has arrived.
     StoreAndForward,
@@ -180,62 +111,11 @@ pub enum Redecision {
     EveryCycle,
 }
 
-/// One class of links and the input buffers at their ends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LinkParams {
-    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if `credit_latency`
-    /// does not say otherwise. For the class `endpoint`: from generation plus one cycle to the router's input, and from its
-    /// output to the endpoint.
-    #[schemars(extend("x-unit" = "cycles"))]
-    pub latency: u32,
-    /// Cycles that a credit takes back over the link, where they differ from `latency`: a simulator may give credits
-    /// a channel of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-unit" = "cycles"))]
-    pub credit_latency: Option<u32>,
-    /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
-    #[schemars(extend("x-unit" = "cycles"))]
-    pub ejection_latency: Option<u32>,
-    /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
-    /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-unit" = "phits"))]
-    pub ejection_buffer: Option<Phits>,
-    /// Phits per cycle.
-    #[schemars(extend("x-unit" = "phits/cycle"))]
-    pub bandwidth: u32,
-    /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
-    /// `"infinite"`: a packet a cycle whatever its size, whose phits then
-    /// follow one another at `bandwidth`.
-    #[schemars(extend("x-unit" = "phits/cycle"))]
-    pub injection_bandwidth: Option<Phits>,
-    /// Virtual channels (for the class `endpoint`: injection queues).
-    pub vcs: u16,
-    /// Size of the input buffer of each virtual channel, in phits.
-    #[schemars(extend("x-unit" = "phits"))]
-    pub buffer: Phits,
-}
-
-impl Default for LinkParams {
-    fn default() -> Self {
-        Self {
-            latency: 1,
-            credit_latency: None,
-            ejection_latency: None,
-            ejection_buffer: None,
-            bandwidth: 1,
-            injection_bandwidth: None,
-            vcs: 2,
-            buffer: Phits::Finite(32),
-        }
-    }
-}
-
 /// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers, links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RouterParams {
+#[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
+#[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
+pub struct RouterParams<A> {
     /// Router cycles from the grant of the crossbar to the output (buffer).
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
@@ -257,7 +137,7 @@ pub struct RouterParams {
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
     /// How the crossbar (and, in a stage of its own, virtual channels) are allocated.
-    pub allocator: AllocatorKind,
+    pub allocator: A,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
     /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
     #[schemars(extend("x-unit" = "phits"))]
@@ -285,20 +165,10 @@ pub struct RouterParams {
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,
     /// Links by class; `default` stands for the classes that are not listed.
-    pub links: BTreeMap<String, LinkParams>,
-    /// If there, the packet-level node takes the place of the input-queued router, and of this table it reads the links alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<NodeParams>,
+    pub links: LinkTable,
 }
 
-impl RouterParams {
-    /// The links of `class`.
-    pub fn link(&self, class: &str) -> LinkParams {
-        self.links.get(class).or_else(|| self.links.get("default")).cloned().unwrap_or_default()
-    }
-}
-
-impl Default for RouterParams {
+impl<A: Default> Default for RouterParams<A> {
     fn default() -> Self {
         Self {
             latency: 1,
@@ -309,7 +179,7 @@ impl Default for RouterParams {
             switching: Switching::VirtualCutThrough,
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,
-            allocator: AllocatorKind::SeparableInputFirst(Default::default()),
+            allocator: A::default(),
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,
             credit_channel: CreditChannel::Unlimited,
@@ -320,8 +190,7 @@ impl Default for RouterParams {
             admittance: Admittance::Single,
             admittance_room: Phits::Infinite,
             redecision: Redecision::OnChange,
-            links: BTreeMap::new(),
-            node: None,
+            links: LinkTable::new(),
         }
     }
 }

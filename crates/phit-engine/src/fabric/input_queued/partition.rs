@@ -10,18 +10,18 @@ use super::mail::Mail;
 use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
-use crate::allocators::{Allocator, Request};
 use crate::engine::parallel::Runs;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::wheel::{Event, Wheel};
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::{Allocator, Request};
+use crate::fabric::seams::probe::Probes;
+use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
+use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::collector::Collector;
 use crate::measure::declare::Total;
 use crate::packet::Arena;
-use crate::probes::{Observation, ProbeKind};
-use crate::queueing::{Branch, Manager, Queueing};
-use crate::routing::{Head, Outgoing, Routing, Watched};
 use crate::topology::Topology;
 use crate::traffic::Traffic;
 use std::ops::Range;
@@ -106,7 +106,7 @@ pub struct Partition {
     /// Tick of the mechanism's next period; the last tick of all if it has none.
     pub(crate) next_period: Tick,
     /// What is looked at besides packets.
-    pub(crate) probes: Vec<ProbeKind>,
+    pub(crate) probes: Probes,
     /// Tick in which probes look next; the last tick of all if never.
     pub(crate) next_probe: Tick,
     /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
@@ -215,10 +215,9 @@ impl Partition {
     fn probe(&mut self) {
         let mut records = std::mem::take(&mut self.collector.counters.probes);
         if self.collector.span().contains(&self.now) {
-            let at = Observation { partition: self };
-            records.look(self.now, &mut |number, record| self.probes[number].params().look(&at, record));
+            self.probes.look(self, self.now, &mut records);
         }
-        self.next_probe = records.next(self.now + 1);
+        self.next_probe = self.probes.next(self.now + 1);
         self.collector.counters.probes = records;
     }
 

@@ -1,6 +1,7 @@
 //! The records of a partition's routers: input ports and queues, output ports and virtual channels.
 
 use crate::engine::{NONE, Tick};
+pub use crate::fabric::seams::routing::{Output, OutputVc};
 
 /// An input queue: packets in order, the first of which may have arrived or been sent in part.
 #[derive(Debug, Clone, Copy)]
@@ -68,48 +69,6 @@ pub const SINK: u32 = u32::MAX;
 
 /// In [`Output::far_partition`]: a link that has broken during the run; what is sent over it is lost.
 pub const BROKEN: u32 = u32::MAX - 1;
-
-/// An output port.
-#[derive(Debug, Clone, Copy)]
-pub struct Output {
-    /// Input ports of the router with queues that wait for this output.
-    pub waiters: u64,
-    /// Phits put on the link since the start of the run.
-    pub phits: u64,
-    /// First tick at which its side of the crossbar is free.
-    pub busy: Tick,
-    /// First tick at which its link is free.
-    pub free: Tick,
-    /// Tick of the latest wake-up filed for those who wait for it.
-    pub wake: Tick,
-    /// Phits reserved in the output buffer.
-    pub held: u32,
-    /// Its first virtual channel.
-    pub vc: u32,
-    /// Its router.
-    pub router: u32,
-    /// Partition at the far end, [`SINK`] or [`BROKEN`].
-    pub far_partition: u32,
-    /// First queue of the input port at the far end.
-    pub far_queue: u32,
-    /// Place of the oldest flit in the output buffer's ring.
-    pub ring_first: u16,
-    /// Flits in the output buffer's ring.
-    pub ring_count: u16,
-    /// Number of virtual channels.
-    pub vcs: u16,
-    /// Link class.
-    pub class: u8,
-}
-
-const _: () = assert!(size_of::<Output>() == 56);
-
-/// A virtual channel of an output, as its sender sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct OutputVc {
-    /// Free phits in the far buffer.
-    pub credits: i32,
-}
 
 /// In [`Queue::sent`]: the first packet has been granted but its tail is still leaving.
 pub(crate) const TAIL_PENDING: u16 = u16::MAX;

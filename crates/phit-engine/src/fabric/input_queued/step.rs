@@ -7,13 +7,12 @@ use super::partition::Partition;
 use super::state::{Input, Output, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
-use crate::allocators::Request;
 use crate::engine::bits::bit;
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::Lanes;
+use crate::fabric::seams::routing::{Head, RouterView, View, Watched, advance_leg, minimal_hop};
 use crate::packet::Packet;
-use crate::packet::advance_leg;
-use crate::queueing::Lanes;
-use crate::routing::{Head, RouterView, View, Watched, minimal};
 use crate::topology::{Hop, Peer};
 use std::ops::Range;
 
@@ -233,8 +232,8 @@ impl Partition {
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
         } else if self.settings.wants.settled {
-            let (at, vcs) = (router + self.routers.start, &self.config.vcs);
-            minimal::next_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
+            let (at, vcs) = (router + self.routers.start, &self.config.buffers.vcs);
+            minimal_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
@@ -393,7 +392,7 @@ impl Partition {
         let input = &mut self.inputs[port];
         let (router, number) = (input.router, input.number);
         input.asleep |= bit(queue - input.queues);
-        let size = u32::from(self.packets[packet].size).min(self.config.flit_size);
+        let size = u32::from(self.packets[packet].size).min(self.config.buffers.flit_size);
         let (first, end) = (self.first_port[router], self.first_port[router + 1]);
         // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
         if output != NONE {
@@ -419,7 +418,7 @@ impl Partition {
         let busy = self.outputs[output].busy;
         if busy > self.now {
             self.wake_output_at(output, busy);
-        } else if let Some(capacity) = self.config.output_buffer {
+        } else if let Some(capacity) = self.config.buffers.output_buffer {
             if let Some(oldest) = self.expire(output, size, capacity) {
                 self.wake_output_at(output, oldest + 1);
             }

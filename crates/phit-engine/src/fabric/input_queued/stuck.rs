@@ -1,11 +1,8 @@
-//! The watchdog: finds out that nothing moves any more, and who waits for whom.
+//! Who waits for whom, when nothing moves any more.
 
+use super::state::{BROKEN, TAIL_PENDING};
+use super::{InputQueued, Partition};
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::Partition;
-use crate::fabric::input_queued::state::BROKEN;
-use crate::fabric::input_queued::state::TAIL_PENDING;
-use crate::fabric::packet_node::Network;
-use crate::run::Simulation;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -52,8 +49,8 @@ type Place = (u32, u32);
 
 /// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none has
 /// room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
-pub fn find_cycle(simulation: &Simulation) -> Option<Vec<Waiting>> {
-    let (partitions, _) = simulation.parts();
+pub fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
+    let (partitions, _) = network.parts();
     let mut waits: HashMap<Place, Vec<Place>> = HashMap::new();
     for partition in partitions {
         for queue in 0..partition.queues.len() as u32 {
@@ -139,70 +136,5 @@ fn describe(partitions: &[Partition], (partition, queue): Place) -> Waiting {
         output: partition.inputs[q.output].number,
         vc: q.vc,
         vcs: q.vcs.max(1),
-    }
-}
-
-/// What has happened in a network so far; two equal ones have nothing between them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Progress {
-    injected: u64,
-    delivered: u64,
-    flit_hops: u64,
-}
-
-/// Watches a run at regular ticks.
-#[derive(Debug, Clone)]
-pub struct Watchdog {
-    span: Tick,
-    next: Tick,
-    last: Progress,
-}
-
-impl Watchdog {
-    /// A watchdog that looks every `span` ticks from tick `now` on.
-    pub fn new(now: Tick, span: Tick) -> Self {
-        Self { span, next: now.saturating_add(span), last: Progress::default() }
-    }
-
-    /// The tick at which it looks next.
-    pub fn next(&self) -> Tick {
-        self.next
-    }
-
-    /// Looks at a network that has reached [`Self::next`]; says what is wrong if packets are in it and none of their flits
-    /// has moved since the last look.
-    pub fn look(&mut self, simulation: &Simulation) -> Result<(), String> {
-        let (partitions, inboxes) = simulation.parts();
-        let mut progress = Progress::default();
-        let mut held = 0;
-        if let Some(network) = simulation.network() {
-            // Refused packets are sent again for ever: what counts is what is taken.
-            progress.flit_hops = network.progress();
-            held = network.packets_held();
-        }
-        for partition in partitions {
-            progress.injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-            progress.delivered += partition.collector.counters.flow.packets;
-            progress.flit_hops += partition.collector.counters.work.flit_hops;
-            held += u64::from(partition.packets.live());
-        }
-        inboxes.for_each(|_, mail| held += mail.packets.len() as u64);
-        self.next = self.next.saturating_add(self.span);
-        let moved = std::mem::replace(&mut self.last, progress) != progress;
-        if moved || held == 0 {
-            return Ok(());
-        }
-        let who = match find_cycle(simulation) {
-            None if simulation.network().is_some() => {
-                simulation.network().map_or_else(String::new, Network::describe_stop)
-            }
-            None => "no circle of waiting packets was found".to_owned(),
-            Some(cycle) => cycle.iter().map(Waiting::to_string).collect::<Vec<_>>().join("; "),
-        };
-        Err(format!(
-            "deadlock: {held} packets are in the network, and none has moved in the {} ticks before tick {}: {who}",
-            self.span,
-            simulation.now()
-        ))
     }
 }

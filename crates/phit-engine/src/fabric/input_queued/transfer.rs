@@ -3,14 +3,15 @@
 //! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it starts
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
-use super::config::{Kernel, Times, align};
+use super::config::{Kernel, Times};
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
 use super::state::TAIL_PENDING;
 use super::state::{BROKEN, Input, SINK};
-use crate::allocators::Request;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
+use crate::fabric::links::align;
+use crate::fabric::seams::allocator::Request;
 
 impl Partition {
     #[inline(always)]

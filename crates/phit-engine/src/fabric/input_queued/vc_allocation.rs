@@ -2,7 +2,7 @@
 //! use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter 16;
 //! the round-robin pointers move on accepted grants only).
 
-use crate::allocators::Best;
+use crate::fabric::seams::allocator::Best;
 
 /// A head without a channel.
 #[derive(Debug, Clone, Copy)]

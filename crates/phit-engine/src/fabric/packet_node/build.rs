@@ -1,39 +1,40 @@
-//! From a scenario to a network of packet-level nodes.
+//! From a blueprint to a network of packet-level nodes.
 
 use super::calendar::Calendar;
 use super::landing::Landings;
-use super::params::{Acceptance, InjectionRoom};
+use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
 use crate::engine::rng::{Rng, Stream};
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::build::Blueprint;
-use crate::fabric::input_queued::config::Config;
+use crate::fabric::Blueprint;
+use crate::fabric::links::LinkClasses;
+use crate::fabric::seams::bubble::choices::Choices;
 use crate::measure::collector::Collector;
-use crate::routing::bubble::choices::Choices;
-use crate::scenario::Scenario;
 use crate::topology::{Peer, Topology};
 
 impl Network {
-    /// The network of a checked scenario; `None` if it has no packet-level nodes.
-    pub fn new(scenario: &Scenario, blueprint: &Blueprint) -> Option<Self> {
-        let node = scenario.router.node.as_ref()?;
-        let bubble = blueprint.routing.params().bubble()?;
-        let (topology, config) = (&blueprint.topology, &blueprint.config);
-        let deroute = bubble.deroute(&**topology).ok()?;
+    /// The network of a checked scenario.
+    pub(super) fn new(node: &NodeParams, blueprint: &Blueprint) -> Self {
+        let (topology, classes) = (&blueprint.topology, &blueprint.links);
+        let Some((bubble, Ok(deroute))) =
+            blueprint.routing.bubble().map(|bubble| (bubble, bubble.deroute(&**topology)))
+        else {
+            unreachable!("a packet-level node with a mechanism that the checks refuse")
+        };
         let lattice = deroute.lattice().clone();
         let escape = bubble.escape();
         let numbers = Numbers::new(2 * lattice.dimensions() as u32);
         let endpoints = topology.endpoints();
         let endpoints_per_router = endpoints / topology.routers();
-        let vcs = config.vcs[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
+        let vcs = classes.vcs(blueprint.division)[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
         let (smallest, size) = blueprint.traffic.packet_sizes();
         let fixed = (smallest == size).then_some(u32::from(size));
         let size = u32::from(size);
-        let slots = |class: usize| (config.links[class].buffer / size).min(MOST_SLOTS) as u16;
-        let capacity = (1..config.links.len()).map(slots).min().unwrap_or(1);
+        let slots = |class: usize| (classes[class].buffer / size).min(MOST_SLOTS) as u16;
+        let capacity = (1..classes.len()).map(slots).min().unwrap_or(1);
         let ejection_capacity = slots(0);
-        let (links, classes) = links(&**topology, endpoints_per_router, numbers);
+        let (links, class_of) = links(&**topology, endpoints_per_router, numbers);
         let queues = links.len() * MOST_VCS;
         let endpoint = |endpoint: u32| Endpoint {
             source: blueprint.traffic.source(endpoint, blueprint.seed),
@@ -48,14 +49,11 @@ impl Network {
             },
             injection_period: node
                 .injection_rate
-                .zip(config.bisection_load(&**topology))
+                .zip(classes.bisection_load(&**topology))
                 .map(|(rate, load)| period(size, rate * load)),
-            times: (0..config.links.len())
-                .map(|class| times(config, class, fixed, node.answer))
-                .collect::<Vec<_>>()
-                .into(),
-            injection_times: injection_times(config, fixed, node.answer),
-            config: config.clone(),
+            times: (0..classes.len()).map(|class| times(classes, class, fixed, node.answer)).collect::<Vec<_>>().into(),
+            injection_times: injection_times(classes, fixed, node.answer),
+            link_classes: classes.clone(),
             topology: topology.clone(),
             traffic: blueprint.traffic.clone(),
             deroute,
@@ -71,7 +69,7 @@ impl Network {
             now: 0,
             calendar: Calendar::default(),
             busy: vec![0; links.len()].into(),
-            classes: classes.into(),
+            classes: class_of.into(),
             used: vec![0; queues].into(),
             slots: vec![NONE; queues * usize::from(capacity)].into(),
             answers: Answers::default(),
@@ -90,7 +88,7 @@ impl Network {
             refused: (0, 0),
         };
         network.start();
-        Some(network)
+        network
     }
 }
 
@@ -114,21 +112,21 @@ fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link
 }
 
 /// Of a link class; `size` is that of all packets, if they have one.
-fn times(config: &Config, class: usize, size: Option<u32>, answer: u32) -> Times {
-    let link = &config.links[class];
+fn times(links: &LinkClasses, class: usize, size: Option<u32>, answer: u32) -> Times {
+    let link = &links[class];
     Times {
-        packet: size.map_or(0, |size| config.serialisation(size, link.bandwidth)),
-        answer: config.serialisation(answer, link.bandwidth),
+        packet: size.map_or(0, |size| links.serialisation(size, link.bandwidth)),
+        answer: links.serialisation(answer, link.bandwidth),
         latency: link.latency,
     }
 }
 
 /// See [`Network::injection_times`].
-fn injection_times(config: &Config, size: Option<u32>, answer: u32) -> (Tick, Tick) {
-    let link = &config.links[0];
+fn injection_times(links: &LinkClasses, size: Option<u32>, answer: u32) -> (Tick, Tick) {
+    let link = &links[0];
     let bandwidth = link.injection_bandwidth.unwrap_or(link.bandwidth);
-    let packet = size.map_or(0, |size| config.serialisation(size, bandwidth));
-    (packet, config.serialisation(answer, link.bandwidth) + link.ejection_latency)
+    let packet = size.map_or(0, |size| links.serialisation(size, bandwidth));
+    (packet, links.serialisation(answer, link.bandwidth) + link.ejection_latency)
 }
 
 /// The time of a packet of `size` phits at `load` phits per tick.

@@ -35,9 +35,11 @@ impl Network {
     /// The next packet of `endpoint` leaves for its router.
     pub(super) fn send(&mut self, endpoint: u32) {
         let Some(packet) = self.endpoints[endpoint].next else { return };
-        let link = &self.config.links[0];
+        let link = &self.link_classes[0];
         let on_link = match self.injection_times.0 {
-            0 => self.config.serialisation(packet.size.into(), link.injection_bandwidth.unwrap_or(link.bandwidth)),
+            0 => {
+                self.link_classes.serialisation(packet.size.into(), link.injection_bandwidth.unwrap_or(link.bandwidth))
+            }
             fixed => fixed,
         };
         let at = self.now + on_link + link.latency;

@@ -1,4 +1,6 @@
-//! `[router.node]`: the packet-level node.
+//! `[router]` with `kind = "packet_node"`: the packet-level node.
+
+use crate::fabric::links::LinkTable;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,4 +75,27 @@ impl Default for NodeParams {
             injection_room: InjectionRoom::default(),
         }
     }
+}
+
+/// Routers that are packet-level nodes: queues at the outputs, packets accepted or refused as a whole. Of the links it reads bandwidth,
+/// latency, virtual channels, and `buffer`, which is the size of an output queue.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PacketNode {
+    /// What it may be said to do, because it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switching: Option<Stated>,
+    /// Links by class; `default` stands for the classes that are not listed.
+    pub links: LinkTable,
+    /// The node.
+    pub node: NodeParams,
+}
+
+/// How a node moves packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Stated {
+    /// A packet is received as a whole before it goes on.
+    StoreAndForward,
 }

@@ -3,9 +3,9 @@
 use super::state::{Network, Origin, Record, Word, kind};
 use crate::engine::NONE;
 use crate::engine::rng::Rng;
-use crate::routing::bubble::lattice::Offsets;
-use crate::routing::bubble::profit::Slots;
-use crate::routing::bubble::{ADAPTIVE, Plan, most_free};
+use crate::fabric::seams::bubble::lattice::Offsets;
+use crate::fabric::seams::bubble::profit::Slots;
+use crate::fabric::seams::bubble::{ADAPTIVE, Plan, most_free};
 
 /// Where a packet waits: an output's queue. `None` stands for the queue in front of its endpoint.
 type Place = Option<(u32, u8)>;

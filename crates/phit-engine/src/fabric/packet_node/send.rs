@@ -2,7 +2,7 @@
 
 use super::state::{Network, Word, kind};
 use crate::engine::Tick;
-use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
+use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 
 /// The order in which a link serves its queues.
 pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
@@ -98,6 +98,6 @@ impl Network {
         there.phits += u64::from(size);
         there.free = end;
         self.calendar.file(kind::EJECTION, end, endpoint, 0);
-        self.calendar.file(kind::DELIVERY, end + self.config.links[0].ejection_latency, packet, 0);
+        self.calendar.file(kind::DELIVERY, end + self.link_classes[0].ejection_latency, packet, 0);
     }
 }

@@ -5,12 +5,12 @@ use super::landing::Landings;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::config::Config;
+use crate::fabric::links::LinkClasses;
+use crate::fabric::seams::bubble::choices::Choices;
+use crate::fabric::seams::bubble::lattice::{Lattice, Offsets};
+use crate::fabric::seams::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
 use crate::measure::collector::Collector;
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
-use crate::routing::bubble::choices::Choices;
-use crate::routing::bubble::lattice::{Lattice, Offsets};
-use crate::routing::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
 use crate::topology::{Hops, Topology};
 use crate::traffic::{Generated, Source, Traffic};
 use std::ops::Range;
@@ -294,7 +294,7 @@ impl Period {
 
 /// A network of packet-level nodes.
 pub struct Network {
-    pub(super) config: Arc<Config>,
+    pub(super) link_classes: LinkClasses,
     pub(super) topology: Arc<dyn Topology>,
     pub(super) traffic: Arc<Traffic>,
     pub(super) deroute: Arc<dyn Deroute>,
@@ -478,6 +478,6 @@ impl Network {
     /// Ticks of `phits` over a link of `class`.
     #[inline]
     pub(super) fn serialisation(&self, class: u8, phits: u32) -> Tick {
-        self.config.serialisation(phits, self.config.links[class as usize].bandwidth)
+        self.link_classes.serialisation(phits, self.link_classes[class as usize].bandwidth)
     }
 }

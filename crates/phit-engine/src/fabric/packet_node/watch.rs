@@ -3,9 +3,9 @@
 use super::send::SERVICE;
 use super::state::{MOST_VCS, Network};
 use crate::engine::NONE;
+use crate::fabric::seams::bubble::lattice::Offsets;
+use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION};
 use crate::measure::Snapshot;
-use crate::routing::bubble::lattice::Offsets;
-use crate::routing::bubble::{ADAPTIVE, TO_DESTINATION};
 use std::collections::{HashMap, HashSet};
 
 /// A queue: a link and a virtual channel.

@@ -3,7 +3,6 @@
 use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
-use crate::measure::collector::{Looks, Window};
 use crate::measure::declare::{Cell, Column, NUMBER, Observable, Quantity, Shape, Table, When, list, ratio, unit};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -88,8 +87,6 @@ impl Tally {
 /// What the probes of a run have recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Records {
-    /// The probes.
-    probes: Vec<Looks>,
     /// By probe, name of the quantity, place and tick.
     tallies: BTreeMap<Key, Tally>,
 }
@@ -100,22 +97,12 @@ type Key = (usize, &'static str, Place, Tick);
 type Row<'a> = (usize, &'static str, &'a Place, Tick, Tally);
 
 impl Records {
-    /// The first tick from `from` on in which some probe looks.
-    pub fn next(&self, from: Tick) -> Tick {
-        let next = |every: Tick| from.checked_next_multiple_of(every).unwrap_or(Tick::MAX);
-        self.probes.iter().map(|probe| next(probe.every)).min().unwrap_or(Tick::MAX)
-    }
-
-    /// Lets the probes look whose time has come: `look` is called with their numbers.
-    pub fn look(&mut self, now: Tick, look: &mut dyn FnMut(usize, Record<'_>)) {
-        for (number, probe) in self.probes.iter().enumerate() {
-            if now % probe.every == 0 {
-                look(number, &mut |quantity, place, value| {
-                    let tally = self.tallies.entry((number, quantity.name, place, now)).or_default();
-                    tally.add(Tally { count: 1, sum: value.into(), max: value });
-                });
-            }
-        }
+    /// Takes in what probe number `probe` records at tick `now`.
+    pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
+        look(&mut |quantity, place, value| {
+            let tally = self.tallies.entry((probe, quantity.name, place, now)).or_default();
+            tally.add(Tally { count: 1, sum: value.into(), max: value });
+        });
     }
 
     /// All rows, in order.
@@ -167,7 +154,7 @@ impl Counts for Records {
         about: "What probes recorded: one row for each quantity, place and look. A place that is not told is not told \
                 apart: the row is about all routers, ports, ... together.",
         there: When::Some("with `measure.probes`"),
-        asked: |at| !at.window.probes.is_empty(),
+        asked: |at| !at.probes.is_empty(),
         columns: &[
             Column {
                 name: "probe",
@@ -175,7 +162,7 @@ impl Counts for Records {
                 unit: unit::NONE,
                 about: "Kind of the probe.",
                 cell: Cell::Text,
-                values: |at| at.probed(|(probe, ..)| at.window.probes[probe].kind),
+                values: |at| at.probed(|(probe, ..)| at.probes[probe]),
             },
             Column {
                 name: "quantity",
@@ -303,11 +290,7 @@ impl Counts for Records {
         ],
     }];
 
-    fn new(window: &Window) -> Self {
-        Self { probes: window.probes.clone(), tallies: BTreeMap::new() }
-    }
-
-    fn merge(&mut self, Self { probes: _, tallies }: &Self) {
+    fn merge(&mut self, Self { tallies }: &Self) {
         for (key, tally) in tallies {
             self.tallies.entry(key.clone()).or_default().add(*tally);
         }

@@ -2,14 +2,14 @@
 
 use super::probes::Place;
 use super::*;
-use crate::catalogue;
 use crate::measure::Cost;
-use crate::measure::collector::{Collector, Looks};
+use crate::measure::collector::Collector;
 use crate::measure::declare::{Observable, Of, Shape, When};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
 use crate::result::Outcome;
 use crate::run::{Options, run};
 use crate::scenario::Scenario;
+use crate::scenario::catalogue;
 use crate::topology::Hops;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,6 @@ fn window(by_generation: bool) -> Window {
         series_bin: Some(30),
         series_by_generation: by_generation,
         order: true,
-        probes: vec![Looks { kind: "one", every: 10 }, Looks { kind: "two", every: 25 }],
     }
 }
 
@@ -49,7 +48,7 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
     work.flit_hops += u64::from(packet.flits) + 1;
     control.messages += 1;
     control.phits[now as usize % 8] += 2;
-    probes.look(now, &mut |probe, record| record(&SEEN, Place::port(now % 2, probe as u16), now));
+    probes.note(now as usize % 2, now - now % 10, |record| record(&SEEN, Place::port(now % 2, 3), now));
 }
 
 /// Counting in parts and merging them, in any order, gives what counting in one place gives: so no field of any file's counters
@@ -100,7 +99,7 @@ fn merging_is_counting_together() {
         for text in counted {
             assert!(!text.contains(": 0,") && !text.contains(": 0 "), "{text}");
         }
-        assert_ne!(*probes, probes::Records::new(&window(by_generation)));
+        assert_ne!(*probes, probes::Records::default());
     }
 }
 

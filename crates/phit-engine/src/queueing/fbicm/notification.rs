@@ -1,8 +1,8 @@
 //! What an input port tells the output port, or the endpoint, that sends into it.
 
 use super::{Fbicm, Version};
+use crate::fabric::seams::routing::Payload;
 use crate::measure::declare::Total;
-use crate::routing::Payload;
 
 /// Kinds of notifications, in the order of [`SENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@
 use super::line::{Copy, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
+use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, QueueSite, QueueingContext};
-use crate::routing::{Payload, table};
 use crate::topology::{Hop, RouteTable};
 use std::sync::Arc;
 
@@ -133,13 +133,13 @@ impl Rule {
     }
 
     /// The output (port in the partition, and virtual channel) that the first packet of `queue` asks for, and its destination.
-    fn demand(&mut self, site: &QueueSite<'_>, port: u32, queue: u16) -> Option<(u32, u8, u32)> {
+    fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<(u32, u8, u32)> {
         let packet = site.head(port, queue)?;
         let router = site.router(port);
         let output = self.table.port(router, packet.destination);
         let index = site.ports(port).0 + u32::from(output);
         let class = site.class(index);
-        let hop = table::one_channel(site.topology(), router, output, class, packet, site.vcs(), &mut self.hops);
+        let hop = one_channel(site.topology(), router, output, class, packet, site.vcs(), &mut self.hops);
         Some((index, hop.vc, packet.destination))
     }
 
@@ -179,7 +179,7 @@ impl Manager for Rule {
         }
     }
 
-    fn review(&mut self, site: &mut QueueSite<'_>, port: u32) {
+    fn review(&mut self, site: &mut dyn QueueSite, port: u32) {
         for vc in 0..site.vcs()[usize::from(site.class(port))] {
             self.post_process(site, port, vc);
             let b = self.buffer(port, vc);
@@ -194,11 +194,11 @@ impl Manager for Rule {
         }
     }
 
-    fn hear(&mut self, site: &mut QueueSite<'_>, port: u32, message: &Payload) {
+    fn hear(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload) {
         self.heard(site, port, message);
     }
 
-    fn hear_endpoint(&mut self, site: &mut QueueSite<'_>, endpoint: u32, message: &Payload) {
+    fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload) {
         self.heard_by_endpoint(site, endpoint, message);
     }
 

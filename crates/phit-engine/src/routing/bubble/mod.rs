@@ -1,125 +1,22 @@
-//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR).
+//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR), GOAL.
 //!
-//! All three move packets in the same way (Puente et al., "The Adaptive Bubble Router", JPDC 2001): any adaptive queue on
-//! the packet's way is preferred, and where none has room, dimension order through an *escape* queue, which a packet may enter
-//! from elsewhere only if it leaves a free slot (a *bubble*) there. They differ in the [`Plan`] that a new packet gets at
-//! its source: the minimal way, the way through another orthant, or a way through an intermediate destination (F. Versaci,
-//! "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
-//!
-//! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
-//! The two nodes that Phit has use these rules: the input-queued kernel through `kernel::Bubble`, the packet-level node by
-//! itself ([`crate::fabric::packet_node`]).
+//! One file per member. What they have in common, and what each decides, is the seam [`crate::fabric::seams::bubble`].
 
-use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
-use std::fmt::Debug;
-use std::sync::Arc;
 
 pub mod abr;
-pub mod choices;
 pub mod goal;
 pub mod idn;
 pub(crate) mod kernel;
-pub mod lattice;
 pub mod outflank;
 pub mod por;
-pub mod profit;
 
-use choices::Choices;
-use lattice::{HalfWay, Lattice, Offsets};
-use profit::Slots;
-
-/// Virtual channel of the adaptive queue of a link.
-pub const ADAPTIVE: u8 = 0;
-/// Virtual channel of the escape queue for packets that head for their destination.
-pub const TO_DESTINATION: u8 = 1;
-/// Virtual channel of the escape queue for packets that head for an intermediate destination.
-pub const TO_INTERMEDIATE: u8 = 2;
-
-/// How a packet was derouted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum Derouted {
-    /// Not at all.
-    #[default]
-    No = 0,
-    /// Through an orthant that is not minimal (POR).
-    Orthant = 1,
-    /// Through an OutFlank intermediate destination.
-    OutFlank = 2,
-    /// Through a wraparound intermediate destination.
-    Wraparound = 3,
-}
-
-/// What a new packet is given at its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Plan {
-    /// Intermediate destination.
-    pub via: Option<u32>,
-    /// The way to it, or to the destination.
-    pub way: Offsets,
-    /// Hops to the destination.
-    pub hops: u16,
-    /// What it is.
-    pub derouted: Derouted,
-}
-
-/// How the escape queues are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Escape {
-    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0 packets can wait for one
-    /// another around a ring.
-    pub bubble: u16,
-    /// Virtual channel of packets that head for an intermediate destination; `None` if packets have none.
-    pub to_intermediate: Option<u8>,
-}
-
-impl Escape {
-    /// The escape queue of a packet with this way ahead, that of dimension order: its direction and virtual channel, and the free
-    /// slots that the packet must find there. Within its ring, where it came by the same direction and channel (`came`), it takes
-    /// the last one; from elsewhere it needs `elsewhere`, [`Self::room`] by the bubble rule.
-    #[inline]
-    pub fn queue(
-        &self,
-        way: &Offsets,
-        to_intermediate: bool,
-        came: Option<(usize, u8)>,
-        elsewhere: u16,
-    ) -> Option<(usize, u8, u16)> {
-        let direction = dimension_order(way)?;
-        let vc = self.to_intermediate.filter(|_| to_intermediate).unwrap_or(TO_DESTINATION);
-        let room = if came == Some((direction, vc)) { 1 } else { elsewhere };
-        Some((direction, vc, room))
-    }
-
-    /// Free slots that a packet needs in an escape queue that it enters from elsewhere: its own and the bubble.
-    #[inline]
-    pub fn room(&self) -> u16 {
-        1 + self.bubble
-    }
-
-    /// Virtual channels per link class, with the reason in words.
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        let (each, why) = match self.to_intermediate {
-            Some(TO_INTERMEDIATE) => {
-                (3, "an adaptive one and two for escape: to the intermediate and to the final destination")
-            }
-            _ => (2, "an adaptive one and one for escape"),
-        };
-        let mut needed = vec![each; topology.classes().len()];
-        needed[0] = 1;
-        (needed, why.into())
-    }
-}
-
-/// What a member of the family provides: its place in the escape network, and the decision at the source.
-pub trait Bubble {
-    /// How it uses the escape queues.
-    fn escape(&self) -> Escape;
-    /// The decision at the source on a network, or why the network does not fit. Error paths are relative to `routing`.
-    fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError>;
-}
+pub use crate::fabric::seams::bubble::{
+    ADAPTIVE, Bubble, Deroute, Derouted, Escape, Plan, TO_DESTINATION, TO_INTERMEDIATE, choices, lattice, most_free,
+    profit,
+};
+use lattice::Lattice;
 
 /// Makes a member of the family a routing mechanism of the input-queued kernel.
 macro_rules! bubble_routing {
@@ -131,14 +28,20 @@ macro_rules! bubble_routing {
             fn vcs_needed(&self, topology: &dyn $crate::topology::Topology) -> (Vec<u8>, String) {
                 $crate::routing::bubble::Bubble::escape(self).vcs_needed(topology)
             }
-            fn proof(&self) -> $crate::proof::Proof {
-                $crate::proof::Proof::Bubble($crate::routing::bubble::Bubble::escape(self))
+            fn proof(&self) -> $crate::routing::Proof {
+                $crate::routing::Proof::Bubble($crate::routing::bubble::Bubble::escape(self))
             }
             fn build(&self, context: &$crate::routing::RoutingContext) -> Box<dyn $crate::routing::Routing> {
                 $crate::routing::bubble::kernel::build(self, context)
             }
             fn bubble(&self) -> Option<&dyn $crate::routing::bubble::Bubble> {
                 Some(self)
+            }
+            fn needs_whole_packets(&self) -> bool {
+                true
+            }
+            fn compares_buffers(&self) -> bool {
+                true
             }
             fn packets_per_buffer(&self) -> u32 {
                 1 + u32::from($crate::routing::bubble::Bubble::escape(self).bubble)
@@ -147,49 +50,6 @@ macro_rules! bubble_routing {
     };
 }
 use bubble_routing;
-
-/// The decision at the source: what the members of the family differ in.
-pub trait Deroute: Send + Sync + Debug {
-    /// The grid.
-    fn lattice(&self) -> &Lattice;
-
-    /// Which way half a ring is gone.
-    fn half_way(&self) -> HalfWay;
-
-    /// The plan of a packet from router `from` to another router `to`, given the adaptive queues of `from`.
-    fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan;
-
-    /// Notes what `plan` would choose among; returns false if that depends on chance, and nothing has been noted.
-    fn note(&self, _from: u32, _to: u32, _choices: &mut Choices) -> bool {
-        false
-    }
-
-    /// The plan of a packet for which these choices have been noted.
-    fn choose(&self, choices: &Choices, _slots: &Slots<'_>) -> Plan {
-        choices.only().unwrap_or_default()
-    }
-}
-
-/// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a packet
-/// prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way left or not.
-#[inline]
-pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
-    // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and none of
-    // these comparisons has to be guessed by the processor.
-    const DIMENSIONS: u32 = 8;
-    let best = way.iter().zip(0..).fold(0, |best: u32, (&hops, d)| {
-        let slots = free(lattice::direction(d as usize, hops < 0));
-        best.max(if hops != 0 { (slots + 1) * DIMENSIONS + (DIMENSIONS - 1 - d) } else { 0 })
-    });
-    let d = (DIMENSIONS - 1 - best % DIMENSIONS) as usize;
-    (best != 0).then(|| (lattice::direction(d, way[d] < 0), best / DIMENSIONS - 1))
-}
-
-/// The direction of dimension order: of the lowest dimension in which there is way left.
-#[inline]
-pub fn dimension_order(way: &Offsets) -> Option<usize> {
-    way.iter().position(|&hops| hops != 0).map(|d| lattice::direction(d, way[d] < 0))
-}
 
 /// Refuses a weight that is no number, or less than zero.
 fn check_eta(eta: f64) -> Result<(), ScenarioError> {

@@ -15,9 +15,9 @@ use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams,
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::measure::declare::Observable;
 use crate::packet::{Arena, Packet};
-use crate::proof::{Legs, Proof};
 use crate::topology::{Hop, Place, Topology, Tree};
 use allocation::{Allocator, Output};
 use history::{History, State};

@@ -3,9 +3,9 @@
 use super::counters::Counters;
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::Proof;
 use crate::measure::declare::Observable;
 use crate::packet::Packet;
-use crate::proof::Proof;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};

@@ -236,7 +236,7 @@ proptest! {
                 false => (now.saturating_sub(length), now),
             };
             let seen = seen.lock().unwrap();
-            let topology = simulation.parts().0[0].topology.clone();
+            let topology = simulation.parts()[0].topology.clone();
             let mut expected: HashMap<(u32, &str, u16), u32> = HashMap::new();
             for &(router, at, own, destination, port) in seen.iter() {
                 if !(from..to).contains(&at) {
@@ -252,7 +252,7 @@ proptest! {
                 *expected.entry(key).or_default() += 1;
             }
             counted += expected.len();
-            for partition in simulation.parts().0 {
+            for partition in simulation.parts() {
                 for router in partition.routers.clone() {
                     partition.routing.observe(router, now, &mut |quantity, index, value| {
                         let expected = expected.get(&(router, quantity.name, index.unwrap())).copied().unwrap_or(0);

@@ -152,7 +152,7 @@ fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bo
 
 fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
     let kept = ring(partition, output).filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
-    partition.config.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
+    partition.config.buffers.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
 }
 
 /// True if some permitted channel of the front of `queue` is free and has room for its next flit.

@@ -100,7 +100,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
     let mut held = 0;
     for input in here.inputs.iter() {
         let capacity = i64::from(config.links[input.class as usize].buffer);
-        let division = config.division;
+        let division = config.buffers.division;
         // Phits in the queues that share a buffer with the one at hand and come after it.
         let mut others = 0;
         for lane in (0..u32::from(input.count)).rev() {

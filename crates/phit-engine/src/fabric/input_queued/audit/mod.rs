@@ -10,8 +10,8 @@ mod ports;
 
 use crate::fabric::input_queued::partition::Partition;
 
+use crate::fabric::input_queued::InputQueued;
 use crate::fabric::input_queued::events::kind;
-use crate::run::Simulation;
 use awake::awake;
 use buffers::{buffers, channels, packets};
 use managed::{agreement, managed};
@@ -30,8 +30,8 @@ use ports::{ejections, outputs, turns};
 /// * credits that wait for their turn come one in a cycle;
 /// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its way;
 /// * whoever could move is awake or about to be woken.
-pub fn audit(simulation: &Simulation) -> Result<(), String> {
-    let (partitions, inboxes) = simulation.parts();
+pub fn audit(network: &InputQueued) -> Result<(), String> {
+    let (partitions, inboxes) = network.parts();
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
     inboxes.for_each(|to, mail| {
         let pending = &mut pending[to];

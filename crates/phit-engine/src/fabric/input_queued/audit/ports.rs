@@ -35,7 +35,7 @@ pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), 
 
 /// No sender gets two credits in one cycle where each waits for its turn.
 pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), String> {
-    let cycle = partition.config.ticks_per_cycle;
+    let cycle = partition.config.links.ticks_per_cycle;
     // An endpoint's credits go out as its flits come in.
     let from_routers = |target: u32| partition.outputs.get(target as usize).is_none_or(|output| output.class != 0);
     for (target, times) in pending.credit_times.iter().filter(|(target, _)| from_routers(**target)) {
@@ -51,7 +51,7 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
 
 /// Output buffers hold what was put into them.
 pub(super) fn outputs(partition: &Partition) -> Result<(), String> {
-    let Some(capacity) = partition.config.output_buffer else { return Ok(()) };
+    let Some(capacity) = partition.config.buffers.output_buffer else { return Ok(()) };
     for (index, output) in partition.outputs.iter().enumerate() {
         let sum: u32 = ring(partition, index as u32).map(|(_, size)| size).sum();
         if sum != output.held || sum > capacity {

@@ -7,7 +7,7 @@ use crate::queueing::fbicm::line::Line;
 
 impl Rule {
     /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
-    pub(super) fn post_process(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8) {
+    pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8) {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
         let mut may_detect = std::mem::take(&mut self.buffers[b].arrival);
         while let Some((output, out_vc, destination)) = self.demand(site, port, nfq) {
@@ -40,7 +40,7 @@ impl Rule {
     /// The output that the first packet of the NFQ asks for is congested: a line for the packet's destination.
     fn detect(
         &mut self,
-        site: &QueueSite<'_>,
+        site: &dyn QueueSite,
         port: u32,
         vc: u8,
         (output, out_vc): (u32, u8),
@@ -72,7 +72,7 @@ impl Rule {
     /// is any. In the first the lines of both ends have the same lists, which do not change.
     fn link(
         &mut self,
-        site: &QueueSite<'_>,
+        site: &dyn QueueSite,
         port: u32,
         vc: u8,
         (output, out_vc, next): (u32, u8, u8),
@@ -102,14 +102,14 @@ impl Rule {
 
     /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of the next
     /// router gets its packets from here by another output, and they are not held up there.
-    pub(super) fn leads(&self, site: &QueueSite<'_>, output: u32, destination: u32) -> bool {
+    pub(super) fn leads(&self, site: &dyn QueueSite, output: u32, destination: u32) -> bool {
         site.ports(output).0 + u32::from(self.table.port(site.router(output), destination)) == output
     }
 
     /// A free line with its CFQ; `None` if all are taken, and then the packet stays where it is.
     fn allocate(
         &mut self,
-        site: &QueueSite<'_>,
+        site: &dyn QueueSite,
         b: usize,
         output: u32,
         hops: u8,

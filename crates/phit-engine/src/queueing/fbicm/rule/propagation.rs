@@ -1,15 +1,15 @@
 //! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
 
 use super::{Buffer, Rule};
+use crate::fabric::seams::routing::Payload;
 use crate::queueing::QueueSite;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::{Copy, insert};
 use crate::queueing::fbicm::notification::{Kind, Notification, decode};
-use crate::routing::Payload;
 
 impl Rule {
     /// Flow control and deallocation of one line.
-    pub(super) fn tend(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize) {
+    pub(super) fn tend(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let queue = self.cfq(vc, line);
         let demand = self.demand(site, port, queue);
@@ -45,7 +45,7 @@ impl Rule {
     }
 
     /// Gives a line up whose CFQ is empty, if it is not held back and the timer has run out.
-    fn free(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize) {
+    fn free(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let l = &self.buffers[b].lines[line];
         if l.next.is_some_and(|(vc, next)| self.copies(l.output, vc)[usize::from(next)].stopped) {
@@ -71,7 +71,7 @@ impl Rule {
     }
 
     /// Sends a notification about all of a line.
-    fn tell(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize, kind: Kind) {
+    fn tell(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize, kind: Kind) {
         let b = self.buffer(port, vc);
         let first = self.params.version == Version::First;
         let list = match first || kind == Kind::Allocation {
@@ -84,7 +84,7 @@ impl Rule {
         }
     }
 
-    fn notify(&mut self, site: &mut QueueSite<'_>, port: u32, vc: u8, line: usize, kind: Kind, destinations: &[u32]) {
+    fn notify(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize, kind: Kind, destinations: &[u32]) {
         let hops = self.buffers[self.buffer(port, vc)].lines[line].hops;
         let notification = Notification { kind, vc, line: line as u8, hops, destinations };
         let bits = notification.bits(&self.params);
@@ -94,7 +94,7 @@ impl Rule {
     }
 
     /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that output's.
-    fn spread(&mut self, site: &QueueSite<'_>, output: u32, next: (u8, u8), destination: u32) {
+    fn spread(&mut self, site: &dyn QueueSite, output: u32, next: (u8, u8), destination: u32) {
         if !self.leads(site, output, destination) {
             return;
         }
@@ -110,7 +110,7 @@ impl Rule {
     /// an output.
     fn each_linked(
         &mut self,
-        site: &QueueSite<'_>,
+        site: &dyn QueueSite,
         output: u32,
         next: (u8, u8),
         mut change: impl FnMut(&mut Buffer, usize),
@@ -128,7 +128,7 @@ impl Rule {
     }
 
     /// A message has come from the input port behind output `port`.
-    pub(super) fn heard(&mut self, site: &mut QueueSite<'_>, port: u32, message: &Payload) {
+    pub(super) fn heard(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload) {
         let (kind, vc, line, hops, destinations) = decode(message);
         let copy = &mut self.copies_mut(port, vc)[usize::from(line)];
         match kind {
@@ -158,7 +158,7 @@ impl Rule {
     }
 
     /// A message has come to an endpoint from its injection port.
-    pub(super) fn heard_by_endpoint(&mut self, site: &mut QueueSite<'_>, endpoint: u32, message: &Payload) {
+    pub(super) fn heard_by_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload) {
         let (kind, _, line, _, destinations) = decode(message);
         let source = &mut self.sources[(endpoint * self.params.cfqs + u32::from(line)) as usize];
         match kind {

@@ -36,7 +36,7 @@ impl Bench {
         let (ports, endpoints) = (partition.inputs.len() as u32, partition.endpoints.len() as u32);
         let context = QueueingContext {
             routers: partition.routers.clone(),
-            vcs: partition.config.vcs.clone(),
+            vcs: partition.config.buffers.vcs.clone(),
             table: Some(table.clone()),
             packet_size: PACKET.into(),
             ticks_per_cycle: 1,
@@ -46,8 +46,8 @@ impl Bench {
         Self { rule: Rule::new(params, &context, table, ports, endpoints), network }
     }
 
-    fn act(&mut self, act: impl FnOnce(&mut Rule, &mut QueueSite<'_>)) {
-        act(&mut self.rule, &mut QueueSite { partition: &mut self.network.parts_mut()[0] });
+    fn act(&mut self, act: impl FnOnce(&mut Rule, &mut dyn QueueSite)) {
+        act(&mut self.rule, &mut self.network.parts_mut()[0]);
     }
 
     /// Packets for these destinations come into the NFQ of input `port`.

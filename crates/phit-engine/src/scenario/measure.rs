@@ -1,26 +1,10 @@
-//! What is measured and for how long: `[measure]`, histograms, confidence intervals, warm-up, fairness.
+//! `[measure]`: what is measured and for how long.
 
 use crate::error::{ScenarioError, join, parse};
 use crate::probes::ProbeKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-
-pub mod collector;
-pub mod confidence;
-pub mod declare;
-pub mod fairness;
-pub mod histogram;
-pub mod quantities;
-mod reading;
-mod snapshot;
-pub mod warmup;
-
-pub use confidence::Interval;
-pub use fairness::Fairness;
-pub use histogram::Histogram;
-pub use reading::{Cost, Machine, Reading};
-pub use snapshot::Snapshot;
 
 /// `[measure]`: what is measured and for how long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +85,7 @@ const BATCHES: u32 = 20;
 pub enum Warmup {
     /// A fixed number of cycles.
     Cycles(u32),
-    /// Until the network has settled, see [`warmup::warmed_up`].
+    /// Until the network has settled, see [`crate::measure::warmup::warmed_up`].
     Auto,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::audit::audit;
 use crate::fabric::input_queued::config::Settings;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
@@ -62,9 +61,9 @@ fn a_ring_without_a_dateline_deadlocks_and_the_watchdog_names_the_circle() {
             let mut stuck = with_routing(simulation(&ring(switching), partitions), || Box::new(Round));
             for tick in 1..1000 {
                 stuck.advance_to(tick);
-                audit(&stuck).unwrap();
+                stuck.fabric().audit().unwrap();
             }
-            let cycle = find_cycle(&stuck).expect("every buffer of the ring waits for the next");
+            let cycle = find_cycle(stuck.kernel().unwrap()).expect("every buffer of the ring waits for the next");
             let mut routers: Vec<u32> = cycle.iter().map(|w| w.router).collect();
             routers.sort_unstable();
             assert_eq!(routers, [0, 1, 2, 3]);
@@ -91,7 +90,7 @@ fn a_ring_with_a_dateline_does_not() {
         let mut simulation = simulation(&ring(switching), 2);
         for tick in 1..3000 {
             simulation.advance_to(tick);
-            assert_eq!(find_cycle(&simulation), None, "tick {tick}");
+            assert_eq!(find_cycle(simulation.kernel().unwrap()), None, "tick {tick}");
         }
         assert!(simulation.run(&mut |_, _| true).is_ok());
     }
@@ -246,7 +245,9 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                     let mut run = Simulation::new(&scenario, Options { partitions, threads: 1 }).unwrap();
                     for tick in 1..=400 {
                         run.advance_to(tick);
-                        audit(&run).unwrap_or_else(|wrong| panic!("{wrong}: {wants:?} {switching} {stage} {load}"));
+                        run.fabric()
+                            .audit()
+                            .unwrap_or_else(|wrong| panic!("{wrong}: {wants:?} {switching} {stage} {load}"));
                     }
                     let outcome = run.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
                     results.push((wants, outcome.collector().counters.clone()));
@@ -270,7 +271,7 @@ fn packets_between_two_endpoints_arrive_in_order() {
         let mut delivered = 0;
         for tick in 1..4000 {
             simulation.advance_to(tick);
-            for partition in simulation.parts().0 {
+            for partition in simulation.parts() {
                 // Those whose tail arrives in the tick that comes next.
                 partition.wheel.for_each(partition.now, |at, event| {
                     if at == tick && event.target >> kind::SHIFT == kind::DELIVERY {

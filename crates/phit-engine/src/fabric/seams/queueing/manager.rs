@@ -1,11 +1,9 @@
 //! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their neighbours.
 
 use crate::engine::Tick;
-use crate::fabric::input_queued::Partition;
-use crate::fabric::input_queued::events::kind;
+use crate::fabric::seams::routing::Payload;
 use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
-use crate::routing::Payload;
 use crate::topology::{Hop, Topology};
 
 /// What a managed organisation does at its input ports and endpoints.
@@ -19,12 +17,12 @@ pub trait Manager: Send {
     /// A packet has been granted and has left `queue` of input `port`; `now` is the tick.
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick);
     /// Something has happened at input `port` since the last review.
-    fn review(&mut self, site: &mut QueueSite<'_>, port: u32);
+    fn review(&mut self, site: &mut dyn QueueSite, port: u32);
     /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order, at most one
     /// from each port. To be followed by a review of all input ports of the router.
-    fn hear(&mut self, site: &mut QueueSite<'_>, port: u32, message: &Payload);
+    fn hear(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload);
     /// A message has come to endpoint number `endpoint` of the partition from its injection port.
-    fn hear_endpoint(&mut self, site: &mut QueueSite<'_>, endpoint: u32, message: &Payload);
+    fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload);
     /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at which
     /// its packet came to the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
@@ -69,83 +67,34 @@ pub struct Branch<'a> {
 
 /// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output of one
 /// port have the same.
-pub struct QueueSite<'a> {
-    pub(crate) partition: &'a mut Partition,
-}
-
-impl QueueSite<'_> {
+pub trait QueueSite {
     /// Current tick.
-    #[inline]
-    pub fn now(&self) -> Tick {
-        self.partition.now
-    }
-
+    fn now(&self) -> Tick;
     /// The graph.
-    pub fn topology(&self) -> &dyn Topology {
-        &*self.partition.topology
-    }
-
+    fn topology(&self) -> &dyn Topology;
     /// The router of `port`, its number in the network.
-    #[inline]
-    pub fn router(&self, port: u32) -> u32 {
-        self.partition.routers.start + self.partition.inputs[port].router
-    }
-
+    fn router(&self, port: u32) -> u32;
     /// The first port of the router of `port`, and the first of the next router.
-    #[inline]
-    pub fn ports(&self, port: u32) -> (u32, u32) {
-        let router = self.partition.inputs[port].router;
-        (self.partition.first_port[router], self.partition.first_port[router + 1])
-    }
-
+    fn ports(&self, port: u32) -> (u32, u32);
     /// Link class of `port`.
-    #[inline]
-    pub fn class(&self, port: u32) -> u8 {
-        self.partition.inputs[port].class
-    }
-
+    fn class(&self, port: u32) -> u8;
     /// Virtual channels of each link class.
-    #[inline]
-    pub fn vcs(&self) -> &[u8] {
-        &self.partition.config.vcs
-    }
-
+    fn vcs(&self) -> &[u8];
     /// The packet at the front of `queue` of input `port`.
-    #[inline]
-    pub fn head(&self, port: u32, queue: u16) -> Option<&Packet> {
-        let first = self.partition.queues[self.partition.inputs[port].queues + u32::from(queue)].first;
-        (first != crate::engine::NONE).then(|| &self.partition.packets[first])
-    }
-
+    fn head(&self, port: u32, queue: u16) -> Option<&Packet>;
     /// The output port (an index in the partition) behind which `hop` at the router of `port` leads.
-    #[inline]
-    pub fn output(&self, port: u32, hop: Hop) -> u32 {
+    fn output(&self, port: u32, hop: Hop) -> u32 {
         self.ports(port).0 + u32::from(hop.port)
     }
-
     /// Moves the packet at the front of one queue of input `port` to the end of another.
-    pub fn move_head(&mut self, port: u32, from: u16, to: u16) {
-        self.partition.move_head(port, from, to);
-    }
-
+    fn move_head(&mut self, port: u32, from: u16, to: u16);
     /// Holds `queue` of input `port` back, or lets it go: while it is held, it requests nothing.
-    pub fn hold(&mut self, port: u32, queue: u16, held: bool) {
-        self.partition.hold(port, queue, held);
-    }
-
+    fn hold(&mut self, port: u32, queue: u16, held: bool);
     /// Asks for a review of input `port` at tick `at`, which is to come.
-    pub fn review_at(&mut self, port: u32, at: Tick) {
-        self.partition.file(at, kind::REVIEW, port, 0);
-    }
-
+    fn review_at(&mut self, port: u32, at: Tick);
     /// Lets endpoint number `endpoint` of the partition send nothing to `destination`, or lets it send again.
-    pub fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool) {
-        self.partition.hold_destination(endpoint, destination, held);
-    }
-
+    fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool);
     /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: to the output port of a router, or to
     /// the endpoint. It goes over the link in the other direction, after what has been granted before, and keeps it busy.
-    pub fn notify(&mut self, port: u32, message: Payload, phits: u32) {
-        self.partition.notify(port, message, phits);
-    }
+    fn notify(&mut self, port: u32, message: Payload, phits: u32);
 }

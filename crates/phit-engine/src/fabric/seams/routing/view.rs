@@ -1,10 +1,9 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
+use super::{Buffers, Output, OutputVc};
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::config::Config;
-use crate::fabric::input_queued::state::{Output, OutputVc};
 use crate::packet::Packet;
 use crate::topology::Topology;
 use std::ops::{Deref, Range};
@@ -25,7 +24,7 @@ pub struct RouterView<'a> {
     pub capacity: &'a [u32],
     /// The router's index in the partition.
     pub(crate) local: u32,
-    pub(crate) config: &'a Config,
+    pub(crate) buffers: &'a Buffers,
     pub(crate) first_port: &'a Table<u32>,
     pub(crate) outputs: &'a Table<Output>,
     pub(crate) channels: &'a Table<OutputVc>,
@@ -43,7 +42,7 @@ impl RouterView<'_> {
 
     #[inline]
     fn credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
         match queues {
             1 => self.channels[first + u32::from(vc)].credits,
             // Those of a broken link are without limit, each of them.
@@ -54,7 +53,7 @@ impl RouterView<'_> {
     /// The most credits of any queue of a virtual channel.
     #[inline]
     fn best_credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
         match queues {
             1 => self.channels[first + u32::from(vc)].credits,
             _ => self.lanes(first, vc, queues).max().unwrap_or(0),
@@ -107,7 +106,7 @@ impl RouterView<'_> {
     /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
     #[inline]
     pub fn held(&self, port: u16, vc: u8) -> bool {
-        let (first, queues) = (self.output(port).vc, self.config.division.queues);
+        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
         let owned = |lane: u32| self.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
         let first = u32::from(vc) * queues;
         (first..first + queues).all(owned)
@@ -116,13 +115,13 @@ impl RouterView<'_> {
     /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
     #[inline]
     pub fn first_flit(&self, packet: &Packet) -> u32 {
-        u32::from(packet.size).min(self.config.flit_size)
+        u32::from(packet.size).min(self.buffers.flit_size)
     }
 
     /// Phits of the largest flit; more than those of any packet where the packet is the flit.
     #[inline]
     pub fn largest_flit(&self) -> u32 {
-        self.config.flit_size
+        self.buffers.flit_size
     }
 
     /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
@@ -140,7 +139,7 @@ impl RouterView<'_> {
 
     #[inline]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
-        let Some(capacity) = self.config.output_buffer else { return true };
+        let Some(capacity) = self.buffers.output_buffer else { return true };
         self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
     }
 

@@ -2,14 +2,13 @@
 
 use crate::allocators::AllocatorKind;
 use crate::error::ScenarioError;
-use crate::measure::MeasureParams;
 use crate::measure::declare::{Observable, Quantity, Table, Total};
 use crate::measure::quantities::Counters;
 use crate::measure::quantities::saturation::SATURATED_BELOW;
 use crate::probes::{LooksAt, ProbeKind};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
-use crate::scenario::{RouterParams, SECTIONS, UnitsParams};
+use crate::scenario::{MeasureParams, RouterKind, SECTIONS, UnitsParams, routers};
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
 use crate::traffic::packet_size::PacketSizeKind;
@@ -30,6 +29,7 @@ fn entries(schemas: Vec<(&'static str, Schema)>) -> Value {
 pub fn catalogue() -> Value {
     json!({
         "topology": entries(TopologyKind::schemas()),
+        "router": entries(RouterKind::schemas()),
         "routing": entries(RoutingKind::schemas()),
         "queueing": entries(QueueingKind::schemas()),
         "allocator": entries(AllocatorKind::schemas()),
@@ -73,7 +73,7 @@ fn observables() -> Value {
     for probe in by_default(ProbeKind::KINDS, ProbeKind::from_value) {
         add(probe.kind(), probe.params().observables());
         match probe.params().looks_at() {
-            LooksAt::State => (),
+            LooksAt::Kernel => (),
             LooksAt::Routing => by_default(RoutingKind::KINDS, RoutingKind::from_value)
                 .iter()
                 .for_each(|routing| add(probe.kind(), routing.params().observables())),
@@ -109,7 +109,7 @@ pub fn schema() -> Value {
     };
     section("units", section_schema::<UnitsParams>());
     section("topology", section_schema::<TopologyKind>());
-    section("router", section_schema::<RouterParams>());
+    section("router", routers::schema());
     section("routing", section_schema::<RoutingKind>());
     section("queueing", section_schema::<QueueingKind>());
     section("traffic", section_schema::<TrafficParams>());

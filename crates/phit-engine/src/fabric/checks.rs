@@ -1,0 +1,112 @@
+//! What several kernels check of a scenario: the settings of links, and room in buffers.
+
+use super::Demands;
+use super::links::{LinkParams, LinkTable, Phits};
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+
+/// The settings of a class and the path under which they stand.
+pub fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
+    let key = if table.contains_key(class) || !table.contains_key("default") { class } else { "default" };
+    (format!("router.links.{key}"), table.get(key).cloned().unwrap_or_default())
+}
+
+/// The longest times of a router and of a link, in cycles.
+pub(crate) const LONGEST: u32 = 1_000_000;
+
+pub(crate) fn at_least(path: String, value: u32, least: u32, unit: &str) -> Result<(), ScenarioError> {
+    match value >= least {
+        true => Ok(()),
+        false => Err(ScenarioError::new(path, value, format!("expected at least {least} {unit}"))),
+    }
+}
+
+pub(crate) fn at_most(path: String, value: u32, most: u32, unit: &str) -> Result<(), ScenarioError> {
+    match value <= most {
+        true => Ok(()),
+        false => Err(ScenarioError::new(path, value, format!("expected at most {most} {unit}"))),
+    }
+}
+
+/// Refuses classes that the topology does not have, and settings that no kernel could take.
+pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let known: Vec<&str> = topology.classes().iter().map(String::as_str).chain(["default"]).collect();
+    for (class, params) in table {
+        if !known.contains(&class.as_str()) {
+            let mut error =
+                ScenarioError::unknown(format!("router.links.{class}"), class, "link class of this topology", known);
+            error.value = None;
+            return Err(error);
+        }
+        let path = |key: &str| format!("router.links.{class}.{key}");
+        at_least(path("bandwidth"), params.bandwidth, 1, "phit per cycle")?;
+        at_least(path("vcs"), params.vcs.into(), 1, "virtual channel")?;
+        at_most(path("vcs"), params.vcs.into(), 1024, "virtual channels")?;
+        at_most(path("latency"), params.latency, LONGEST, "cycles")?;
+        at_most(path("credit_latency"), params.credit_latency.unwrap_or(0), LONGEST, "cycles")?;
+        let endpoints_own = [
+            ("ejection_latency", params.ejection_latency.is_some()),
+            ("ejection_buffer", params.ejection_buffer.is_some()),
+            ("injection_bandwidth", params.injection_bandwidth.is_some()),
+        ];
+        if let Some((key, _)) = endpoints_own.iter().find(|(_, given)| class != "endpoint" && *given) {
+            return Err(ScenarioError::new(path(key), "given", "only the class endpoint has this key"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses buffers without room for the packets that the routing mechanism asks for, or, in each of the queues of a virtual channel, for
+/// `unit` phits: what moves at once, in the words of `what` and `switching`.
+pub(crate) fn check_room(
+    table: &LinkTable,
+    demands: &Demands<'_>,
+    unit: u32,
+    what: &str,
+    switching: &str,
+) -> Result<(), ScenarioError> {
+    let parts = demands.queueing.division(demands.topology).parts();
+    let largest = demands.packet_size;
+    for class in demands.topology.classes() {
+        let (path, params) = described(table, class);
+        let packets = if class == "endpoint" { 1 } else { demands.routing.packets_per_buffer() };
+        if packets > 1 && params.buffer.or_huge() / packets < largest {
+            return Err(ScenarioError::new(
+                format!("{path}.buffer"),
+                params.buffer.or_huge(),
+                format!(
+                    "routing {:?} needs room for {packets} packets of {largest} phits on {class} links: one of them stays free",
+                    demands.routing_kind
+                ),
+            ));
+        }
+        let ejection = params.ejection_buffer.unwrap_or(Phits::Infinite);
+        fits(format!("{path}.ejection_buffer"), ejection, unit, what, switching)?;
+        let path = format!("{path}.buffer");
+        match params.buffer {
+            Phits::Finite(phits) if parts > 1 && phits / parts < unit => {
+                let expected = format!(
+                    "expected at least {} phits: {parts} queues of {unit} phits, the largest {what}",
+                    u64::from(parts) * u64::from(unit)
+                );
+                return Err(ScenarioError::new(path, phits, expected));
+            }
+            size => fits(path, size, unit, what, switching)?,
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a buffer without room for `unit` phits.
+pub(crate) fn fits(path: String, size: Phits, unit: u32, what: &str, switching: &str) -> Result<(), ScenarioError> {
+    match size {
+        Phits::Finite(phits) if phits < unit => Err(ScenarioError::new(
+            path,
+            phits,
+            format!(
+                "expected at least {unit} phits: a {what} is the unit of flow control under {switching} switching and must fit"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! What a scenario may not ask of input-queued routers.
+
+use super::build::Plan;
+use super::network::InputQueued;
+use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation};
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::fabric::checks::{LONGEST, at_least, at_most, check, check_room, described, fits};
+use crate::fabric::links::{LinkTable, Phits};
+use crate::fabric::seams::allocator::AllocatorParams;
+use crate::fabric::seams::queueing::Fit;
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
+use crate::registry::Chosen;
+use crate::topology::Topology;
+
+/// The flits of an output buffer are counted in 16 bits.
+const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
+
+/// Queues of a port are numbered in 12 bits of a credit.
+const MOST_QUEUES: u32 = 4096;
+
+impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams<A> {
+    fn links(&self) -> &LinkTable {
+        &self.links
+    }
+
+    fn ticks_per_cycle(&self) -> Tick {
+        match self.clock {
+            Clock::Link => 1,
+            Clock::Crossbar => self.speedup,
+        }
+    }
+
+    fn router_cycles(&self) -> u32 {
+        self.speedup
+    }
+
+    fn flit(&self, packet: u32) -> u32 {
+        match self.switching {
+            Switching::Wormhole => packet.min(self.flit_size),
+            Switching::VirtualCutThrough | Switching::StoreAndForward => packet,
+        }
+    }
+
+    fn whole_packets(&self) -> bool {
+        self.switching != Switching::Wormhole
+    }
+
+    fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let path = |key: &str| format!("router.{key}");
+        at_least(path("latency"), self.latency, 1, "router cycle")?;
+        at_most(path("latency"), self.latency, LONGEST, "router cycles")?;
+        at_most(path("allocation_delay"), self.allocation_delay, LONGEST, "router cycles")?;
+        at_most(path("credit_delay"), self.credit_delay, LONGEST, "cycles")?;
+        at_least(path("speedup"), self.speedup, 1, "(the crossbar is no slower than the links)")?;
+        at_most(path("speedup"), self.speedup, 64, "")?;
+        at_least(path("flit_size"), self.flit_size, 1, "phit")?;
+        if let Phits::Finite(phits) = self.output_buffer {
+            at_most(path("output_buffer"), phits, LARGEST_OUTPUT_BUFFER, "phits, or \"infinite\"")?;
+        }
+        self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
+        check(&self.links, topology)?;
+        for (class, params) in &self.links {
+            let path = |key: &str| format!("router.links.{class}.{key}");
+            if self.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
+                return Err(ScenarioError::new(
+                    path("vcs"),
+                    params.vcs,
+                    "expected at most 64 virtual channels with router.vc_allocation = \"stage\"",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if self.switching == Switching::Wormhole && !demands.topology.breakdowns().is_empty() {
+            let expected = "links can break during a run only where packets move as a whole: expected \"virtual_cut_through\" or \
+                            \"store_and_forward\" with topology.faults.later";
+            return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+        }
+        self.queues(demands)?;
+        let (what, switching) = match self.switching {
+            Switching::VirtualCutThrough => ("packet", "virtual cut-through"),
+            Switching::StoreAndForward => ("packet", "store-and-forward"),
+            Switching::Wormhole => ("flit", "wormhole"),
+        };
+        let unit = self.flit(demands.packet_size);
+        check_room(&self.links, demands, unit, what, switching)?;
+        fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
+        self.assumptions(demands)
+    }
+
+    fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric> {
+        Box::new(InputQueued::new(&Plan::new(self, blueprint), options))
+    }
+}
+
+impl<A> RouterParams<A> {
+    /// Queues that the kernel can number, and whatever the queue organisation asks for.
+    fn queues(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let topology = demands.topology;
+        let (params, links) =
+            (demands.queueing, topology.classes().iter().map(|class| described(&self.links, class).1));
+        let whole_packets = self.switching != Switching::Wormhole && self.vc_allocation != VcAllocation::Stage;
+        let (vcs, buffer): (Vec<u16>, Vec<u32>) = links.map(|link| (link.vcs, link.buffer.or_huge())).unzip();
+        let fit = Fit {
+            topology,
+            vcs: &vcs,
+            buffer: &buffer,
+            packet_size: demands.packet_size,
+            deterministic: demands.routing.table(topology).is_some(),
+            admits: self.admittance == Admittance::PerDestination,
+            whole_packets,
+        };
+        params.check(&fit).map_err(|e| e.under("queueing"))?;
+        let division = params.division(topology);
+        for (class, vcs) in topology.classes().iter().zip(&vcs) {
+            let all = u32::from(*vcs).saturating_mul(division.queues);
+            if all > MOST_QUEUES {
+                let expected = format!(
+                    "{vcs} virtual channels of {} queues each make {all} queues of a port of class {class}; expected at most \
+                 {MOST_QUEUES}",
+                    division.queues
+                );
+                return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+            }
+        }
+        if vcs[0] > 1 && division.queues > 1 {
+            let path = format!("{}.vcs", described(&self.links, &topology.classes()[0]).0);
+            let expected = format!("expected 1: the queueing {:?} divides the injection queue", demands.queueing_kind);
+            return Err(ScenarioError::new(path, vcs[0], expected));
+        }
+        if self.admittance == Admittance::PerDestination && !whole_packets {
+            let expected = "needs switching of whole packets, and virtual channels allocated with the switch";
+            return Err(ScenarioError::new("router.admittance", "\"per_destination\"", expected));
+        }
+        Ok(())
+    }
+
+    /// What the routing mechanism takes for granted of switching and buffers.
+    fn assumptions(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if demands.routing.needs_whole_packets() && self.switching == Switching::Wormhole {
+            let expected = format!(
+                "routing {:?} leaves room for whole packets: expected \"virtual_cut_through\" or \"store_and_forward\"",
+                demands.routing_kind
+            );
+            return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+        }
+        if !demands.routing.compares_buffers() {
+            return Ok(());
+        }
+        let topology = demands.topology;
+        let mut between = topology.classes().iter().skip(1).map(|class| (class, described(&self.links, class)));
+        let Some((first, (_, there))) = between.next() else { return Ok(()) };
+        match between.find(|(_, (_, link))| link.buffer != there.buffer) {
+            None => Ok(()),
+            Some((_, (path, link))) => {
+                let (kind, size) = (demands.routing_kind, there.buffer.or_huge());
+                let expected = format!(
+                    "routing {kind:?} compares the queues of all directions: expected {size} phits, as in class {first:?}"
+                );
+                Err(ScenarioError::new(format!("{path}.buffer"), link.buffer.or_huge(), expected))
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What probes see of a partition.
+
+use super::partition::Partition;
+use super::state::BROKEN;
+use crate::engine::NONE;
+use crate::fabric::seams::probe::Observation;
+use crate::fabric::seams::queueing::Branch;
+use crate::fabric::seams::routing::See;
+use crate::measure::declare::Observable;
+use crate::topology::Topology;
+use std::ops::Range;
+
+/// The index in the partition of a port of a router of the network.
+fn index(partition: &Partition, router: u32, port: u16) -> u32 {
+    partition.first_port[router - partition.routers.start] + u32::from(port)
+}
+
+impl Observation for Partition {
+    fn topology(&self) -> &dyn Topology {
+        &*self.topology
+    }
+
+    fn routers(&self) -> Range<u32> {
+        self.routers.clone()
+    }
+
+    fn mechanism(&self, router: u32, see: See<'_>) {
+        self.routing.observe(router, self.now + 1, see);
+    }
+
+    fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32)) {
+        if let Some(manager) = &self.manager {
+            manager.observe(index(self, router, port), self.now, see);
+        }
+    }
+
+    fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>)) {
+        if let Some(manager) = &self.manager {
+            manager.trees(index(self, router, port), see);
+        }
+    }
+
+    fn queues(&self, router: u32, port: u16) -> u16 {
+        self.inputs[index(self, router, port)].count
+    }
+
+    fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32 {
+        let queue = &self.queues[self.inputs[index(self, router, port)].queues + u32::from(queue)];
+        let (mut at, mut phits) = (queue.first, 0);
+        while at != NONE {
+            let packet = &self.packets[at];
+            phits += u32::from(packet.size);
+            at = if at == queue.last { NONE } else { packet.next };
+        }
+        phits
+    }
+
+    fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {
+        let output = &self.outputs[index(self, router, port)];
+        let credits = self.channels[output.vc + u32::from(vc)].credits;
+        let capacity = self.config.buffers.capacity[output.class as usize] as i32;
+        let division = self.config.buffers.division;
+        let charged = !division.shared || u32::from(vc) % division.queues == 0;
+        (output.far_partition < BROKEN).then_some(if charged { (capacity - credits).max(0) as u32 } else { 0 })
+    }
+}

@@ -1,0 +1,241 @@
+//! Links, by class: what a scenario says of them, and the same in ticks. Every kernel has them.
+
+use crate::engine::Tick;
+use crate::fabric::seams::queueing::Division;
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+/// A buffer size: a number of phits, or `"infinite"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phits {
+    /// This many phits.
+    Finite(u32),
+    /// No limit.
+    Infinite,
+}
+
+impl Phits {
+    /// The number of phits, if there is a limit.
+    pub fn finite(self) -> Option<u32> {
+        match self {
+            Self::Finite(phits) => Some(phits),
+            Self::Infinite => None,
+        }
+    }
+
+    /// The number of phits; a very large number if infinite.
+    pub fn or_huge(self) -> u32 {
+        match self {
+            Self::Finite(phits) => phits,
+            Self::Infinite => i32::MAX as u32 / 2,
+        }
+    }
+}
+
+impl Serialize for Phits {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Finite(phits) => s.serialize_u32(*phits),
+            Self::Infinite => s.serialize_str("infinite"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Phits {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Phits;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a whole number from 1 to 1000000000, or \"infinite\"")
+            }
+            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Phits, E> {
+                match v {
+                    1..=1_000_000_000 => Ok(Phits::Finite(v as u32)),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Unsigned(v), &self)),
+                }
+            }
+            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Phits, E> {
+                match u64::try_from(v) {
+                    Ok(v) => self.visit_u64(v),
+                    Err(_) => Err(E::invalid_value(serde::de::Unexpected::Signed(v), &self)),
+                }
+            }
+            fn visit_str<E: serde::de::Error>(self, v: &str) -> Result<Phits, E> {
+                match v {
+                    "infinite" => Ok(Phits::Infinite),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(v), &self)),
+                }
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Phits {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "phits".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, {"const": "infinite"}]})
+    }
+}
+
+/// One class of links and the input buffers at their ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkParams {
+    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if `credit_latency`
+    /// does not say otherwise. For the class `endpoint`: from generation plus one cycle to the router's input, and from its
+    /// output to the endpoint.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub latency: u32,
+    /// Cycles that a credit takes back over the link, where they differ from `latency`: a simulator may give credits
+    /// a channel of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub credit_latency: Option<u32>,
+    /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub ejection_latency: Option<u32>,
+    /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
+    /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub ejection_buffer: Option<Phits>,
+    /// Phits per cycle.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
+    pub bandwidth: u32,
+    /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
+    /// `"infinite"`: a packet a cycle whatever its size, whose phits then
+    /// follow one another at `bandwidth`.
+    #[schemars(extend("x-unit" = "phits/cycle"))]
+    pub injection_bandwidth: Option<Phits>,
+    /// Virtual channels (for the class `endpoint`: injection queues).
+    pub vcs: u16,
+    /// Size of the input buffer of each virtual channel, in phits.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub buffer: Phits,
+}
+
+impl Default for LinkParams {
+    fn default() -> Self {
+        Self {
+            latency: 1,
+            credit_latency: None,
+            ejection_latency: None,
+            ejection_buffer: None,
+            bandwidth: 1,
+            injection_bandwidth: None,
+            vcs: 2,
+            buffer: Phits::Finite(32),
+        }
+    }
+}
+
+/// Links by class; `default` stands for the classes that are not listed.
+pub type LinkTable = BTreeMap<String, LinkParams>;
+
+/// The links of `class`.
+pub fn link(table: &LinkTable, class: &str) -> LinkParams {
+    table.get(class).or_else(|| table.get("default")).cloned().unwrap_or_default()
+}
+
+/// A link class in ticks.
+#[derive(Debug, Clone)]
+pub struct LinkClass {
+    /// Output to input.
+    pub latency: Tick,
+    /// Of a credit, input to output.
+    pub credit_latency: Tick,
+    /// Router to endpoint (class `endpoint`).
+    pub ejection_latency: Tick,
+    /// Phits that an endpoint has room for; `None` if it takes whatever comes.
+    pub ejection_buffer: Option<u32>,
+    /// Phits per cycle.
+    pub bandwidth: u32,
+    /// Phits per cycle from an endpoint into its router; `None` if unlimited.
+    pub injection_bandwidth: Option<u32>,
+    /// Queues of an input port: those of all virtual channels.
+    pub queues: u16,
+    /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
+    pub buffer: u32,
+}
+
+/// All link classes, in the topology's order.
+#[derive(Debug, Clone)]
+pub struct LinkClasses {
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    classes: Vec<LinkClass>,
+}
+
+impl Deref for LinkClasses {
+    type Target = [LinkClass];
+    #[inline]
+    fn deref(&self) -> &[LinkClass] {
+        &self.classes
+    }
+}
+
+impl LinkClasses {
+    /// Ticks and phits of the links of `classes`, with buffers divided as `division` says.
+    pub fn new(table: &LinkTable, classes: &[String], ticks_per_cycle: Tick, division: Division) -> Self {
+        let parts = division.parts();
+        let class = |class: &String| {
+            let link = link(table, class);
+            LinkClass {
+                latency: link.latency * ticks_per_cycle,
+                credit_latency: link.credit_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                ejection_buffer: link.ejection_buffer.and_then(Phits::finite),
+                bandwidth: link.bandwidth,
+                injection_bandwidth: match link.injection_bandwidth {
+                    Some(Phits::Infinite) => None,
+                    Some(Phits::Finite(phits)) => Some(phits),
+                    None => Some(link.bandwidth),
+                },
+                queues: (u32::from(link.vcs) * division.queues) as u16,
+                buffer: link.buffer.or_huge() / parts,
+            }
+        };
+        Self { ticks_per_cycle, classes: classes.iter().map(class).collect() }
+    }
+
+    /// Virtual channels by class.
+    pub fn vcs(&self, division: Division) -> Vec<u8> {
+        self.iter().map(|l| (u32::from(l.queues) / division.queues).min(255) as u8).collect()
+    }
+
+    /// The longest way over a link, in ticks: of phits or of credits.
+    pub fn longest(&self) -> Tick {
+        let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);
+        self.iter().map(longest).max().unwrap_or(1)
+    }
+
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
+    pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
+        topology.bisection_load(&self.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
+    }
+
+    /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
+    #[inline]
+    pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
+        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
+    }
+
+    /// `tick` or the next start of a link cycle.
+    #[inline]
+    pub fn align(&self, tick: Tick) -> Tick {
+        align(tick, self.ticks_per_cycle)
+    }
+}
+
+/// `tick` or the next start of a cycle of `ticks_per_cycle`.
+#[inline]
+pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
+}

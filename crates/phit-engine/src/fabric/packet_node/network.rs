@@ -1,0 +1,62 @@
+//! A network of packet-level nodes, as runs see it.
+
+use super::state::Network;
+use crate::engine::Tick;
+use crate::fabric::{Fabric, Progress, longest_wait};
+use crate::measure::Snapshot;
+use crate::measure::collector::Collector;
+use std::any::Any;
+use std::ops::Range;
+
+impl Fabric for Network {
+    fn advance(&mut self, end: Tick) {
+        self.advance_to(end);
+    }
+
+    fn open_window(&mut self, span: Range<Tick>) {
+        Network::open_window(self, span);
+    }
+
+    fn close_window(&mut self) -> u64 {
+        Network::close_window(self)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Network::snapshot(self)
+    }
+
+    fn collectors(&self) -> Vec<&Collector> {
+        vec![self.collector()]
+    }
+
+    fn bytes(&self) -> usize {
+        Network::bytes(self)
+    }
+
+    /// Refused packets are sent again for ever: what counts is what is taken.
+    fn progress(&self) -> Progress {
+        Progress { done: [Network::progress(self), 0, 0], held: self.packets_held() }
+    }
+
+    fn longest_wait(&self) -> Tick {
+        // A router takes no time of its own; a link has the packets of its queues.
+        let packets = u32::from(self.link_classes[0].queues) + 4;
+        longest_wait(&self.link_classes, &[1], packets, self.largest)
+    }
+
+    fn stuck(&self) -> String {
+        self.describe_stop()
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        Network::audit(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

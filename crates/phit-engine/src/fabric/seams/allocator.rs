@@ -1,0 +1,170 @@
+//! The seam `allocator`: which requests for the crossbar win this tick.
+
+use crate::engine::Tick;
+use crate::engine::bits::bit;
+use crate::engine::rng::Rng;
+use crate::engine::table::Table;
+use crate::error::ScenarioError;
+
+/// A flit that could be transferred in this tick: its output is idle and there is room for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Index of the queue in the partition.
+    pub queue: u32,
+    /// Index of the input port in the partition.
+    pub port: u32,
+    /// Index of the output port in the partition.
+    pub output: u32,
+    /// Index of the router in the partition.
+    pub router: u32,
+    /// Tick of generation of its packet, for arbitration by age.
+    pub birth: Tick,
+    /// Input port number in the router.
+    pub input: u16,
+    /// Queue number in the input port.
+    pub lane: u16,
+    /// Output VC.
+    pub vc: u16,
+    /// Size of the flit in phits.
+    pub size: u16,
+    /// 1 if it must go after those with 0 at an output (injected traffic under transit priority).
+    pub class: u8,
+}
+
+/// One router's allocation round.
+pub struct Round<'a> {
+    /// Index of the router's first port in the partition.
+    pub first_port: u32,
+    /// Current tick.
+    pub now: Tick,
+    /// The router's random stream.
+    pub rng: &'a mut Rng,
+}
+
+/// Matches requests with outputs; keeps the state of the arbiters of one partition's routers.
+///
+/// `requests` come in order of input port and queue. The indices of the winners are appended to `grants`: with any allocator but the
+/// ideal one at most one per input port and one per output.
+pub trait Allocator: Send {
+    /// One round for one router.
+    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
+
+    /// Takes note of the grant of a request that met no other at its ports.
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request);
+
+    /// True if a request that meets no other at its ports always wins and takes no random number: then
+    /// [`Self::grant_alone`] stands for a round of such requests.
+    fn grants_apart(&self) -> bool {
+        true
+    }
+
+    /// The rounds of all routers, whose requests follow one another.
+    fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &[Request], grants: &mut Vec<u32>) {
+        let mut start = 0;
+        while let Some((first, others)) = requests[start..].split_first() {
+            let first_port = first.port - u32::from(first.input);
+            if others.first().is_none_or(|next| next.router != first.router) {
+                self.grant_alone(first_port, now, first);
+                grants.push(start as u32);
+                start += 1;
+                continue;
+            }
+            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a bit).
+            let mut apart = self.grants_apart();
+            let (mut inputs, mut outputs, mut end) = (0, 0, start);
+            while let Some(request) = requests.get(end).filter(|request| request.router == first.router) {
+                let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
+                apart &= inputs & input | outputs & output == 0;
+                (inputs, outputs, end) = (inputs | input, outputs | output, end + 1);
+            }
+            let run = &requests[start..end];
+            let granted = grants.len();
+            if apart {
+                for (place, request) in (start as u32..).zip(run) {
+                    self.grant_alone(first_port, now, request);
+                    grants.push(place);
+                }
+            } else {
+                self.allocate(Round { first_port, now, rng: &mut rngs[first.router] }, run, grants);
+                grants[granted..].iter_mut().for_each(|place| *place += start as u32);
+            }
+            if self.ideal() {
+                // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
+                let turn = now as usize % run.len();
+                grants[granted..].rotate_left(turn);
+            }
+            start = end;
+        }
+    }
+
+    /// True if transfers take no time in the crossbar, so that no port is ever busy.
+    fn ideal(&self) -> bool {
+        false
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+/// The ports for which an allocator keeps state.
+pub struct AllocatorContext {
+    /// Ports of the partition.
+    pub ports: u32,
+    /// Most ports of any router.
+    pub radix: u32,
+    /// Most queues of any input port.
+    pub queues: u32,
+}
+
+/// What an allocator's file provides besides the rule.
+pub trait AllocatorParams {
+    /// Checks the parameters. Error paths are relative to the allocator.
+    fn check(&self) -> Result<(), ScenarioError> {
+        Ok(())
+    }
+    /// True if every input considers all its requests in a round, of which the allocation of virtual channels in a stage of its own then
+    /// makes use, too; false if an input proposes one.
+    fn considers_all(&self) -> bool {
+        false
+    }
+    /// The allocator for one partition.
+    fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
+}
+
+/// For every output of a router, the best request so far: a scratch table that costs only what is used.
+#[derive(Debug, Default)]
+pub(crate) struct Best {
+    slots: Vec<(u64, u32)>,
+    touched: Vec<u32>,
+}
+
+impl Best {
+    pub(crate) fn new(radix: u32) -> Self {
+        Self { slots: vec![(u64::MAX, 0); radix as usize], touched: Vec::with_capacity(radix as usize) }
+    }
+
+    /// Offers `index` with `key` for `slot`; the smallest key stays, the first of equals.
+    #[inline]
+    pub(crate) fn offer(&mut self, slot: u32, key: u64, index: u32) {
+        let best = &mut self.slots[slot as usize];
+        if best.0 == u64::MAX {
+            self.touched.push(slot);
+        }
+        if key < best.0 {
+            *best = (key, index);
+        }
+    }
+
+    /// Hands out `(slot, index)` of every winner and forgets all.
+    #[inline]
+    pub(crate) fn drain(&mut self, mut winner: impl FnMut(u32, u32)) {
+        for slot in self.touched.drain(..) {
+            let best = std::mem::replace(&mut self.slots[slot as usize], (u64::MAX, 0));
+            winner(slot, best.1);
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.capacity() * 16 + self.touched.capacity() * 4
+    }
+}

@@ -1,0 +1,52 @@
+//! What kernels and mechanisms alike do with a packet that comes to the front of a queue.
+
+use crate::engine::NONE;
+use crate::engine::rng::Rng;
+use crate::packet::{GROUP, Packet};
+use crate::topology::{Hop, Leg, Topology};
+
+/// The next hop of a packet that takes the topology's minimal route to its destination.
+#[inline]
+pub fn minimal_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8], rng: &mut Rng) -> Hop {
+    const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
+    topology.minimal_hop(at, packet.destination_router, LEG, packet.hop_state(), vcs, rng)
+}
+
+/// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.
+#[inline]
+pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Packet) {
+    if packet.intermediate == NONE {
+        return;
+    }
+    let reached = match packet.intermediate & GROUP {
+        0 => packet.intermediate == router,
+        _ => packet.intermediate & !GROUP == topology.group_of(router),
+    };
+    if reached {
+        packet.intermediate = NONE;
+        packet.leg += 1;
+        packet.leg_start = packet.hops;
+    }
+}
+
+/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and destination
+/// take there: the first that the topology permits. `hops` is for scratch.
+#[inline]
+pub(crate) fn one_channel(
+    topology: &dyn Topology,
+    router: u32,
+    port: u16,
+    class: u8,
+    packet: &Packet,
+    vcs: &[u8],
+    hops: &mut Vec<Hop>,
+) -> Hop {
+    if vcs[usize::from(class)] == 1 {
+        return Hop { port, vc: 0, vcs: 1 };
+    }
+    hops.clear();
+    const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
+    topology.minimal_hops(router, packet.destination_router, LEG, packet.hop_state(), vcs, hops);
+    let vc = hops.iter().find(|hop| hop.port == port).map_or(0, |hop| hop.vc);
+    Hop { port, vc, vcs: 1 }
+}

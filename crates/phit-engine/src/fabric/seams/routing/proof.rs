@@ -1,0 +1,116 @@
+//! What a routing mechanism says of its packets' routes, so that [`crate::proof`] can prove them free of deadlock.
+
+use crate::fabric::seams::bubble::Escape;
+use crate::topology::{Hop, Hops, Leg, Topology};
+
+/// Why the packets of a routing mechanism cannot wait for one another for ever.
+pub enum Proof {
+    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle ([`cdg`]).
+    Order(Vec<Routes>),
+    /// Every packet can always escape, under virtual cut-through or store-and-forward ([`escape`]).
+    Escape(Box<dyn Adaptive>),
+    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle ([`bubble`]).
+    Bubble(Escape),
+    /// The routes cannot be followed.
+    Unknown,
+}
+
+impl Proof {
+    /// Routes of one kind, over the channels that the topology gives them.
+    pub fn legs(legs: Legs) -> Self {
+        Self::Order(vec![legs.into()])
+    }
+
+    /// Routes of one kind and minimal routes, over the channels that the topology gives them.
+    pub fn legs_or_minimal(legs: Legs) -> Self {
+        Self::Order(vec![legs.into(), Legs::Minimal.into()])
+    }
+
+    /// True if all routes are minimal.
+    pub fn is_minimal(&self) -> bool {
+        matches!(self, Self::Order(routes) if routes.iter().all(|routes| routes.legs == Legs::Minimal))
+    }
+}
+
+/// The routes to prove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Legs {
+    /// Minimal routes: one leg.
+    Minimal,
+    /// Valiant routes over any router.
+    ToRouter,
+    /// Valiant routes over any group, entered at whichever router is nearest.
+    ToGroup,
+}
+
+impl Legs {
+    /// All kinds of routes.
+    pub const ALL: [Self; 3] = [Self::Minimal, Self::ToRouter, Self::ToGroup];
+
+    /// The leg of these routes with this index, as a topology is told of it.
+    pub fn leg(self, index: u8) -> Leg {
+        Leg { index, of: if self == Self::Minimal { 1 } else { 2 }, to_group: self == Self::ToGroup }
+    }
+}
+
+/// Which channels routes take on their legs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channels {
+    /// Those that the topology gives each leg.
+    OfLegs,
+    /// The same, but a packet of a Dragonfly whose first leg ended with a global hop goes on over local channel 1
+    /// ([`SecondHalf::Next`](crate::routing::valiant::SecondHalf::Next)).
+    Next,
+    /// Those of progressive adaptive routing in a Dragonfly ([`Par`](crate::routing::par::Par)): local channel 0 for the first
+    /// hop of a packet that may still choose the second leg, one more than the topology's for all other local hops.
+    Progressive,
+}
+
+/// Routes and their channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Routes {
+    /// Where the routes lead.
+    pub legs: Legs,
+    /// The channels that they take.
+    pub channels: Channels,
+}
+
+impl From<Legs> for Routes {
+    fn from(legs: Legs) -> Self {
+        Self { legs, channels: Channels::OfLegs }
+    }
+}
+
+/// A packet on its way, as far as its next hop depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Standing {
+    /// Router where its head is.
+    pub at: u32,
+    /// Router of its destination.
+    pub to: u32,
+    /// Class of the link by which it came (0: it was injected here), and virtual channel.
+    pub came: (u8, u8),
+    /// Hops taken so far.
+    pub hops: Hops,
+    /// What the mechanism has noted in the packet.
+    pub memo: u32,
+}
+
+/// A hop that a packet may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// The hop.
+    pub hop: Hop,
+    /// What the mechanism notes in the packet that takes it.
+    pub memo: u32,
+    /// The packet may always wait for this hop.
+    pub escape: bool,
+}
+
+/// A mechanism whose packets may always escape.
+pub trait Adaptive: Send {
+    /// All hops that a packet may take with `vcs` virtual channels per link class, appended to `out`.
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>);
+    /// Links on its longest route.
+    fn longest(&self, topology: &dyn Topology) -> u32;
+}

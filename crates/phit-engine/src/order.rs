@@ -1,0 +1,191 @@
+//! The order of modules is law: no module uses one that comes after it.
+//!
+//! The order is that of the groups of `mod` lines, with empty lines between them, in `lib.rs` and in every `mod.rs` whose
+//! documentation says "stand in order". A module may use those of the groups before its own; those of one group know nothing of each
+//! other. What stands in such a `mod.rs` itself comes right after the last group that it uses. Tests may look anywhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Source text without comments and without its modules for tests, which stand last in a file.
+fn code(text: &str) -> String {
+    let opens = |at: &usize| text[*at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
+    let end = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at).find(opens).unwrap_or(text.len());
+    let code = text[..end].lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.collect::<Vec<_>>().join("\n")
+}
+
+/// The names of a `{...}` list, as far as its first level goes.
+fn names(list: &str) -> Vec<&str> {
+    let (mut depth, mut found, mut start) = (0, vec![], 0);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                found.push(&list[start..at]);
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(&list[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
+}
+
+/// All paths below the crate's root that `text`, of the module `here`, names, as far as a list of names lets them be followed.
+fn paths(text: &str, here: &[String]) -> BTreeSet<Vec<String>> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<(Vec<String>, String)> = vec![];
+    let code = code(text);
+    let word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    for root in ["crate::", "super::"] {
+        for (at, _) in code.match_indices(root) {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(word) || code[..at].ends_with("super::") {
+                continue;
+            }
+            let (mut base, mut rest) = (here.to_vec(), &code[at..]);
+            while let Some(after) = rest.strip_prefix("super::") {
+                base.pop();
+                rest = after;
+            }
+            if let Some(after) = rest.strip_prefix("crate::") {
+                (base, rest) = (vec![], after);
+            }
+            open.push((base, rest.to_owned()));
+        }
+    }
+    while let Some((mut base, rest)) = open.pop() {
+        let rest = rest.trim_start();
+        if let Some(list) = rest.strip_prefix('{') {
+            names(list).into_iter().for_each(|name| open.push((base.clone(), name.to_owned())));
+            continue;
+        }
+        let name: String = rest.chars().take_while(|letter| word(*letter)).collect();
+        if name.is_empty() {
+            continue;
+        }
+        let after = &rest[name.len()..];
+        if name != "self" {
+            base.push(name);
+        }
+        match after.strip_prefix("::") {
+            Some(after) if base.len() < 8 => open.push((base, after.to_owned())),
+            _ => drop(found.insert(base)),
+        }
+    }
+    found
+}
+
+/// The groups of modules that a `lib.rs` or `mod.rs` declares, those for tests left out.
+fn groups(text: &str) -> Vec<Vec<String>> {
+    let mut groups: Vec<Vec<String>> = vec![vec![]];
+    let mut for_tests = false;
+    for line in text.lines().map(str::trim) {
+        let declared = line.trim_start_matches("pub ").trim_start_matches("pub(crate) ").strip_prefix("mod ");
+        match declared.and_then(|name| name.strip_suffix(';')) {
+            Some(name) if !for_tests => groups.last_mut().expect("there is one").push(name.to_owned()),
+            _ if line.is_empty() => groups.push(vec![]),
+            _ => {}
+        }
+        for_tests = line == "#[cfg(test)]";
+    }
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = vec![];
+    for entry in fs::read_dir(folder).expect("the sources are there").map(|entry| entry.expect("readable").path()) {
+        match entry.is_dir() {
+            true => all.extend(files(&entry)),
+            false => all.push(entry),
+        }
+    }
+    all.sort();
+    all
+}
+
+/// The module of a file, as a path below the crate's root.
+fn module(root: &Path, file: &Path) -> Vec<String> {
+    let parts = file.strip_prefix(root).expect("a source").with_extension("");
+    let mut parts: Vec<String> = parts.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+/// The place of the module named by the next part of `path` in the order of `parent`; of the parent itself if it is none of its modules.
+fn place(groups: &[Vec<String>], own: usize, next: Option<&String>) -> (usize, Option<String>) {
+    let at = next.and_then(|next| groups.iter().position(|group| group.contains(next)));
+    // Twice, so that the parent's own things have a place between two groups.
+    at.map_or((own, None), |at| (2 * at, next.cloned()))
+}
+
+/// Uses that go upwards in the order that stands in `declared`, the module `parent`.
+fn upwards(parent: &[String], declared: &str, sources: &[(Vec<String>, String)]) -> Vec<String> {
+    let groups = groups(declared);
+    let below = |path: &[String]| path.starts_with(parent);
+    let used_by_itself = paths(declared, parent).into_iter().filter(|path| below(path) && path.len() > parent.len());
+    let highest = used_by_itself.filter_map(|path| groups.iter().position(|group| group.contains(&path[parent.len()])));
+    let own = highest.max().map_or(0, |at| 2 * at + 1);
+    let mut wrong = vec![];
+    for (here, text) in sources.iter().filter(|(here, _)| below(here) && here.len() > parent.len()) {
+        let (from, name) = place(&groups, own, here.get(parent.len()));
+        if name.is_none() {
+            continue;
+        }
+        for path in paths(text, here).into_iter().filter(|path| below(path)) {
+            let (to, other) = place(&groups, own, path.get(parent.len()));
+            if to > from || to == from && other != name {
+                wrong.push(format!("{} uses crate::{}", here.join("::"), path.join("::")));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn no_module_uses_one_that_comes_after_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let is_test = |file: &Path| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name == "tests.rs" || name == "order.rs" || file.iter().any(|part| part == "tests")
+    };
+    let sources: Vec<(Vec<String>, String)> = files(&root)
+        .into_iter()
+        .filter(|file| !is_test(file.strip_prefix(&root).expect("a source")))
+        .map(|file| (module(&root, &file), fs::read_to_string(&file).expect("readable")))
+        .collect();
+    let ordered: Vec<&(Vec<String>, String)> =
+        sources.iter().filter(|(_, text)| text.contains("stand in order")).collect();
+    assert!(ordered.len() >= 2, "an order is stated in lib.rs and in fabric/mod.rs");
+    let wrong: Vec<String> =
+        ordered.iter().flat_map(|(parent, declared)| upwards(parent, declared, &sources)).collect();
+    assert!(wrong.is_empty(), "these uses go upwards in the order of modules:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn uses_that_go_upwards_are_found() {
+    let declared =
+        "//! Modules stand in order.\npub mod a;\npub mod b;\n\nmod c;\n\n#[cfg(test)]\nmod t;\nuse c::Thing;\n";
+    let check = |at: &str, text: &str| {
+        let here: Vec<String> = at.split("::").map(str::to_owned).collect();
+        upwards(&[], declared, &[(here, text.to_owned())])
+    };
+    assert_eq!(check("c", "use crate::a::X;\nuse crate::{b, c::Y};"), Vec::<String>::new());
+    assert_eq!(check("a", "use crate::c::X;"), ["a uses crate::c::X"]);
+    assert_eq!(
+        check("a::deep", "use super::super::{a, c::{self, X}};"),
+        ["a::deep uses crate::c", "a::deep uses crate::c::X"]
+    );
+    assert_eq!(check("a", "fn f() { crate::b::g() }"), ["a uses crate::b::g"]);
+    assert_eq!(check("a::deep", "use super::b::X;"), Vec::<String>::new(), "that is a::b");
+    assert_eq!(check("a", "// crate::c\n#[cfg(test)]\nmod tests {\n    use crate::c::X;\n}"), Vec::<String>::new());
+}

@@ -1,0 +1,90 @@
+//! `[router]`: the kernels that a scenario chooses from.
+//!
+//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a result shows of a
+//! scenario is the same table however it was spelled, and for these two it names no kind.
+
+use crate::allocators::AllocatorKind;
+use crate::error::{ScenarioError, join, parse};
+use crate::fabric::FabricParams;
+use crate::fabric::input_queued::params::{RouterParams, Switching};
+use crate::fabric::packet_node::params::{NodeParams, PacketNode, Stated};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+/// The input-queued router with one of the registered allocators.
+type InputQueued = RouterParams<AllocatorKind>;
+
+crate::registry! {
+    /// `[router]`: what stands where the links meet.
+    pub enum RouterKind: "router" as FabricParams {
+        "input_queued" => InputQueued(InputQueued),
+        "packet_node" => PacketNode(PacketNode),
+    }
+}
+
+/// Reads the table found at `path`.
+pub(super) fn read(path: &str, value: &Value) -> Result<RouterKind, ScenarioError> {
+    let Value::Object(table) = value else { return parse::<InputQueued>(path, value).map(RouterKind::InputQueued) };
+    match table.get("kind").map(|kind| kind.as_str()) {
+        None if table.contains_key("node") => node(path, table),
+        None => parse(path, value).map(RouterKind::InputQueued),
+        Some(Some("packet_node")) => node(path, table),
+        Some(_) => RouterKind::from_value(path, value),
+    }
+}
+
+/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no contradiction.
+fn node(path: &str, table: &Map<String, Value>) -> Result<RouterKind, ScenarioError> {
+    let mut others = table.clone();
+    let (links, node) = (others.shift_remove("links"), others.shift_remove("node"));
+    others.shift_remove("kind");
+    let others: InputQueued = parse(path, &Value::Object(others))?;
+    let stated = others.switching == Switching::StoreAndForward;
+    let plain =
+        InputQueued { switching: if stated { others.switching } else { Default::default() }, ..Default::default() };
+    let (Value::Object(given), Value::Object(read)) = (json!(others), json!(plain)) else {
+        unreachable!("parameters are tables")
+    };
+    if let Some((key, value)) = given.iter().find(|(key, value)| read.get(*key) != Some(value)) {
+        return Err(ScenarioError::new(join(path, key), value, "has no effect with router.node; leave it out"));
+    }
+    Ok(RouterKind::PacketNode(PacketNode {
+        switching: stated.then_some(Stated::StoreAndForward),
+        links: links.map_or_else(|| Ok(Default::default()), |links| parse(&join(path, "links"), &links))?,
+        node: node.map_or_else(|| Ok(NodeParams::default()), |node| parse(&join(path, "node"), &node))?,
+    }))
+}
+
+/// The table that [`read`] reads, with every default filled in.
+pub(super) fn write<S: Serializer>(router: &RouterKind, serializer: S) -> Result<S::Ok, S::Error> {
+    match router {
+        RouterKind::InputQueued(params) => params.serialize(serializer),
+        RouterKind::PacketNode(PacketNode { switching, links, node }) => {
+            let switching = switching.map_or(Switching::default(), |_| Switching::StoreAndForward);
+            let mut table = json!(InputQueued { switching, links: links.clone(), ..Default::default() });
+            table["node"] = json!(node);
+            table.serialize(serializer)
+        }
+        RouterKind::Custom(_) => router.serialize(serializer),
+    }
+}
+
+/// The schema of the table: the keys of all kinds.
+pub fn schema() -> Value {
+    let mut all = schemars::schema_for!(InputQueued).to_value();
+    let node = schemars::schema_for!(PacketNode).to_value();
+    for part in ["properties", "$defs"] {
+        let others = node.get(part).and_then(Value::as_object).into_iter().flatten();
+        if let Some(table) = all.get_mut(part).and_then(Value::as_object_mut) {
+            others.for_each(|(key, schema)| {
+                table.entry(key.clone()).or_insert_with(|| schema.clone());
+            });
+        }
+    }
+    all["properties"]["kind"] = json!({
+        "description": "What stands where the links meet. If left out: the input-queued router, or, with a table `node`, the \
+                        packet-level node.",
+        "enum": RouterKind::KINDS,
+    });
+    all
+}

@@ -1,0 +1,36 @@
+//! The scenarios: one TOML file for each group, in `scenarios/`.
+//!
+//! A file has tables of two sorts. `[base.NAME]` is a scenario of which others are variants. Any other table is a scenario: the
+//! table `base` that its key `base` names, with its own keys on top, table by table; a table with a `kind` replaces the base's.
+
+use crate::common::with;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// The folder of this test.
+pub fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/identical")
+}
+
+/// All scenarios by name: group, `/`, name in the group.
+pub fn all() -> BTreeMap<String, Value> {
+    let mut scenarios = BTreeMap::new();
+    for entry in fs::read_dir(folder().join("scenarios")).expect("a folder of scenarios") {
+        let path = entry.expect("a readable folder").path();
+        let group = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file: Value = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let Value::Object(mut tables) = file else { panic!("{}: no tables", path.display()) };
+        let bases = tables.remove("base").unwrap_or_default();
+        for (name, mut changes) in tables {
+            let name = format!("{group}/{name}");
+            let base = changes.as_object_mut().and_then(|table| table.remove("base"));
+            let base = base.as_ref().and_then(Value::as_str).unwrap_or_else(|| panic!("{name}: no key `base`"));
+            let base = bases.get(base).unwrap_or_else(|| panic!("{name}: no table [base.{base}]")).clone();
+            scenarios.insert(name, with(base, changes));
+        }
+    }
+    scenarios
+}
