@@ -3,7 +3,7 @@
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::measure::Cost;
-use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::run::{Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -35,7 +35,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| run::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    py.detach(|| phit_engine::run::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(scenario.to_value().to_string())
 }
 
@@ -117,7 +117,7 @@ fn quantities() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = py.detach(|| phit_engine::run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(report.to_string())
 }
 
@@ -125,7 +125,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = py.detach(|| phit_engine::run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(table.to_string())
 }
 
