@@ -1,4 +1,4 @@
-"""Adds the pages `model.md` and `results.md`, made from what the engine declares, and `contributing.md` to the guide."""
+"""Adds the pages `model.md` and `results.md`, made from what the engine declares, and `contributing.md`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -98,16 +98,16 @@ and `phit list tables` show the same on the command line.
 
 ## Saturation
 
-A run is called saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the measured
-time. The rule is the same everywhere: the quantity `saturated`, the triangles of plots, the tables of studies, and
-`phit saturate`, which takes a load as sustained from that share on unless `--share` says otherwise.
+A run is called saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the
+measured time. The rule is the same everywhere: the quantity `saturated`, the triangles of plots, the tables of studies,
+and `phit saturate`, which takes a load as sustained from that share on unless `--share` says otherwise.
 """
 
 QUANTITY_NOTES = """## Quantities of a summary
 
 A quantity that is not there is `null`. Of quantities that are tables, a column of `points.parquet` is named by a dotted
-path, as `fairness.jain` or `hops.local`. *Headline*: its place among what `phit run` shows. Besides these, a summary has
-the `version` of Phit and the complete `scenario`.
+path, as `fairness.jain` or `hops.local`. *Headline*: its place among what `phit run` shows. Besides these, a summary
+has the `version` of Phit and the complete `scenario`.
 """
 
 OWNERS = {
@@ -124,9 +124,8 @@ def results() -> str:
         rows = [quantity_row(q) for q in QUANTITIES.values() if q.of == owner]
         head = ("quantity", "unit", "meaning", "there", "interval", "headline")
         parts.append(f"{words}:\n\n{markdown_table(head, rows)}")
-    for quantity in QUANTITIES.values():
-        if quantity.parts:
-            parts.append(f"Parts of `{quantity.name}`:\n\n{named(quantity.parts, 'part')}")
+    composed = (quantity for quantity in QUANTITIES.values() if quantity.parts)
+    parts += [f"Parts of `{quantity.name}`:\n\n{named(quantity.parts, 'part')}" for quantity in composed]
     parts += ["### Names in `queueing`", "What managed queue organisations count:", named(TOTALS, "name")]
     parts.append("## Tables")
     for table_ in TABLES.values():
@@ -142,8 +141,8 @@ PROBE_NOTES = """## What probes record
 
 A probe looks at the network every so many cycles of the measured time and records values, each with what it is about: a
 class of links, a router, a port, a virtual channel. A row of the table `probes` holds number, mean and largest of the
-values of one look that are about the same. The summary's `probes` has the means over all looks of what is recorded of all
-routers together, by the name of the quantity and, where classes of links are told apart, the class: `fullest`,
+values of one look that are about the same. The summary's `probes` has the means over all looks of what is recorded of
+all routers together, by the name of the quantity and, where classes of links are told apart, the class: `fullest`,
 `input local`.
 """
 

@@ -105,9 +105,7 @@ def test_threads_do_not_change_a_comparison(simulator: str) -> None:
     scenario = copy.deepcopy(case.scenario)
     scenario["measure"] |= {"warmup": 200, "cycles": 500}
     one, two = (phit.run(scenario, threads=threads) for threads in (1, 2))
-    assert {k: v for k, v in one.items() if k not in MACHINE} == {
-        k: v for k, v in two.items() if k not in MACHINE
-    }
+    assert {k: v for k, v in one.items() if k not in MACHINE} == {k: v for k, v in two.items() if k not in MACHINE}
 
 
 def test_every_case_is_a_valid_scenario() -> None:

@@ -26,7 +26,8 @@ def test_a_worked_example_is_its_file(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"), [("topology", "ring"), ("routing", "o1turn"), ("traffic/patterns", "butterfly"), ("probes", "busy")]
+    ("folder", "name"),
+    [("topology", "ring"), ("routing", "o1turn"), ("traffic/patterns", "butterfly"), ("probes", "busy")],
 )
 def test_the_lines_to_add_look_like_the_ones_that_are_there(folder: str, name: str) -> None:
     path = f"crates/phit-engine/src/{folder}/mod.rs"

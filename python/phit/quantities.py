@@ -10,10 +10,8 @@ from typing import Any, Literal
 
 from phit import _phit
 
-Shape = Literal[
-    "number", "whole", "flag", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"
-]
-"""What a value looks like: a number, a whole number, true or false, or a table of these by part, class of links or name."""
+Shape = Literal["number", "whole", "flag", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"]
+"""What a value looks like: a number, a whole number, true or false, or a table of these by part, link class or name."""
 
 Cell = Literal["number", "whole", "flag", "text", "wholes"]
 """What a cell of a table holds: `wholes` is a list of whole numbers."""
@@ -45,7 +43,7 @@ class Quantity(Named):
     """A key of a summary."""
 
     of: Literal["scenario", "model", "machine"]
-    """Whose it is: known before anything has run; measured, and the same on every machine; or how the run was executed."""
+    """Whose it is: known before anything has run; the same on every machine; or how the run was executed."""
     shape: Shape
     parts: tuple[Named, ...]
     """Of the shapes with parts."""
@@ -136,16 +134,15 @@ def find(column: str) -> Named | None:
         return None
     if not rest:
         return quantity
-    group, _, last = rest.rpartition(".")
-    for part in _parts(quantity):
-        known = part.name == (last if quantity.shape == "parts_by_class" else rest)
-        if known:
-            return Named(column, f"{part.words}, {group}" if group else part.words, part.unit, part.description)
-        if quantity.shape == "numbers_by_name" and rest.startswith(f"{part.name} "):
-            # The class of links stands after the name.
-            words = f"{part.words}, {rest.removeprefix(part.name).strip()}"
-            return Named(column, words, part.unit, part.description)
-    return Named(column, f"{quantity.words}, {rest}", quantity.unit, quantity.description)
+    # Classes of links stand before the name of a part, and after the name of what a probe records.
+    group, _, last = rest.rpartition(".") if quantity.shape == "parts_by_class" else ("", "", rest)
+    part = next((part for part in _parts(quantity) if part.name == last), None)
+    if part is None and quantity.shape == "numbers_by_name":
+        part = next((part for part in _parts(quantity) if rest.startswith(f"{part.name} ")), None)
+        group = rest.removeprefix(part.name).strip() if part else ""
+    if part is None:
+        return Named(column, f"{quantity.words}, {rest}", quantity.unit, quantity.description)
+    return Named(column, f"{part.words}, {group}" if group else part.words, part.unit, part.description)
 
 
 def _parts(quantity: Quantity) -> tuple[Named, ...]:
@@ -162,10 +159,8 @@ def _parts(quantity: Quantity) -> tuple[Named, ...]:
 def title(column: str, table: str | None = None) -> str:
     """The axis title of a column of a table of runs, or of another table; the name itself if nobody declares it."""
     found: Named | None
-    if table is None:
-        found = find(column)
-    else:
-        found = next((c for c in TABLES[table].columns if c.name == column), None)
+    columns = TABLES[table].columns if table is not None else ()
+    found = find(column) if table is None else next((c for c in columns if c.name == column), None)
     return column if found is None else found.title
 
 

@@ -14,6 +14,7 @@ from phit.errors import InputError
 from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
 
+
 def readable(value: Any) -> str:
     """A number with four significant digits, integers whole, booleans as yes and no."""
     if value is None:

@@ -36,8 +36,8 @@ MARGIN, NARROWEST = 16, 724
 def port_frames(probes: pl.DataFrame, keys: Sequence[str] = ("point",)) -> pl.DataFrame:
     """One row per input port and frame, from a table of probes: phits in its queues, and the trees that it holds.
 
-    `destinations` are those of all its lines, and `trees` the same for people, line by line; `hops` is the fewest links to
-    a congested point, `lines` the number of lines. A port that is empty and has no line is left out.
+    `destinations` are those of all its lines, and `trees` the same for people, line by line; `hops` is the fewest links
+    to a congested point, `lines` the number of lines. A port that is empty and has no line is left out.
     """
     keys = [*keys, "cycle", "router", "port"]
     ports = probes.filter(pl.col("quantity") == "port phits").select(*keys, phits=pl.col("max"))

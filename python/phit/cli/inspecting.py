@@ -59,7 +59,9 @@ def routes(
 
 @commands.command("list")
 def list_(
-    concept: Annotated[str | None, typer.Argument(help="topology, routing, pattern, ..., quantities, tables.", show_default=False)] = None,
+    concept: Annotated[
+        str | None, typer.Argument(help="topology, routing, pattern, ..., quantities, tables.", show_default=False)
+    ] = None,
     kind: Annotated[str | None, typer.Argument(help="One of the concept's kinds.", show_default=False)] = None,
 ) -> None:
     """List what a scenario can name and what results consist of, or one of these with all that is said of it."""

@@ -114,7 +114,9 @@ def saturate(
         float | None, typer.Option("--grid", metavar="STEP", help="Try loads upwards in such steps; else bisection.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
-    share: Annotated[float, typer.Option(help="Sustained if this share of the offered load is accepted.")] = SATURATED_BELOW,
+    share: Annotated[
+        float, typer.Option(help="Sustained if this share of the offered load is accepted.")
+    ] = SATURATED_BELOW,
     latency_factor: Annotated[
         float | None,
         typer.Option("--latency", metavar="FACTOR", help="And if latency is at most so many times the first's."),

@@ -39,8 +39,8 @@ def plot(
     y: Annotated[
         str | None,
         typer.Option(
-            help="Column of the vertical axis; only this plot is drawn. `phit list quantities` lists what there is; a part "
-            "of a quantity is named as fairness.jain.",
+            help="Column of the vertical axis; only this plot is drawn. `phit list quantities` lists what there is; "
+            "a part of a quantity is named as fairness.jain.",
             autocompletion=columns,
             metavar="COLUMN",
         ),

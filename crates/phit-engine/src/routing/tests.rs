@@ -428,17 +428,18 @@ fn probes_see_the_same_whatever_the_partitions() {
     // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
     assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
     assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
-    for (name, count) in column("name").iter().zip(column("count")) {
-        let ports = match name.as_str().unwrap() {
-            "contention" => 36 * 7,
-            "partial" | "combined" => 36 * 8,
-            "input endpoint" => 36 * 2 * 2,
-            "input local" | "output local" => 36 * 3 * 5,
-            "input global" | "output global" => 36 * 2 * 2,
-            other => panic!("unknown quantity {other}"),
+    for ((quantity, class), count) in column("quantity").iter().zip(column("class")).zip(column("count")) {
+        let ports = match (quantity.as_str().unwrap(), class.as_str()) {
+            ("contention", None) => 36 * 7,
+            ("partial" | "combined", None) => 36 * 8,
+            ("input", Some("endpoint")) => 36 * 2 * 2,
+            ("input" | "output", Some("local")) => 36 * 3 * 5,
+            ("input" | "output", Some("global")) => 36 * 2 * 2,
+            other => panic!("unknown quantity {other:?}"),
         };
-        assert_eq!(count, ports, "{name}");
+        assert_eq!(count, ports, "{quantity} {class}");
     }
+    assert!(column("router").iter().chain(&column("index")).all(Value::is_null), "all routers together");
     let means = &one.summary()["probes"];
     // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
     let contention = means["contention"].as_f64().unwrap();

@@ -172,5 +172,10 @@ pub fn quiet_at_the_end(simulation: &mut Simulation, limit: u32, phits: u64) {
 }
 
 pub fn summed(simulation: &Simulation, name: &str) -> u64 {
-    parts(simulation).iter().flat_map(|p| p.queueing_totals()).filter(|(total, _)| total.name == name).map(|(_, count)| count).sum()
+    parts(simulation)
+        .iter()
+        .flat_map(|p| p.queueing_totals())
+        .filter(|(total, _)| total.name == name)
+        .map(|(_, count)| count)
+        .sum()
 }
