@@ -1,5 +1,5 @@
-//! What a result consists of, declared where it is computed: quantities of the summary, columns of tables, and what probes
-//! and managed queue organisations tell.
+//! What a result consists of, declared where it is computed: quantities of the summary, columns of tables, and what
+//! probes and managed queue organisations tell.
 
 use super::Reading;
 use serde_json::{Map, Value, json};

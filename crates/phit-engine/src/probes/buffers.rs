@@ -6,8 +6,8 @@ use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in input queues, as `input`, and phits charged against the virtual channels of outputs, as `output`, by class of links. Each
-/// value is one queue or virtual channel.
+/// Phits in input queues, as `input`, and phits charged against the virtual channels of outputs, as `output`, by
+/// class of links. Each value is one queue or virtual channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuffersProbe {
@@ -34,8 +34,8 @@ const OUTPUT: Observable = Observable {
     name: "output",
     words: "phits charged against an output",
     unit: unit::PHITS,
-    about: "Phits charged against the buffer behind a virtual channel of an output, for each channel of the outputs that \
-            lead to a router.",
+    about: "Phits charged against the buffer behind a virtual channel of an output, for each channel of the outputs \
+            that lead to a router.",
 };
 
 impl ProbeParams for BuffersProbe {

@@ -5,9 +5,10 @@ use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output port),
-/// `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link is flagged: 1),
-/// `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the window).
+/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output
+/// port), `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link
+/// is flagged: 1), `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the
+/// window).
 ///
 /// Each value is one counter of one router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +21,8 @@ pub struct CountersProbe {
     /// The only router that is looked at; all of them if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router: Option<u32>,
-    /// Whether each counter is recorded by itself, with the number of the port or whatever else it is about as its `index`.
+    /// Whether each counter is recorded by itself, with the number of the port or whatever else it is about as its
+    /// `index`.
     pub by_index: bool,
 }
 

@@ -6,9 +6,9 @@ use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as `fullest`, and in
-/// all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts, "Adaptive routing in
-/// high-radix Clos network", SC 2006, figure 6.)
+/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as
+/// `fullest`, and in all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts,
+/// "Adaptive routing in high-radix Clos network", SC 2006, figure 6.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FullestBuffersProbe {

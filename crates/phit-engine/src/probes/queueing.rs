@@ -5,9 +5,9 @@ use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a managed queue organisation keeps for every port, by name. FBICM: `input lines` and `output lines` in use, `nfq phits` and
-/// `cfq phits`, and `cam on`, 1 where the port's memory is switched on, so that its mean is a share of time. Others keep
-/// nothing.
+/// What a managed queue organisation keeps for every port, by name. FBICM: `input lines` and `output lines` in use,
+/// `nfq phits` and `cfq phits`, and `cam on`, 1 where the port's memory is switched on, so that its mean is a share
+/// of time. Others keep nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueingProbe {

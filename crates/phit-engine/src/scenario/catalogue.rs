@@ -40,8 +40,8 @@ pub fn catalogue() -> Value {
     })
 }
 
-/// What results consist of: the quantities of a summary, the tables with their columns, what probes record and what managed
-/// queue organisations count, by kind, and the rule by which a run is called saturated.
+/// What results consist of: the quantities of a summary, the tables with their columns, what probes record and what
+/// managed queue organisations count, by kind, and the rule by which a run is called saturated.
 ///
 /// `{"quantities": [..], "tables": [..], "observables": {probe: [..]}, "totals": [..], "saturated_below": share}`
 pub fn quantities() -> Value {

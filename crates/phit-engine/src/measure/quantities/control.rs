@@ -27,8 +27,8 @@ impl Counts for Control {
             name: "control_utilisation",
             words: "utilisation of links by control messages",
             unit: unit::CAPACITY,
-            about: "For each class of links but the endpoints', the share of the capacity that control messages took in \
-                    the measured time; messages without phits take none.",
+            about: "For each class of links but the endpoints', the share of the capacity that control messages took \
+                    in the measured time; messages without phits take none.",
             shape: Shape::ByClass,
             value: |at| {
                 let classes = at.topology.classes();

@@ -1,4 +1,5 @@
-//! What a run itself goes by: whether anything moves, has settled, and has arrived. No quantity of the result is made of it.
+//! What a run itself goes by: whether anything moves, has settled, and has arrived. No quantity of the result is made
+//! of it.
 
 use super::{Counts, Delivery};
 use crate::packet::Packet;

@@ -1,7 +1,8 @@
 //! What a run counts and what follows from it: one file per idea.
 //!
-//! A file holds a struct of counters, which hears of the events it needs, and the quantities and tables that are computed from
-//! them. A `mod` line and a line in the list below make it part of every run, of the summary, and of the catalogue.
+//! A file holds a struct of counters, which hears of the events it needs, and the quantities and tables that are
+//! computed from them. A `mod` line and a line in the list below make it part of every run, of the summary, and of
+//! the catalogue.
 
 use super::collector::Window;
 use super::declare::{Quantity, Table};

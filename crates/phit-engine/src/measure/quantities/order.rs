@@ -12,7 +12,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Order {
     watched: bool,
-    /// Packets delivered after one of the same source and destination that was generated later, since the start of the run.
+    /// Packets delivered after one of the same source and destination that was generated later, since the start of
+    /// the run.
     pub overtaken: u64,
     /// Tick of generation of the latest packet of each source and destination.
     latest: HashMap<(u32, u32), Tick>,
@@ -32,8 +33,8 @@ impl Counts for Order {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "out_of_order",
         words: "packets out of order",
-        about: "Packets delivered after one of the same source and destination that was generated later, since the start \
-                of the run.",
+        about: "Packets delivered after one of the same source and destination that was generated later, since the \
+                start of the run.",
         there: When::Some("with `measure.order`"),
         value: |at| json!(at.window.order.then_some(at.counters.order.overtaken)),
         ..WHOLE

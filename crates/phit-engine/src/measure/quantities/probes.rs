@@ -142,8 +142,8 @@ impl Counts for Records {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "probes",
         words: "what probes saw",
-        about: "Means over the measured time of what probes recorded of all routers together, by name, with the class of \
-                links after it where classes are told apart.",
+        about: "Means over the measured time of what probes recorded of all routers together, by name, with the class \
+                of links after it where classes are told apart.",
         shape: Shape::NumbersByName,
         value: |at| at.counters.probes.means(at.topology.classes()),
         ..NUMBER
@@ -219,7 +219,7 @@ impl Counts for Records {
                 name: "index",
                 words: "index",
                 unit: unit::NONE,
-                about: "Number of what a routing mechanism's counter is about: a port, a link of the group, a destination.",
+                about: "Number of what a routing mechanism's counter is about: a port, a link, a destination.",
                 cell: Cell::Whole,
                 values: |at| at.probed(|(_, _, place, ..)| place.index),
             },

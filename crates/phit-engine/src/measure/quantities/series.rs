@@ -84,7 +84,7 @@ impl Counts for Series {
                 name: "packets",
                 words: "packets",
                 unit: unit::NONE,
-                about: "Packets of the bin: those generated in it, or those delivered in it, as `measure.series.by` says.",
+                about: "Packets generated in the bin, or delivered in it, as `measure.series.by` says.",
                 cell: Cell::Whole,
                 values: |at| list(at.series().iter().map(|bin| bin.packets)),
             },

@@ -51,8 +51,8 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
     probes.note(now as usize % 2, now - now % 10, |record| record(&SEEN, Place::port(now % 2, 3), now));
 }
 
-/// Counting in parts and merging them, in any order, gives what counting in one place gives: so no field of any file's counters
-/// is left out of its `merge`.
+/// Counting in parts and merging them, in any order, gives what counting in one place gives: so no field of any
+/// file's counters is left out of its `merge`.
 #[test]
 fn merging_is_counting_together() {
     for by_generation in [false, true] {
@@ -129,9 +129,11 @@ fn everything() -> Vec<Outcome> {
             "traffic": { "pattern": pattern, "load": 0.9, "packet_size": 4 },
             "measure": measure(json!(["queueing", { "kind": "trees", "every": 50 }, { "kind": "ports", "every": 50 }])),
         })),
-        outcome(
-            json!({ "topology": { "kind": "torus", "dims": [4, 4] }, "traffic": { "load": 0.1 }, "measure": { "cycles": 500 } }),
-        ),
+        outcome(json!({
+            "topology": { "kind": "torus", "dims": [4, 4] },
+            "traffic": { "load": 0.1 },
+            "measure": { "cycles": 500 },
+        })),
         outcome(json!({
             "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
             "router": { "links": { "local": { "vcs": 4 }, "global": { "vcs": 2 } } },
@@ -235,8 +237,8 @@ fn probes_and_queue_organisations_tell_what_is_declared() {
     }
 }
 
-/// No router, port or other number becomes part of a name, so that the table of runs has the same columns whatever the size of
-/// the network.
+/// No router, port or other number becomes part of a name, so that the table of runs has the same columns whatever
+/// the size of the network.
 #[test]
 fn names_in_summaries_have_no_numbers_of_places() {
     for outcome in everything() {
