@@ -72,7 +72,7 @@ def test_a_type_checker_finds_a_misspelt_attribute(tmp_path: Path) -> None:
     assert (status, errors) == (1, "")
     revealed = [text.replace("builtins.", "") for text in re.findall(r'Revealed type is "(.*)"', found)]
     assert revealed in (["float", "float | None", "bool"], ["float", "Union[float, None]", "bool"])
-    assert '"Result" has no attribute "acepted_load"; maybe "accepted_load' in found
+    assert '6: error: "Result" has no attribute "acepted_load"' in found
 
 
 def test_list_shows_quantities_and_tables(cli: Cli) -> None:

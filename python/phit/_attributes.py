@@ -49,7 +49,7 @@ def attribute(quantity: Quantity) -> str:
     """The property of a quantity."""
     type_ = type_of(quantity)
     words = quantity.title.rstrip(".")
-    when = f" `None` unless {quantity.there}." if quantity.there else ""
+    when = f"\n\n        `None` if not there; it is there {quantity.there}.\n        " if quantity.there else ""
     return f'''
     @property
     def {quantity.name}(self) -> {type_}:

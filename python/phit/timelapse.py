@@ -127,7 +127,7 @@ def of_probes(probes: pl.DataFrame, names: Mapping[str, str] | None = None) -> T
         probes: the table of probes of several points.
         names: of the points.
     """
-    if "port phits" not in probes["quantity"]:
+    if "quantity" not in probes.columns or "port phits" not in probes["quantity"]:
         return None
     frames = port_frames(probes).with_columns(t=pl.col("cycle").cast(pl.Float64), marked=pl.col("lines") > 0)
     if frames.is_empty():

@@ -13,10 +13,10 @@ impl Counts for Units {
         name: "cycle_seconds",
         words: "length of a cycle",
         unit: unit::SECONDS,
-        about: "The time that a cycle stands for.",
+        about: "The time that a cycle stands for, by `[units]` or by the units of the scenario's numbers.",
         of: Of::Scenario,
         rank: Some(12),
-        there: When::Some("of scenarios that say what a cycle is, by `[units]` or by quantities with units"),
+        there: When::Some("of scenarios whose units are known"),
         value: |at| json!(at.cycle_seconds),
         ..NUMBER
     }];
