@@ -14,7 +14,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo figure test test-rust test-python identical soak validate lint bench schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python identical soak validate lint bench schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ figure: $(STAMPS)/build ## Reproduce a paper's figure with 16,512 endpoints, and
 	@$(BIN)/phit reproduce contention --figure 5b --scale paper --warmup 2500 --cycles 3500 --seeds 1 --output out/contention
 
 build: $(STAMPS)/build ## Build the package and the command `phit` into .venv
+
+attributes: $(STAMPS)/build ## Write the typed attributes of results anew, from what the engine declares
+	$(BIN)/python -m phit._attributes
 
 test: test-rust test-python ## Run all fast tests, Rust and Python
 

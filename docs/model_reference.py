@@ -1,10 +1,13 @@
-"""Adds the pages `model.md`, made from the catalogue of the engine, and `contributing.md` to the documentation."""
+"""Adds the pages `model.md` and `results.md`, made from what the engine declares, and `contributing.md`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import phit
 from phit.keys import Key, Schema, keys, resolved
+from phit.markdown import markdown_table
+from phit.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
 from phit.sections import described
 
 TITLES = {
@@ -93,11 +96,83 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+RESULTS = f"""# Results
+
+What a run gives: the quantities of its summary (`phit run --json`, attributes of `phit.Result`, columns of
+`points.parquet`) and its tables. This page is made from the declarations in the engine's source; `phit list quantities`
+and `phit list tables` show the same on the command line.
+
+## Saturation
+
+A run is called saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the
+measured time. The rule is the same everywhere: the quantity `saturated`, the triangles of plots, the tables of studies,
+and `phit saturate`, which takes a load as sustained from that share on unless `--share` says otherwise.
+"""
+
+QUANTITY_NOTES = """## Quantities of a summary
+
+A quantity that is not there is `null`. Of quantities that are tables, a column of `points.parquet` is named by a dotted
+path, as `fairness.jain` or `hops.local`. *Headline*: its place among what `phit run` shows. Besides these, a summary
+has the `version` of Phit and the complete `scenario`.
+"""
+
+OWNERS = {
+    "scenario": "Of the scenario: known before anything has run",
+    "model": "Of the model: measured, and the same on every machine, for any number of threads and partitions",
+    "machine": "Of the machine: how the run was executed, and what it cost",
+}
+
+
+def results() -> str:
+    """The Markdown of the page about results."""
+    parts = [RESULTS, QUANTITY_NOTES]
+    for owner, words in OWNERS.items():
+        rows = [quantity_row(q) for q in QUANTITIES.values() if q.of == owner]
+        head = ("quantity", "unit", "meaning", "there", "interval", "headline")
+        parts.append(f"{words}:\n\n{markdown_table(head, rows)}")
+    composed = (quantity for quantity in QUANTITIES.values() if quantity.parts)
+    parts += [f"Parts of `{quantity.name}`:\n\n{named(quantity.parts, 'part')}" for quantity in composed]
+    parts += ["### Names in `queueing`", "What managed queue organisations count:", named(TOTALS, "name")]
+    parts.append("## Tables")
+    for table_ in TABLES.values():
+        there = f" There {table_.there}." if table_.there else ""
+        parts += [f"### Table `{table_.name}`", table_.description + there, named(table_.columns, "column")]
+    parts.append(PROBE_NOTES)
+    for probe, observables in OBSERVABLES.items():
+        parts += [f"### Quantities of the probe `{probe}`", named(observables, "quantity")]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+PROBE_NOTES = """## What probes record
+
+A probe looks at the network every so many cycles of the measured time and records values, each with what it is about: a
+class of links, a router, a port, a virtual channel. A row of the table `probes` holds number, mean and largest of the
+values of one look that are about the same. The summary's `probes` has the means over all looks of what is recorded of
+all routers together, by the name of the quantity and, where classes of links are told apart, the class: `fullest`,
+`input local`.
+"""
+
+
+def quantity_row(quantity: Quantity) -> tuple[str, ...]:
+    """A quantity as a row."""
+    interval = f"`{quantity.interval}`" if quantity.interval else ""
+    meaning = f"{quantity.title.removesuffix(f' ({quantity.unit})')}. {quantity.description}"
+    there = quantity.there or "always"
+    return (f"`{quantity.name}`", quantity.unit, cell(meaning), there, interval, str(quantity.rank or ""))
+
+
+def named(entries: Iterable[Named], head: str) -> str:
+    """A table of what is declared."""
+    rows = ((f"`{entry.name}`", entry.unit, cell(entry.description)) for entry in entries)
+    return markdown_table((head, "unit", "meaning"), rows)
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Adds the pages to the site."""
     from mkdocs.structure.files import File
 
     files.append(File.generated(config, "model.md", content=page()))
+    files.append(File.generated(config, "results.md", content=results()))
     contributing = Path(config.config_file_path).with_name("CONTRIBUTING.md")
     files.append(File.generated(config, "contributing.md", content=contributing.read_text(encoding="utf-8")))
     return files

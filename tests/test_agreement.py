@@ -10,7 +10,7 @@ from typing import Any
 import phit
 import pytest
 from phit import executors, sweeping
-from phit.result import MACHINE_KEYS
+from phit.quantities import MACHINE
 from phit.studies.peers.booksim import latency_when_empty
 from phit.studies.peers.fogsim import router
 from phit.studies.validation import Verdict, booksim, cases, document, fogsim, reference, run, transient
@@ -106,9 +106,7 @@ def test_threads_do_not_change_a_comparison(simulator: str) -> None:
     scenario = copy.deepcopy(case.scenario)
     scenario["measure"] |= {"warmup": 200, "cycles": 500}
     one, two = (phit.run(scenario, threads=threads) for threads in (1, 2))
-    assert {k: v for k, v in one.items() if k not in MACHINE_KEYS} == {
-        k: v for k, v in two.items() if k not in MACHINE_KEYS
-    }
+    assert {k: v for k, v in one.items() if k not in MACHINE} == {k: v for k, v in two.items() if k not in MACHINE}
 
 
 def test_every_case_is_a_valid_scenario() -> None:

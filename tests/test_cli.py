@@ -11,7 +11,7 @@ from typing import Any
 import phit
 import pytest
 from phit.keys import keys
-from phit.result import MACHINE_KEYS
+from phit.quantities import MACHINE
 from phit.sections import described
 
 from .conftest import Cli, Write, tiny
@@ -31,14 +31,14 @@ def test_json_is_one_object_with_the_complete_scenario(cli: Cli, write: Write) -
     assert (status, err, out.count("\n")) == (0, "", 1)
     assert summary["scenario"]["traffic"]["load"] == 0.2
     assert summary["accepted_load"] == pytest.approx(0.2, rel=0.2)
-    for key in ("offered_load", "latency_mean", "latency_p99", "hops_mean", "packets", *MACHINE_KEYS):
+    for key in ("offered_load", "latency_mean", "latency_p99", "hops_mean", "packets", *MACHINE):
         assert key in summary
 
 
 def test_the_same_scenario_gives_the_same_summary(cli: Cli, write: Write) -> None:
     def summary(*options: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(cli("run", write(tiny()), "--json", *options)[1])
-        return {key: value for key, value in found.items() if key not in MACHINE_KEYS}
+        return {key: value for key, value in found.items() if key not in MACHINE}
 
     assert summary() == summary() == summary("--threads", "2")
     assert summary() != summary("--set", "seed=2")

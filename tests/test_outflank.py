@@ -251,12 +251,12 @@ def test_gamma_is_found_on_the_papers_grid() -> None:
     latencies = [trial.latency or 0.0 for trial in found.trials]
     assert max(latencies[:-1]) <= 1.4 * latencies[0] < latencies[-1]
     # The same runs as the study's.
-    assert latencies[0] == phit.run(short_run("ABR", FIRST)).latency_mean
+    assert latencies[0] == phit.run(short_run("ABR", FIRST))["latency_mean"]
 
 
 def test_gamma_is_found_as_the_study_finds_it() -> None:
     """The study's rule: at most 1.4 times the smallest lifetime that one of three routings has at the first load."""
-    smallest = min(phit.run(short_run(routing, FIRST)).latency_mean for routing in ROUTINGS)
+    smallest = min(phit.run(short_run(routing, FIRST))["latency_mean"] for routing in ROUTINGS)
     found = {
         routing: phit.saturate(short_run(routing, 0.1), first=FIRST, step=STEP, latency_limit=CUT * smallest)
         for routing in ROUTINGS
@@ -331,7 +331,7 @@ def test_recorded_messages_cross_the_node_in_its_own_time(tmp_path: Path) -> Non
     # 0 to 1 is one hop, 5 (1, 1, 0) to 10 (2, 2, 0) two; a packet waits up to 256 / 3 ns for its clock.
     shortest = 60 * (144 + 404.8 * 1.5 + 144)
     assert result["hops_mean"] == 1.5
-    assert shortest <= result.latency_mean <= shortest + 60 * 256 / 3
+    assert shortest <= result["latency_mean"] <= shortest + 60 * 256 / 3
 
 
 def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:

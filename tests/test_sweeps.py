@@ -12,7 +12,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.result import MACHINE_KEYS
+from phit.quantities import MACHINE
 
 from .conftest import Cli, Start, Write, tiny
 
@@ -57,10 +57,10 @@ def test_a_sweep_gives_one_row_per_point_and_the_tables(tmp_path: Path) -> None:
 
 
 def test_executors_agree(tmp_path: Path) -> None:
-    here = phit.sweep(experiment(), workers=1).drop(MACHINE_KEYS, strict=False)
-    assert here.equals(phit.sweep(experiment(), workers=2).drop(MACHINE_KEYS, strict=False))
+    here = phit.sweep(experiment(), workers=1).drop(MACHINE, strict=False)
+    assert here.equals(phit.sweep(experiment(), workers=2).drop(MACHINE, strict=False))
     with ThreadPoolExecutor(2) as threads:
-        assert here.equals(phit.sweep(experiment(), tmp_path / "r", executor=threads).drop(MACHINE_KEYS, strict=False))
+        assert here.equals(phit.sweep(experiment(), tmp_path / "r", executor=threads).drop(MACHINE, strict=False))
 
 
 def test_points_are_added_without_repeating_old_ones(cli: Cli, write: Write, tmp_path: Path) -> None:

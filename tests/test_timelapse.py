@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from phit.quantities import TABLES
+from phit.result import frame
 from phit.timelapse import PALETTE, Row, Timelapse, holds, of_probes
 
 from .conftest import Cli, Write, tiny
@@ -77,18 +79,27 @@ def test_what_has_one_frame_or_holds_nothing_is_drawn() -> None:
     assert list(frames(Timelapse("t", (), {"a": rows((3.0, 0, 0, 0, False))}).svg())) == [3.0]
 
 
-def probes(*entries: tuple[str, str, int, int]) -> pl.DataFrame:
-    table = pl.DataFrame(entries, schema=["probe", "name", "cycle", "max"], orient="row")
-    return table.with_columns(point=pl.lit("0123456789"))
+def probes(*entries: dict[str, object]) -> pl.DataFrame:
+    columns = {column.name for column in TABLES["probes"].columns}
+    assert all(entry.keys() <= columns for entry in entries)
+    rows = {name: [entry.get(name) for entry in entries] for name in columns}
+    return frame("probes", rows).with_columns(point=pl.lit("0123456789"))
+
+
+def line(side: str, router: int, cycle: int, phits: int, hops: int, destinations: list[int]) -> dict[str, object]:
+    where = {"router": router, "port": 1 - router, "vc": 0, "side": side, "line": 0, "hops": hops, "stopped": False}
+    return {
+        "probe": "trees", "quantity": "line phits", "cycle": cycle, "max": phits, "destinations": destinations, **where
+    }  # fmt: skip
 
 
 def test_frames_come_from_the_probes() -> None:
     lapse = of_probes(
         probes(
-            ("ports", "0 1", 10, 64),
-            ("trees", "in 0 1 hops 2 line 0 to 3,32", 10, 64),
-            ("trees", "in 1 0 hops 1 line 0 to 332 stopped", 20, 0),
-            ("trees", "out 1 1 hops 1 line 0 to 32", 20, 0),
+            {"probe": "ports", "quantity": "port phits", "cycle": 10, "router": 0, "port": 1, "max": 64},
+            line("input", 0, 10, 64, 2, [3, 32]),
+            line("input", 1, 20, 0, 1, [332]),
+            line("output", 1, 20, 0, 1, [32]),
         )
     )
     assert lapse is not None
@@ -98,7 +109,7 @@ def test_frames_come_from_the_probes() -> None:
         (20.0, 1, 0, 0, "332", 1, True),
     ]
     assert found.select(holds(32)).to_series().to_list() == [True, False]
-    assert of_probes(probes(("queueing", "cam on", 10, 1))) is None
+    assert of_probes(probes({"probe": "queueing", "quantity": "cam on", "cycle": 10, "max": 1})) is None
 
 
 def test_plot_draws_it_for_any_scenario_with_the_probe(cli: Cli, write: Write, tmp_path: Path) -> None:

@@ -66,3 +66,6 @@ def toml_lines(text: str) -> str:
 
 def catalogue() -> str:
     """JSON ``{concept: [{"kind": str, "description": str, "schema": {...}}]}``."""
+
+def quantities() -> str:
+    """JSON of what results consist of: ``quantities``, ``tables``, ``observables``, ``totals``, ``saturated_below``."""

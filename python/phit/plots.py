@@ -11,33 +11,11 @@ import polars as pl
 
 from phit.errors import InputError
 from phit.experiment import CURVE
+from phit.quantities import diverges, interval, title
 from phit.scenario import hint
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette: told apart with any colour vision."""
-
-UNITS = {
-    "traffic.load": "Offered load (phits/(endpoint·cycle))",
-    "offered_load": "Offered load (phits/(endpoint·cycle))",
-    "accepted_load": "Accepted load (phits/(endpoint·cycle))",
-    "latency_mean": "Mean packet latency (cycles)",
-    "latency_p50": "Median packet latency (cycles)",
-    "latency_p99": "99th percentile of packet latency (cycles)",
-    "network_latency_mean": "Mean latency in the network (cycles)",
-    "hops_mean": "Mean hops (links between routers)",
-    "misrouted": "Misrouted packets (share)",
-    "misrouted_globally": "Globally misrouted packets (share)",
-    "utilisation": "Link utilisation (share of cycles)",
-    "cycle": "Cycle",
-    "latency": "Packet latency (cycles)",
-}
-"""Axis titles with units."""
-
-HALF_WIDTHS = {"latency_mean": "latency_ci", "accepted_load": "accepted_ci"}
-"""Columns with the half width of a confidence interval from a single run."""
-
-SATURATED_SHARE = 0.95
-"""A point that accepts less than this share of its offered load counts as saturated."""
 
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 """Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
@@ -52,9 +30,9 @@ Chart = Any
 """An altair chart of any shape: change it further, or `save` it."""
 
 
-def title_of(column: str) -> str:
-    """The axis title of a column."""
-    return UNITS.get(column, column)
+def title_of(column: str, table: str | None = None) -> str:
+    """The axis title of a column: of the table of points, or of another table."""
+    return title(column, table)
 
 
 def half_width(values: Sequence[float]) -> float:
@@ -77,7 +55,8 @@ def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any
         column = plot.get(role)
         if column is not None and column not in points.columns:
             found = hint(str(column), points.columns)
-            raise InputError(f"plot.{role} = {column!r}: no such column in the table of points{found}")
+            known = "; `phit list quantities` lists what results have" * (role in ("x", "y"))
+            raise InputError(f"plot.{role} = {column!r}: no such column in the table of points{found}{known}")
     x = plot.get("x") or next((c for c in ("traffic.load", "offered_load") if c in points.columns), None)
     if x is None:
         raise InputError("plot.x: expected the column of the horizontal axis")
@@ -99,18 +78,15 @@ def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None])
 
 def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
     """One row per series, panel and x: mean of `y` over seeds, its confidence interval, whether it saturated."""
-    saturated = pl.col("accepted_load") < SATURATED_SHARE * pl.col("offered_load")
-    if "saturated" in points.columns:
-        saturated = saturated | pl.col("saturated").fill_null(False)
-    single = pl.col(HALF_WIDTHS[y]).first() if HALF_WIDTHS.get(y) in points.columns else pl.lit(None)
+    half = interval(y)
+    single = pl.col(half).first() if half is not None and half in points.columns else pl.lit(None)
     grouped = (
         points.filter(pl.col(y).is_not_null())
-        .with_columns(is_saturated=saturated)
         .group_by("panel", "series", "x", maintain_order=True)
         .agg(
             pl.col(y).cast(pl.Float64).mean().alias("y"),
             pl.col(y).cast(pl.Float64).alias("values"),
-            pl.col("is_saturated").any().alias("saturated"),
+            pl.col("saturated").any(),
             single.cast(pl.Float64).alias("single"),
             pl.len().alias("seeds"),
         )
@@ -168,7 +144,7 @@ def load_curves(
     panels = rows["panel"].unique(maintain_order=True).to_list()
     x_title = title_of(plot.get("x") or ("traffic.load" if "traffic.load" in points.columns else "offered_load"))
     charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen) for panel in panels]
-    clipped = y.startswith(("latency", "network_latency"))
+    clipped = diverges(y)
     note = "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
     text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
     return styled(_with_legend(charts, chosen), str(text), note)
@@ -184,7 +160,7 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
 
 
 def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any) -> Chart:
-    clipped = y.startswith(("latency", "network_latency"))
+    clipped = diverges(y)
     limit = latency_limit(rows) if clipped else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
     right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
     x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False), axis=alt.Axis(tickCount=7))
@@ -246,7 +222,7 @@ def histogram(table: pl.DataFrame, names: Mapping[str, str] | None = None, bins:
         alt.Chart(rows)
         .mark_line(interpolate="step", strokeWidth=1.8)
         .encode(
-            alt.X("bin:Q", title=title_of("latency"), scale=alt.Scale(nice=True)),
+            alt.X("bin:Q", title=title_of("latency", "histogram"), scale=alt.Scale(nice=True)),
             alt.Y("share:Q", title="Share of packets", axis=alt.Axis(format="~%")),
             _colour(rows),
             tooltip=["series", alt.Tooltip("bin:Q", title="latency"), alt.Tooltip("share:Q", format=".2%")],
@@ -271,14 +247,14 @@ def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str
         alt.Chart(rows)
         .mark_line(strokeWidth=1.8)
         .encode(
-            alt.X("cycle:Q", title=title_of("cycle"), scale=alt.Scale(nice=False)),
-            alt.Y(f"{y}:Q", title=title_of(y), scale=alt.Scale(zero=True)),
+            alt.X("cycle:Q", title=title_of("cycle", "series"), scale=alt.Scale(nice=False)),
+            alt.Y(f"{y}:Q", title=title_of(y, "series"), scale=alt.Scale(zero=True)),
             _colour(rows),
             tooltip=["series", "cycle", alt.Tooltip(f"{y}:Q", format=".4~g")],
         )
         .properties(width=520, height=280)
     )
-    return styled(chart, f"{title_of(y).split(' (')[0]} over time", "")
+    return styled(chart, f"{title_of(y, 'series').split(' (')[0]} over time", "")
 
 
 def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
@@ -310,7 +286,7 @@ def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None
         alt.Chart(panel)
         .mark_area(interpolate="step-after", fillOpacity=0.2, line={"strokeWidth": 1.8})
         .encode(
-            alt.X("bin:Q", title=title_of("utilisation"), scale=alt.Scale(domain=[0, 1])),
+            alt.X("bin:Q", title=title_of("utilisation", "links"), scale=alt.Scale(domain=[0, 1])),
             alt.Y("share:Q", title="Share of the links of a class", axis=alt.Axis(format="~%")).stack(None),
             alt.Color("class:N", title="Links", scale=alt.Scale(domain=classes, range=list(COLOURS[: len(classes)]))),
             tooltip=["class", alt.Tooltip("range:N", title="utilisation"), "links"],

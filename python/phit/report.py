@@ -12,19 +12,10 @@ from rich.table import Table
 from phit.errors import InputError
 from phit.experiment import heading
 from phit.markdown import markdown_table
+from phit.quantities import HEADLINES
 from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document
-
-MEASURES = (
-    ("accepted_load", "accepted"),
-    ("latency_mean", "latency"),
-    ("latency_p99", "p99"),
-    ("hops_mean", "hops"),
-    ("misrouted", "misrouted"),
-    ("saturated", "saturated"),
-)
-"""`(column, heading)` of the measures of the short table."""
 
 MAX_SERIES = 8
 """Most points whose histograms or time series are drawn in one figure."""
@@ -68,7 +59,7 @@ def readable_cell(value: Any) -> str:
 def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str, str]]:
     """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
     keys = [(key, heading(key)) for key in swept if key in points.columns]
-    return keys + [(column, name) for column, name in MEASURES if column in points.columns]
+    return keys + [(q.name, q.heading) for q in HEADLINES if q.heading is not None and q.name in points.columns]
 
 
 def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], list[list[str]]]:

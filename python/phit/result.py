@@ -9,36 +9,11 @@ from typing import Any
 import polars as pl
 
 from phit import _phit
+from phit._results import Quantities
 from phit.errors import InputError
 from phit.origins import located
+from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
-
-MACHINE_KEYS = ("threads", "partitions", "cpu_seconds", "wall_seconds", "peak_memory_bytes", "engine_bytes")
-"""Keys of a summary that depend on the machine and not on the scenario."""
-
-HEADLINES = (
-    ("offered_load", "offered load", "phits/(endpoint·cycle)"),
-    ("accepted_load", "accepted load", "phits/(endpoint·cycle)"),
-    ("bisection_load", "load that saturates the bisection", "phits/(endpoint·cycle)"),
-    ("latency_mean", "mean latency", "cycles"),
-    ("latency_p50", "median latency", "cycles"),
-    ("latency_p99", "99th percentile of latency", "cycles"),
-    ("network_latency_mean", "mean latency in the network", "cycles"),
-    ("hops_mean", "mean hops", "links between routers"),
-    ("misrouted", "misrouted", "share of packets"),
-    ("packets", "packets measured", ""),
-    ("cycles", "cycles measured", ""),
-    ("cycle_seconds", "length of a cycle", "ns"),
-    ("saturated", "saturated", ""),
-    ("cpu_seconds", "CPU time", "s"),
-)
-"""`(key, name, unit)` of what a person wants to see first."""
-
-OF_SOME = ("bisection_load", "cycle_seconds")
-"""Those that are shown only of networks that have them, and of scenarios whose units are known."""
-
-IN_CYCLES = ("latency_mean", "latency_p50", "latency_p99", "network_latency_mean", "cycles")
-"""Those that are shown as times, too, where the length of a cycle is known."""
 
 
 def readable(value: Any) -> str:
@@ -62,8 +37,10 @@ def readable_time(seconds: float) -> str:
     return f"{readable(seconds * 1e9)} ns"
 
 
-class Result(Mapping[str, Any]):
+class Result(Quantities, Mapping[str, Any]):
     """The summary of a run as a mapping (and by attribute), with its tables and its complete scenario.
+
+    The attributes are the quantities of `phit list quantities`, with their types.
 
     >>> result["accepted_load"], result.latency_mean, result.tables["histogram"]  # doctest: +SKIP
     """
@@ -81,13 +58,11 @@ class Result(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.summary)
 
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in self.__dict__.get("summary", {}):
-            return self.summary[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.summary})
+    @property
+    def version(self) -> str:
+        """The version of Phit that ran it."""
+        version: str = self.summary["version"]
+        return version
 
     @property
     def scenario(self) -> Document:
@@ -97,8 +72,8 @@ class Result(Mapping[str, Any]):
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables that the scenario asked for: series, histogram, links, endpoints, batches."""
-        return {name: pl.DataFrame(columns, strict=False) for name, columns in self._columns.items()}
+        """The tables that the scenario asked for, by name: series, histogram, links, endpoints, batches, probes."""
+        return {name: frame(name, columns) for name, columns in self._columns.items()}
 
     def to_json(self, indent: int | None = None) -> str:
         """The summary as one JSON object."""
@@ -110,17 +85,9 @@ class Result(Mapping[str, Any]):
 
     def headlines(self) -> list[tuple[str, str, str]]:
         """`(name, value, unit)` of what a person wants to see first."""
-        absent = {key for key in OF_SOME if self.get(key) is None}
         cycle = self.get("cycle_seconds")
-        rows = []
-        for key, name, unit in HEADLINES:
-            if key not in self or key in absent:
-                continue
-            value = self[key]
-            if key in IN_CYCLES and None not in (cycle, value):
-                unit = f"{unit} ({readable_time(value * cycle)})".lstrip()
-            rows.append((name, readable(1e9 * value if key == "cycle_seconds" else value), unit))
-        return rows
+        shown = (q for q in HEADLINES if q.name in self and not (q.special and self[q.name] is None))
+        return [(q.words, *_shown(q, self[q.name], cycle)) for q in shown]
 
     def __repr__(self) -> str:
         width = max((len(name) for name, _, _ in self.headlines()), default=0)
@@ -134,6 +101,33 @@ class Result(Mapping[str, Any]):
             for name, value, unit in self.headlines()
         )
         return f"<table>{rows}</table>"
+
+
+def _shown(quantity: Quantity, value: Any, cycle: float | None) -> tuple[str, str]:
+    """A value and its unit, for a person."""
+    if quantity.unit == "s" and value is not None:
+        number, _, unit = readable_time(value).partition(" ")
+        return number, unit
+    if quantity.time and cycle is not None and value is not None:
+        return readable(value), f"{quantity.unit} ({readable_time(value * cycle)})"
+    return readable(value), quantity.unit
+
+
+CELLS: dict[str, pl.DataType] = {
+    "number": pl.Float64(),
+    "whole": pl.Int64(),
+    "flag": pl.Boolean(),
+    "text": pl.String(),
+    "wholes": pl.List(pl.Int64()),
+}
+"""Types of the columns of tables."""
+
+
+def frame(table: str, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+    """A table of a run, with the types that the engine declares, whatever is in it."""
+    declared = {c.name: CELLS[c.cell] for c in TABLES[table].columns} if table in TABLES else {}
+    types = {name: type_ for name, type_ in declared.items() if name in columns}
+    return pl.DataFrame(columns, schema_overrides=types, strict=False)
 
 
 def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], None] | None = None) -> Result:

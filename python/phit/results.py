@@ -18,20 +18,15 @@ import polars as pl
 from phit import _phit
 from phit.errors import ResultsError
 from phit.experiment import Experiment, Point, engine_version
+from phit.quantities import TABLES
+from phit.result import frame
 from phit.scenario import Document, flatten
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 POINTS = "points"
 LOCK = ".lock"
-TABLE_FILES = {
-    "series": "series.parquet",
-    "histogram": "histograms.parquet",
-    "probes": "probes.parquet",
-    "links": "links.parquet",
-    "endpoints": "endpoints.parquet",
-    "batches": "batches.parquet",
-}
+TABLE_FILES = {name: f"{'histograms' if name == 'histogram' else name}.parquet" for name in TABLES}
 """File of each table of a run, the tables of all points stacked."""
 
 Answer = dict[str, Any]
@@ -203,7 +198,7 @@ class ResultsFolder:
             point = Point(entry["values"], answer["summary"]["scenario"])
             rows.append(point_row(entry["hash"], point, answer["summary"]))
             for name, columns in answer["tables"].items():
-                tables.setdefault(name, []).append(stacked(entry["hash"], point, columns))
+                tables.setdefault(name, []).append(stacked(entry["hash"], point, name, columns))
         write_parquet(self.folder / "points.parquet", points_frame(rows))
         for name, frames in tables.items():
             file = TABLE_FILES.get(name, f"{name}.parquet")
@@ -238,12 +233,12 @@ def points_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
-def stacked(hash_: str, point: Point, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+def stacked(hash_: str, point: Point, table: str, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
     """A table of one point with the point's hash and swept keys in front."""
     ids = {"point": hash_, **point.columns}
     kinds = {k: v for k, v in summary_row({"scenario": point.scenario}).items() if k not in ids}
     literals = [pl.lit(value).alias(key) for key, value in {**ids, **kinds}.items() if key not in columns]
-    return pl.DataFrame(columns, strict=False).select(*literals, *(pl.col(name) for name in columns))
+    return frame(table, columns).select(*literals, *(pl.col(name) for name in columns))
 
 
 def write_parquet(path: Path, frame: pl.DataFrame) -> None:

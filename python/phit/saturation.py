@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from phit.errors import InputError, ScenarioError, one_line
 from phit.experiment import expand_range
+from phit.quantities import SATURATED_BELOW
 from phit.result import Result, run
 from phit.scenario import Document, Source, complete, get_path, load, set_path
 
@@ -62,7 +63,7 @@ def saturate(
     last: float = 1.0,
     step: float | None = None,
     tolerance: float = 0.01,
-    share: float = 0.97,
+    share: float = SATURATED_BELOW,
     latency_factor: float | None = None,
     latency_limit: float | None = None,
     seeds: int = 1,

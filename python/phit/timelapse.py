@@ -36,31 +36,26 @@ MARGIN, NARROWEST = 16, 724
 def port_frames(probes: pl.DataFrame, keys: Sequence[str] = ("point",)) -> pl.DataFrame:
     """One row per input port and frame, from a table of probes: phits in its queues, and the trees that it holds.
 
-    `trees` lists the destinations of its lines, `hops` is the fewest links to a congested point, `lines` their number.
-    A port that is empty and has no line is left out.
+    `destinations` are those of all its lines, and `trees` the same for people, line by line; `hops` is the fewest links
+    to a congested point, `lines` the number of lines. A port that is empty and has no line is left out.
     """
     keys = [*keys, "cycle", "router", "port"]
-    ports = probes.filter(pl.col("probe") == "ports").with_columns(
-        router=pl.col("name").str.extract(r"^(\d+) ").cast(pl.Int64),
-        port=pl.col("name").str.extract(r" (\d+)$").cast(pl.Int64),
-        phits=pl.col("max").cast(pl.Int64),
+    ports = probes.filter(pl.col("quantity") == "port phits").select(*keys, phits=pl.col("max"))
+    held = probes.filter(pl.col("quantity") == "line phits", pl.col("side") == "input")
+    words = pl.col("destinations").cast(pl.List(pl.String)).list.join(",")
+    trees = held.group_by(keys, maintain_order=True).agg(
+        words.str.join(" | ").alias("trees"),
+        pl.col("destinations").explode(),
+        pl.col("hops").min(),
+        pl.len().alias("lines"),
     )
-    branches = probes.filter(pl.col("probe") == "trees").with_columns(
-        side=pl.col("name").str.extract(r"^(in|out) "),
-        router=pl.col("name").str.extract(r"^\w+ (\d+) ").cast(pl.Int64),
-        port=pl.col("name").str.extract(r"^\w+ \d+ (\d+) ").cast(pl.Int64),
-        hops=pl.col("name").str.extract(r"hops (\d+)").cast(pl.Int64),
-        tree=pl.col("name").str.extract(r" to ([\d,]+)"),
-    )
-    held = branches.filter(pl.col("side") == "in").group_by(keys, maintain_order=True)
-    trees = held.agg(pl.col("tree").str.join(" | ").alias("trees"), pl.col("hops").min(), pl.len().alias("lines"))
-    joined = ports.select(*keys, "phits").join(trees, on=keys, how="full", coalesce=True)
+    joined = ports.join(trees, on=keys, how="full", coalesce=True)
     return joined.with_columns(pl.col("phits").fill_null(0), pl.col("lines").fill_null(0)).sort(keys)
 
 
 def holds(destination: int) -> pl.Expr:
     """The port has a line for `destination`."""
-    return pl.col("trees").str.contains(rf"(^|[ ,]){destination}($|[ ,])").fill_null(False)
+    return pl.col("destinations").list.contains(destination).fill_null(False)
 
 
 @dataclass(frozen=True)
@@ -129,11 +124,13 @@ def of_probes(probes: pl.DataFrame, names: Mapping[str, str] | None = None) -> T
     """The time-lapse of a table of probes, a panel for each point; `None` if nobody has looked at the ports.
 
     Args:
-        probes: with `point`, `probe`, `name`, `cycle` and `max`.
+        probes: the table of probes of several points.
         names: of the points.
     """
+    if "quantity" not in probes.columns or "port phits" not in probes["quantity"]:
+        return None
     frames = port_frames(probes).with_columns(t=pl.col("cycle").cast(pl.Float64), marked=pl.col("lines") > 0)
-    if "ports" not in probes["probe"] or frames.is_empty():
+    if frames.is_empty():
         return None
     named = names or {}
     panels = {named.get(point, point[:8]): rows for (point,), rows in frames.group_by("point", maintain_order=True)}

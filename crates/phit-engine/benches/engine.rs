@@ -334,7 +334,12 @@ impl Bench {
     }
 
     fn hops(&self, flits: bool) -> u64 {
-        self.simulation.fabric().collectors().iter().map(|c| if flits { c.flit_hops } else { c.packet_hops }).sum()
+        self.simulation
+            .fabric()
+            .collectors()
+            .iter()
+            .map(|c| if flits { c.counters.work.flit_hops } else { c.counters.work.packet_hops })
+            .sum()
     }
 
     fn time(&mut self, cycles: u32, flits: bool) {
@@ -379,7 +384,8 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
     }
     for bench in benches {
         let endpoints = bench.simulation.blueprint().topology.endpoints();
-        let delivered: u64 = bench.simulation.fabric().collectors().iter().map(|c| c.delivered_phits).sum();
+        let delivered: u64 =
+            bench.simulation.fabric().collectors().iter().map(|c| c.counters.load.delivered_phits).sum();
         let accepted = delivered as f64 / (f64::from(endpoints) * f64::from(measured));
         let bytes = bench.simulation.bytes() as f64 / f64::from(endpoints);
         let rates = bench.rates();

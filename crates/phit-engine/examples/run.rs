@@ -1,4 +1,5 @@
 //! Runs a JSON scenario given on standard input and prints the summary with its speed.
+use phit_engine::measure::Cost;
 use phit_engine::{run, scenario::Scenario};
 use std::io::Read;
 
@@ -16,9 +17,9 @@ fn main() {
     eprintln!(
         "{:.3} s, {:.2} M packet-hops/s, {:.2} M flit-hops/s, {} partitions, {} bytes/endpoint",
         seconds,
-        outcome.collector().packet_hops as f64 / seconds / 1e6,
-        outcome.collector().flit_hops as f64 / seconds / 1e6,
-        outcome.execution()["partitions"],
+        outcome.collector().counters.work.packet_hops as f64 / seconds / 1e6,
+        outcome.collector().counters.work.flit_hops as f64 / seconds / 1e6,
+        outcome.execution(Cost::default())["partitions"],
         outcome.bytes() / outcome.endpoints() as usize,
     );
 }

@@ -7,7 +7,8 @@ use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
 use crate::measure::collector::{Collector, Window};
-use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
+use crate::measure::confidence::mean_of_batches;
+use crate::measure::quantities::batches::Batches;
 use crate::measure::warmup;
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::result::Outcome;
@@ -227,7 +228,8 @@ impl Simulation {
 
     /// Packets generated in the window that have been delivered, or lost over links that broke.
     fn delivered(&self) -> u64 {
-        self.fabric.collectors().iter().map(|collector| collector.generated_delivered + collector.generated_lost).sum()
+        let flows = self.fabric.collectors();
+        flows.iter().map(|c| c.counters.flow.generated_delivered + c.counters.flow.generated_lost).sum()
     }
 
     /// Bytes of all tables.
@@ -324,10 +326,10 @@ impl Simulation {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let chunk = (cycles / 20).max(50);
         let mut chunks = Vec::new();
-        let mut last = self.merged().total;
+        let mut last = self.merged().counters.flow;
         while self.now / cycle < limit {
             self.advance_reporting(self.now + chunk * cycle, *planned, progress)?;
-            let total = self.merged().total;
+            let total = self.merged().counters.flow;
             chunks.push(warmup::Chunk {
                 packets: total.packets - last.packets,
                 latency_sum: total.latency - last.latency,
@@ -345,9 +347,9 @@ impl Simulation {
 
 /// True if the intervals of mean latency and accepted load are as narrow as asked for.
 fn precise(collector: &Collector, until: &Until) -> bool {
-    let latency: Vec<Batch> = collector.batches.iter().map(|b| Batch { sum: b.latency, count: b.packets }).collect();
-    let load: Vec<f64> = collector.batches.iter().map(|b| b.phits as f64).collect();
-    [mean_per_packet(&latency, until.confidence), mean_of_batches(&load, until.confidence)]
+    let bins = &collector.counters.batches.bins;
+    let load: Vec<f64> = bins.iter().map(|bin| bin.phits as f64).collect();
+    [Batches::latency(bins, until.confidence), mean_of_batches(&load, until.confidence)]
         .iter()
         .all(|interval| interval.as_ref().is_some_and(|i| i.relative() <= until.half_width))
 }

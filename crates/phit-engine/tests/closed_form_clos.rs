@@ -159,16 +159,17 @@ fn the_probe_sees_the_fullest_buffer_of_each_router_at_the_top() {
     let tables = run(&value).tables();
     let table = &tables["probes"];
     let column = |name: &str| table[name].as_array().unwrap().clone();
-    let names: Vec<String> = column("name").iter().map(|name| name.as_str().unwrap().to_owned()).collect();
-    let of = |wanted: &str, key: &str| -> Vec<u64> {
-        let rows = names.iter().zip(column(key));
-        rows.filter(|(name, _)| *name == wanted).map(|(_, value)| value.as_f64().unwrap() as u64).collect()
+    let rows: Vec<(Value, Value)> = column("quantity").into_iter().zip(column("router")).collect();
+    let at = |quantity: &str, router: Value, key: &str| -> Vec<u64> {
+        let wanted = (json!(quantity), router);
+        let found = rows.iter().zip(column(key)).filter(|(row, _)| **row == wanted);
+        found.map(|(_, value)| value.as_f64().unwrap() as u64).collect()
     };
+    let of = |quantity: &str, key: &str| at(quantity, Value::Null, key);
     assert_eq!(of("fullest", "count"), [8; 40], "eight routers at the top, forty looks");
     assert_eq!(of("all", "count"), [64; 40], "of eight input queues each");
     assert_eq!(of("fullest", "max"), of("all", "max"));
-    let largest =
-        |look: usize| (8..16).map(|router| of(&format!("fullest of router {router}"), "max")[look]).max().unwrap();
+    let largest = |look: usize| (8..16).map(|router| at("fullest", json!(router), "max")[look]).max().unwrap();
     assert_eq!((0..40).map(largest).collect::<Vec<_>>(), of("fullest", "max"));
     assert!(of("fullest", "max").iter().any(|phits| *phits > 0));
 }

@@ -145,7 +145,7 @@ fn queues_for_each_destination_carry_uniform_traffic_and_one_queue_does_not() {
             "traffic": { "load": 1.0, "packet_size": 64, "pattern": { "kind": "uniform", "include_self": true } },
             "measure": { "warmup": 20_000, "cycles": 40_000, "order": true },
         }));
-        assert_eq!(outcome.collector().out_of_order, 0, "one way and one queue for each destination");
+        assert_eq!(outcome.collector().counters.order.overtaken, 0, "one way and one queue for each destination");
         number(&outcome, "/accepted_load")
     };
     let (voqnet, voqsw, single) =

@@ -54,7 +54,7 @@ fn keeps_moving(value: &Value) -> Simulation {
         let network = run.kernel::<Network>().expect("a network of nodes");
         network.audit().unwrap_or_else(|wrong| panic!("{wrong}: {value}"));
         assert!(network.least_free_of_rings() > 0, "a ring without a bubble: {value}");
-        let now = network.collector().total.packets;
+        let now = network.collector().counters.flow.packets;
         assert!(now > moved, "nothing delivered in 1000 cycles: {value}");
         moved = now;
     }
@@ -83,9 +83,13 @@ fn with_credits_every_packet_crosses_a_link_once() {
             let mut run = simulation(value, Options::default());
             run.advance_to(100_000);
             let network = run.kernel::<Network>().unwrap();
-            assert_eq!((network.packets_held(), network.collector().total.packets), (0, 36 * 20 * 12), "{value}");
+            assert_eq!(
+                (network.packets_held(), network.collector().counters.flow.packets),
+                (0, 36 * 20 * 12),
+                "{value}"
+            );
             // 8 phits of the packet there, 1 of what comes back.
-            (network.link_phits(), 9 * network.collector().packet_hops)
+            (network.link_phits(), 9 * network.collector().counters.work.packet_hops)
         };
         let (answers, least) = phits(&value);
         assert!(answers > least, "nothing was refused: {value}");

@@ -34,15 +34,22 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
             let value = breaking(json!({ "routing": routing, "topology": { "faults": { "later": later } } }));
             let outcome = run(&value);
             let collector = outcome.collector();
-            assert!(delay == 0 || collector.lost_packets > 0, "{routing}: packets take it until routing knows");
+            assert!(
+                delay == 0 || collector.counters.packets.lost > 0,
+                "{routing}: packets take it until routing knows"
+            );
             assert_eq!(
-                collector.generated_delivered + collector.generated_lost,
-                collector.generated_packets,
+                collector.counters.flow.generated_delivered + collector.counters.flow.generated_lost,
+                collector.counters.flow.generated_packets,
                 "{routing}, {delay}"
             );
             // One link of sixteen leads down to router 0, with a buffer of eight phits behind it and in front of it at most four
             // buffers, before routing knows; and as much upwards.
-            assert!(collector.lost_packets <= 2 * (4 + 1 + 4) * 4 + delay / 2, "{routing}: {}", collector.lost_packets);
+            assert!(
+                collector.counters.packets.lost <= 2 * (4 + 1 + 4) * 4 + delay / 2,
+                "{routing}: {}",
+                collector.counters.packets.lost
+            );
             let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(3) });
             for tick in 1..=600 {
                 simulation.advance_to(tick);
@@ -75,8 +82,8 @@ fn links_break_in_any_tick() {
         }));
         let outcome = run(&value);
         let collector = outcome.collector();
-        let (arrived, lost) = (collector.generated_delivered, collector.generated_lost);
-        assert_eq!(arrived + lost, collector.generated_packets, "{cycle}");
+        let (arrived, lost) = (collector.counters.flow.generated_delivered, collector.counters.flow.generated_lost);
+        assert_eq!(arrived + lost, collector.counters.flow.generated_packets, "{cycle}");
     }
 }
 
@@ -87,8 +94,11 @@ fn buffers_may_be_divided_into_queues() {
     let value = breaking(json!({ "routing": routing, "queueing": { "kind": "dbbm", "queues": 4 } }));
     let outcome = run(&value);
     let collector = outcome.collector();
-    assert_eq!(collector.generated_delivered + collector.generated_lost, collector.generated_packets);
-    assert!(collector.generated_delivered > 2800, "{}", collector.generated_delivered);
+    assert_eq!(
+        collector.counters.flow.generated_delivered + collector.counters.flow.generated_lost,
+        collector.counters.flow.generated_packets
+    );
+    assert!(collector.counters.flow.generated_delivered > 2800, "{}", collector.counters.flow.generated_delivered);
 }
 
 /// The utilisation of a link in the window.
@@ -165,8 +175,11 @@ fn other_networks_have_faults_where_a_minimal_route_is_left() {
         value["topology"]["faults"]["later"] = json!([{ "cycle": 200, "links": next, "delay": 20 }]);
         let outcome = run(&value);
         let collector = outcome.collector();
-        assert_eq!(collector.generated_delivered + collector.generated_lost, collector.generated_packets);
-        assert!(collector.lost_packets < 30, "{}", collector.lost_packets);
+        assert_eq!(
+            collector.counters.flow.generated_delivered + collector.counters.flow.generated_lost,
+            collector.counters.flow.generated_packets
+        );
+        assert!(collector.counters.packets.lost < 30, "{}", collector.counters.packets.lost);
         for (routing, key) in [("ugal_l", ""), ("valiant", "group")] {
             value["routing"] = json!({ "kind": routing });
             if !key.is_empty() {

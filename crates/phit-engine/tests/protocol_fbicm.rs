@@ -57,7 +57,7 @@ fn a_queue_of_one_flow_is_not_in_the_way_of_another() {
         while s.now() < 1000 {
             let now = s.now();
             s.advance_to(now + 1);
-            let delivered: u64 = parts(&s).iter().map(|p| p.collector().total.phits).sum();
+            let delivered: u64 = parts(&s).iter().map(|p| p.collector().counters.flow.phits).sum();
             if delivered >= 520 {
                 finished = Some(now);
                 break;
@@ -452,7 +452,7 @@ fn a_line_is_kept_until_its_timer_runs_out() {
         let mut value = switch("new");
         value["queueing"]["timer"] = json!(timer);
         let mut s = start(value, &trace);
-        let delivered = |s: &Simulation| parts(s)[0].collector().total.phits;
+        let delivered = |s: &Simulation| parts(s)[0].collector().counters.flow.phits;
         until(&mut s, 100, "a line", |seen| !seen.is_empty());
         while delivered(&s) < 120 {
             let now = s.now();
@@ -478,8 +478,8 @@ fn notifications_take_their_bits_of_the_link() {
         value["traffic"]["trace"] = json!(trace);
         value["measure"]["cycles"] = json!(3000);
         let outcome = run_with(&value, Options::default());
-        let sent = outcome.collector().control_phits.iter().sum::<u64>();
-        (sent, outcome.collector().control_messages)
+        let sent = outcome.collector().counters.control.phits.iter().sum::<u64>();
+        (sent, outcome.collector().counters.control.messages)
     };
     let (wide, narrow) = (phits("new", 1024), phits("new", 1));
     assert_eq!(wide.0, wide.1, "one phit each at least");

@@ -43,8 +43,8 @@ fn the_packets_generated_in_the_window_are_counted_exactly() {
             let (packets, phits) = generated(&value, 300, 800);
             for partitions in [1, 3] {
                 let outcome = run_with(&value, Options { threads: 1, partitions: Some(partitions) });
-                assert_eq!(outcome.collector().sums.packets, packets, "load {load}");
-                assert_eq!(outcome.collector().sums.phits, phits);
+                assert_eq!(outcome.collector().counters.packets.recorded, packets, "load {load}");
+                assert_eq!(outcome.collector().counters.packets.recorded_phits, phits);
                 assert!((outcome.offered_load() - phits as f64 / 16.0 / 500.0).abs() < 1e-12);
                 assert_eq!(number(&outcome, "/packets"), packets as f64);
                 assert_eq!(outcome.summary()["converged"], true);
@@ -60,7 +60,7 @@ fn a_drain_that_is_too_short_is_not_converged() {
     let outcome = run(&value);
     assert_eq!(outcome.summary()["converged"], false);
     assert_eq!(outcome.summary()["drain_cycles"], 3);
-    assert!(outcome.collector().sums.packets < generated(&value, 300, 2300).0);
+    assert!(outcome.collector().counters.packets.recorded < generated(&value, 300, 2300).0);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn an_open_measurement_counts_what_is_generated_in_all_of_it() {
     let outcome = run(&value);
     assert_eq!(outcome.summary()["cycles"], 1000);
     assert_eq!(outcome.summary()["converged"], false);
-    assert_eq!(outcome.collector().sums.packets, generated(&value, 100, 1100).0);
+    assert_eq!(outcome.collector().counters.packets.recorded, generated(&value, 100, 1100).0);
     assert!((outcome.offered_load() - generated(&value, 100, 1100).1 as f64 / 16.0 / 1000.0).abs() < 1e-12);
 }
 
@@ -100,7 +100,7 @@ fn tables_agree_with_the_summary() {
     let sum = |pointer: &str| -> f64 {
         tables.pointer(pointer).and_then(Value::as_array).unwrap().iter().filter_map(Value::as_f64).sum()
     };
-    let packets = outcome.collector().sums.packets as f64;
+    let packets = outcome.collector().counters.packets.recorded as f64;
     assert_eq!(histogram(&outcome).iter().map(|(_, n)| n).sum::<u64>() as f64, packets);
     let total: u64 = histogram(&outcome).iter().map(|(latency, n)| latency * n).sum();
     assert!((total as f64 / packets - number(&outcome, "/latency_mean")).abs() < 1e-9, "exact below 2048 cycles");
@@ -209,5 +209,5 @@ fn packets_far_in_the_future_are_not_generated_early() {
         "measure": { "warmup": 0, "cycles": 100_000 },
     });
     let outcome = run(&value);
-    assert_eq!(outcome.collector().sums.packets, generated(&value, 0, 100_000).0);
+    assert_eq!(outcome.collector().counters.packets.recorded, generated(&value, 0, 100_000).0);
 }

@@ -214,7 +214,7 @@ fn every_kind_runs() {
         };
         assert_eq!(used, kind, "the scenario for the {concept} {kind:?} uses another one");
         let outcome = run(&value);
-        assert!(outcome.collector().sums.packets > 100, "{concept} {kind}: hardly a packet arrived");
+        assert!(outcome.collector().counters.packets.recorded > 100, "{concept} {kind}: hardly a packet arrived");
         // A load of 0.2 saturates none of them: what arrives is what was sent, within what is on its way.
         let (offered, accepted) = (outcome.offered_load(), outcome.accepted_load());
         assert!((offered - accepted).abs() < 0.04, "{concept} {kind}: offered {offered}, accepted {accepted}");
@@ -236,7 +236,7 @@ fn every_switching_and_stage_runs() {
                         "traffic": { "packet_size": 4, "load": 0.1 },
                     }),
                 );
-                assert!(run(&value).collector().sums.packets > 100, "{value}");
+                assert!(run(&value).collector().counters.packets.recorded > 100, "{value}");
             }
         }
     }

@@ -4,6 +4,7 @@ mod positions;
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
+use phit_engine::measure::Cost;
 use phit_engine::run::{Options, RunError, Simulation, prepare};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
@@ -84,10 +85,11 @@ fn run(
         };
         let outcome = Simulation::new(&scenario, Options { threads, partitions })?.run(&mut report)?;
         let mut summary = outcome.summary();
-        summary.extend(outcome.execution());
-        summary.insert("cpu_seconds".into(), json!(cpu.elapsed().as_secs_f64()));
-        summary.insert("wall_seconds".into(), json!(start.elapsed().as_secs_f64()));
-        summary.insert("peak_memory_bytes".into(), json!(peak_memory_bytes()));
+        summary.extend(outcome.execution(Cost {
+            cpu_seconds: cpu.elapsed().as_secs_f64(),
+            wall_seconds: start.elapsed().as_secs_f64(),
+            peak_memory_bytes: peak_memory_bytes(),
+        }));
         summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
         summary.insert("scenario".into(), outcome.scenario().to_value());
         Ok(json!({ "summary": summary, "tables": outcome.tables() }))
@@ -110,7 +112,7 @@ fn peak_memory_bytes() -> Option<u64> {
 /// The JSON Schema of a scenario document.
 #[pyfunction]
 fn schema() -> String {
-    phit_engine::catalogue::schema().to_string()
+    phit_engine::scenario::document::schema().to_string()
 }
 
 /// The line of every key of a TOML document, by its dotted path (JSON text).
@@ -123,6 +125,12 @@ fn toml_lines(text: &str) -> String {
 #[pyfunction]
 fn catalogue() -> String {
     phit_engine::catalogue::catalogue().to_string()
+}
+
+/// What results consist of: quantities, tables with their columns, what probes record, the rule of saturation.
+#[pyfunction]
+fn quantities() -> String {
+    phit_engine::catalogue::quantities().to_string()
 }
 
 /// Prove the scenario's routes free of deadlock by their channel dependency graph; return a report (JSON text).
@@ -174,6 +182,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(toml_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(quantities, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 import phit
+from phit.cli import listing
 from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
@@ -62,11 +63,17 @@ def routes(
 @commands.command("list")
 def list_(
     name: Annotated[
-        str | None, typer.Argument(help="A concept (topology, routing, pattern, ...) or a section.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="A concept (topology, routing, pattern, ...), a section, quantities or tables.", show_default=False
+        ),
     ] = None,
-    kind: Annotated[str | None, typer.Argument(help="One of the concept's kinds.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Argument(help="One of these: a kind, a quantity, ...", show_default=False)] = None,
 ) -> None:
-    """List what a scenario can name, or the keys of one of these or of a section."""
+    """List what a scenario can name and what results consist of, or one of these with all that is said of it."""
+    if name in listing.LISTS:
+        listing.LISTS[name](kind)
+        return
     concepts, sections = phit.catalogue(), _sections()
     if name is None:
         for concept, entries in concepts.items():
@@ -74,8 +81,10 @@ def list_(
         _list_entries(
             "sections", ((f"[{section}]", _own_words(section, schema)) for section, schema in sections.items())
         )
+        for show in listing.LISTS.values():
+            show(None)
         return
-    listed = list(dict.fromkeys([*concepts, *sections]))
+    listed = list(dict.fromkeys([*concepts, *sections, *listing.LISTS]))
     if name not in listed:
         raise InputError(
             f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"

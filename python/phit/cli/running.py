@@ -12,6 +12,7 @@ from phit.cli.app import File, Settings, interruptible, note, out
 from phit.errors import InputError
 from phit.experiment import Experiment
 from phit.progress import RunProgress
+from phit.quantities import SATURATED_BELOW
 from phit.result import Result
 from phit.scenario import apply_settings, load
 
@@ -115,7 +116,9 @@ def saturate(
         float | None, typer.Option("--grid", metavar="STEP", help="Try loads upwards in such steps; else bisection.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
-    share: Annotated[float, typer.Option(help="Sustained if this share of the offered load is accepted.")] = 0.97,
+    share: Annotated[
+        float, typer.Option(help="Sustained if this share of the offered load is accepted.")
+    ] = SATURATED_BELOW,
     latency_factor: Annotated[
         float | None,
         typer.Option("--latency", metavar="FACTOR", help="And if latency is at most so many times the first's."),

@@ -19,11 +19,32 @@ class Format(StrEnum):
     html = "html"
 
 
+def columns(incomplete: str) -> list[tuple[str, str]]:
+    """Columns that begin so, each with what it is: for the shell."""
+    from phit import quantities
+
+    found = (name for name in quantities.columns() if name.startswith(incomplete))
+    return [(name, quantities.title(name)) for name in found]
+
+
 @commands.command()
 def plot(
     folder: ResultsDir,
-    x: Annotated[str | None, typer.Option(help="Column of the horizontal axis.")] = None,
-    y: Annotated[str | None, typer.Option(help="Column of the vertical axis; only this plot is drawn.")] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the horizontal axis: a swept key, or a quantity.", autocompletion=columns, metavar="COLUMN"
+        ),
+    ] = None,
+    y: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the vertical axis; only this plot is drawn. `phit list quantities` lists what there is; "
+            "a part of a quantity is named as fairness.jain.",
+            autocompletion=columns,
+            metavar="COLUMN",
+        ),
+    ] = None,
     colour: Annotated[str | None, typer.Option("--colour", "--color", help="Column that tells curves apart.")] = None,
     facet: Annotated[str | None, typer.Option(help="Column that tells panels apart.")] = None,
     formats: Annotated[

@@ -64,7 +64,8 @@ impl Sources<'_> {
     ) -> (u64, u64) {
         let span = collector.span();
         // The packet that stands first in a source queue has been counted.
-        let (mut packets, mut phits) = (collector.generated_packets, collector.generated_phits);
+        let flow = &collector.counters.flow;
+        let (mut packets, mut phits) = (flow.generated_packets, flow.generated_phits);
         for (endpoint, (source, mut next)) in (first..).zip(senders) {
             let mut source = source.clone();
             while next.is_some_and(|packet| self.birth(packet) < span.end) {

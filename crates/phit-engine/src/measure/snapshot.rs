@@ -1,5 +1,6 @@
 //! Counters of links and endpoints at one moment.
 
+use super::declare::Total;
 use std::collections::BTreeMap;
 
 /// Counters of links and endpoints at one moment.
@@ -13,6 +14,6 @@ pub struct Snapshot {
     pub(crate) offered: u64,
     /// Phits of control messages put on links, by class, and the number of control messages.
     pub(crate) control: ([u64; 8], u64),
-    /// What a managed queue organisation has counted, by name.
-    pub(crate) queueing: BTreeMap<&'static str, u64>,
+    /// What a managed queue organisation has counted, by name: what it is, and how much.
+    pub(crate) queueing: BTreeMap<&'static str, (&'static Total, u64)>,
 }

@@ -1,11 +1,13 @@
 //! How full the buffers are.
 
 use super::{Observation, ProbeParams};
+use crate::measure::declare::{Observable, unit};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in input queues and phits charged against the virtual channels of outputs, by link class: `input local`, `output
-/// global` and so on. Each value is one queue or virtual channel.
+/// Phits in input queues, as `input`, and phits charged against the virtual channels of outputs, as `output`, by
+/// class of links. Each value is one queue or virtual channel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuffersProbe {
@@ -21,23 +23,38 @@ impl Default for BuffersProbe {
     }
 }
 
+const INPUT: Observable = Observable {
+    name: "input",
+    words: "phits in an input queue",
+    unit: unit::PHITS,
+    about: "Phits of the packets that stand in an input queue, for each queue.",
+};
+
+const OUTPUT: Observable = Observable {
+    name: "output",
+    words: "phits charged against an output",
+    unit: unit::PHITS,
+    about: "Phits charged against the buffer behind a virtual channel of an output, for each channel of the outputs \
+            that lead to a router.",
+};
+
 impl ProbeParams for BuffersProbe {
     fn every(&self) -> u32 {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
-        let names = |side: &str| -> Vec<String> {
-            at.topology().classes().iter().map(|class| format!("{side} {class}")).collect()
-        };
-        let (inputs, outputs) = (names("input"), names("output"));
+    fn observables(&self) -> &'static [Observable] {
+        &[INPUT, OUTPUT]
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
-                let class = at.topology().port(router, port).class as usize;
+                let class = at.topology().port(router, port).class;
                 for queue in 0..at.queues(router, port) {
-                    record(&inputs[class], at.input_phits(router, port, queue));
+                    record(&INPUT, Place::class(class), at.input_phits(router, port, queue));
                     if let Some(phits) = at.output_phits(router, port, queue) {
-                        record(&outputs[class], phits);
+                        record(&OUTPUT, Place::class(class), phits);
                     }
                 }
             }

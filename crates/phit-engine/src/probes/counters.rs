@@ -1,12 +1,14 @@
 //! The counters that a routing mechanism keeps.
 
-use super::{Observation, ProbeParams};
+use super::{LooksAt, Observation, ProbeParams};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output port),
-/// `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link is flagged: 1),
-/// `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the window).
+/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output
+/// port), `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link
+/// is flagged: 1), `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the
+/// window).
 ///
 /// Each value is one counter of one router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,8 +21,8 @@ pub struct CountersProbe {
     /// The only router that is looked at; all of them if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router: Option<u32>,
-    /// Whether each counter is recorded under a name of its own, `sent 1` and so on, by the number of the port or whatever else it
-    /// is about.
+    /// Whether each counter is recorded by itself, with the number of the port or whatever else it is about as its
+    /// `index`.
     pub by_index: bool,
 }
 
@@ -35,12 +37,15 @@ impl ProbeParams for CountersProbe {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Routing
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         let wanted = |router: &u32| self.router.is_none_or(|only| only == *router);
         for router in at.routers().filter(wanted) {
-            at.mechanism(router, &mut |name, index, value| match index {
-                Some(index) if self.by_index => record(&format!("{name} {index}"), value),
-                _ => record(name, value),
+            at.mechanism(router, &mut |quantity, index, value| {
+                record(quantity, Place { index: index.filter(|_| self.by_index), ..Place::default() }, value);
             });
         }
     }

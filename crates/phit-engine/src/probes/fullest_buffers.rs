@@ -1,12 +1,14 @@
 //! How full the fullest buffers are.
 
 use super::{Observation, ProbeParams};
+use crate::measure::declare::{Observable, unit};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as `fullest`, and in
-/// all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts, "Adaptive routing in
-/// high-radix Clos network", SC 2006, figure 6.)
+/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as
+/// `fullest`, and in all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts,
+/// "Adaptive routing in high-radix Clos network", SC 2006, figure 6.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FullestBuffersProbe {
@@ -14,7 +16,7 @@ pub struct FullestBuffersProbe {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
-    /// Whether the fullest queue of each router is recorded under a name of its own, `fullest of router 32` and so on.
+    /// Whether the fullest queue of each router is recorded by itself, too, with the router.
     pub by_router: bool,
 }
 
@@ -24,25 +26,43 @@ impl Default for FullestBuffersProbe {
     }
 }
 
+const FULLEST: Observable = Observable {
+    name: "fullest",
+    words: "phits in the fullest queue",
+    unit: unit::PHITS,
+    about: "Phits in the fullest input queue of a router, for each router looked at.",
+};
+
+const ALL: Observable = Observable {
+    name: "all",
+    words: "phits in a queue",
+    unit: unit::PHITS,
+    about: "Phits in an input queue, for each queue of the routers looked at.",
+};
+
 impl ProbeParams for FullestBuffersProbe {
     fn every(&self) -> u32 {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+    fn observables(&self) -> &'static [Observable] {
+        &[FULLEST, ALL]
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         let top = at.topology().tree().map_or(0, |tree| tree.routers(tree.levels() - 1).start);
         for router in at.routers().filter(|&router| router >= top) {
             let mut fullest = 0;
             for port in 0..at.topology().ports(router) {
                 for queue in 0..at.queues(router, port) {
                     let phits = at.input_phits(router, port, queue);
-                    record("all", phits);
+                    record(&ALL, Place::default(), phits);
                     fullest = fullest.max(phits);
                 }
             }
-            record("fullest", fullest);
+            record(&FULLEST, Place::default(), fullest);
             if self.by_router {
-                record(&format!("fullest of router {router}"), fullest);
+                record(&FULLEST, Place::router(router), fullest);
             }
         }
     }

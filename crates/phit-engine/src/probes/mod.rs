@@ -9,7 +9,7 @@ pub mod ports;
 pub mod queueing;
 pub mod trees;
 
-pub use crate::fabric::seams::probe::{Observation, ProbeParams};
+pub use crate::fabric::seams::probe::{LooksAt, Observation, ProbeParams};
 
 crate::registry! {
     /// An entry of `measure.probes`.

@@ -1,10 +1,12 @@
 //! How full every port is.
 
 use super::{Observation, ProbeParams};
+use crate::measure::declare::{Observable, unit};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in all queues of every input port, by a name such as `12 3` for port 3 of router 12; empty ports are left out.
+/// Phits in all queues of every input port, as `port phits` with the router and the port; empty ports are left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PortsProbe {
@@ -20,17 +22,28 @@ impl Default for PortsProbe {
     }
 }
 
+const PHITS: Observable = Observable {
+    name: "port phits",
+    words: "phits in a port",
+    unit: unit::PHITS,
+    about: "Phits in all queues of an input port, for each port that holds any.",
+};
+
 impl ProbeParams for PortsProbe {
     fn every(&self) -> u32 {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+    fn observables(&self) -> &'static [Observable] {
+        &[PHITS]
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 let phits: u32 = (0..at.queues(router, port)).map(|queue| at.input_phits(router, port, queue)).sum();
                 if phits > 0 {
-                    record(&format!("{router} {port}"), phits);
+                    record(&PHITS, Place::port(router, port), phits);
                 }
             }
         }

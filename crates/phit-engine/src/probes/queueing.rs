@@ -1,12 +1,13 @@
 //! What a managed queue organisation keeps.
 
-use super::{Observation, ProbeParams};
+use super::{LooksAt, Observation, ProbeParams};
+use crate::measure::quantities::probes::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a managed queue organisation keeps for every port, by name. FBICM: `input lines` and `output lines` in use, `nfq phits` and
-/// `cfq phits`, and `cam on`, 1 where the port's memory is switched on, so that its mean is a share of time. Others keep
-/// nothing.
+/// What a managed queue organisation keeps for every port, by name. FBICM: `input lines` and `output lines` in use,
+/// `nfq phits` and `cfq phits`, and `cam on`, 1 where the port's memory is switched on, so that its mean is a share
+/// of time. Others keep nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueingProbe {
@@ -27,10 +28,14 @@ impl ProbeParams for QueueingProbe {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Queueing
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
-                at.queueing(router, port, &mut |name, value| record(name, value));
+                at.queueing(router, port, &mut |quantity, value| record(quantity, Place::default(), value));
             }
         }
     }

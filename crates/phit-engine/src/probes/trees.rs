@@ -1,12 +1,15 @@
 //! Which ports hold which congestion trees.
 
 use super::{Observation, ProbeParams};
+use crate::measure::declare::{Observable, unit};
+use crate::measure::quantities::probes::{Line, Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// The congestion trees that a managed queue organisation has found: one name for every line in use, such as
-/// `in 12 3 hops 1 line 0 to 32,40` for input port 3 of router 12 with the destinations 32 and 40, or `out` for an output port; the
-/// value is the phits in its queue, and 0 at outputs. A stopped line has ` stopped` after its name.
+/// The congestion trees that a managed queue organisation has found: a row for every line in use, with the router,
+/// the port, the virtual channel, the side of the port and the number of the line; its destinations, the links to the
+/// congested point, and whether it is stopped. The value, `line phits`, is the phits in its queue, and 0 at outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreesProbe {
@@ -22,21 +25,35 @@ impl Default for TreesProbe {
     }
 }
 
+const PHITS: Observable = Observable {
+    name: "line phits",
+    words: "phits in the queue of a line",
+    unit: unit::PHITS,
+    about: "Phits in the queue of a line in use, for each line; 0 at outputs.",
+};
+
 impl ProbeParams for TreesProbe {
     fn every(&self) -> u32 {
         self.every
     }
 
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32)) {
+    fn observables(&self) -> &'static [Observable] {
+        &[PHITS]
+    }
+
+    fn look(&self, at: &dyn Observation, record: Record<'_>) {
         for router in at.routers() {
             for port in 0..at.topology().ports(router) {
                 at.trees(router, port, &mut |branch| {
-                    let list: Vec<String> = branch.destinations.iter().map(u32::to_string).collect();
-                    let side = if branch.input { "in" } else { "out" };
-                    let state = if branch.stopped { " stopped" } else { "" };
-                    let (line, hops) = (branch.line, branch.hops);
-                    let name = format!("{side} {router} {port} hops {hops} line {line} to {}{state}", list.join(","));
-                    record(&name, branch.phits);
+                    let line = Line {
+                        input: branch.input,
+                        number: branch.line,
+                        hops: branch.hops,
+                        stopped: branch.stopped,
+                        destinations: branch.destinations.to_vec(),
+                    };
+                    let vc = Some(branch.vc.into());
+                    record(&PHITS, Place { vc, line: Some(Arc::new(line)), ..Place::port(router, port) }, branch.phits);
                 });
             }
         }

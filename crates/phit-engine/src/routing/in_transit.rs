@@ -16,7 +16,7 @@
 //! in a circle of nonminimal hops, but never for ever: a blocked packet may always take its minimal output, where channels
 //! rise, and under virtual cut-through a channel takes whole packets.
 
-use super::{Payload, RouterView, Routing, RoutingContext, Site, View, Wants};
+use super::{Payload, RouterView, Routing, RoutingContext, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
@@ -82,7 +82,7 @@ pub trait Trigger: Send {
     /// See [`Routing::hear`].
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
     /// See [`Routing::observe`].
-    fn observe(&self, _router: u32, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
+    fn observe(&self, _router: u32, _see: See<'_>) {}
 }
 
 /// The minimal output port of `packet`, ejection included: the same whenever it is asked for.
@@ -325,7 +325,7 @@ impl<T: Trigger> Routing for InTransit<T> {
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.trigger.hear(at, port, payload);
     }
-    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: See<'_>) {
         self.trigger.observe(router, see);
     }
 }

@@ -20,7 +20,7 @@ pub mod valiant;
 
 pub use crate::fabric::seams::routing::{
     Adaptive, Channels, Head, Injection, Legs, Payload, Proof, RouterView, Routes, Routing, RoutingContext,
-    RoutingParams, Site, Standing, Step, View, Wants, minimal_hop,
+    RoutingParams, See, Site, Standing, Step, View, Wants, minimal_hop,
 };
 
 crate::registry! {

@@ -5,11 +5,12 @@ use super::in_transit::{self, GLOBAL};
 use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via, next_routes};
-use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
+use crate::measure::declare::Observable;
 use crate::packet::Packet;
 use crate::topology::dragonfly::{Arrangement, Dragonfly};
 use crate::topology::{Hop, Peer, Topology, TopologyParams};
@@ -67,6 +68,14 @@ impl Default for Piggyback {
     }
 }
 
+/// What it tells probes.
+const FLAG: Observable = Observable {
+    name: "flag",
+    words: "flagged global links",
+    unit: "share of links",
+    about: "1 for a global link of the group that is flagged as saturated, 0 for the others.",
+};
+
 impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if self.hop_count == HopCount::Consecutive && self.via != Via::Router {
@@ -92,6 +101,9 @@ impl RoutingParams for Piggyback {
     }
     fn sends_messages(&self) -> bool {
         true
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[FLAG]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule {
@@ -242,9 +254,9 @@ impl Routing for Rule {
         self.flags.hear(site, port, payload);
     }
 
-    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: See<'_>) {
         for (link, flag) in self.flags.saturated[self.flags.links.of(router)].iter().enumerate() {
-            see("flag", Some(link as u16), (*flag).into());
+            see(&FLAG, Some(link as u16), (*flag).into());
         }
     }
 }

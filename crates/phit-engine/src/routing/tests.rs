@@ -9,7 +9,7 @@ use crate::error::ScenarioError;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::TAIL_PENDING;
-use crate::measure::collector::Sums;
+use crate::measure::quantities::Counters;
 use crate::packet::Packet;
 use crate::proof::{Flaw, escape};
 use crate::run::{Options, Simulation, verify};
@@ -71,11 +71,11 @@ fn dragonfly(routing: &Value, groups: u32, load: f64, offset: Option<u32>, seed:
     })
 }
 
-fn run(value: &Value, threads: usize, partitions: usize) -> Sums {
+fn run(value: &Value, threads: usize, partitions: usize) -> Counters {
     let scenario = Scenario::from_value(value).unwrap();
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true);
-    outcome.unwrap_or_else(|error| panic!("{error}")).collector().sums
+    outcome.unwrap_or_else(|error| panic!("{error}")).collector().counters.clone()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
             let groups = if index % 3 == 0 { 5 } else { 9 };
             let mut value = dragonfly(routing, groups, load, offset, index as u64);
             let on_change = run(&value, 1, 1);
-            assert!(on_change.packets > 500, "{routing} {load}: {}", on_change.packets);
+            assert!(on_change.packets.recorded > 500, "{routing} {load}: {}", on_change.packets.recorded);
             assert_eq!(run(&value, 2, 3), on_change, "{routing} {load} {offset:?}: partitions");
             value["router"]["redecision"] = json!("every_cycle");
             assert_eq!(run(&value, 1, 2), on_change, "{routing} {load} {offset:?}: every cycle");
@@ -170,7 +170,7 @@ impl Routing for Watched {
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.inner.hear(at, port, payload);
     }
-    fn observe(&self, router: u32, now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, now: Tick, see: See<'_>) {
         self.inner.observe(router, now, see);
     }
 }
@@ -218,8 +218,8 @@ fn watched(value: &Value, partitions: usize) -> (Simulation, Told) {
 /// What the mechanism says of `router`: (name, port or link) to value.
 fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), u32> {
     let mut seen = HashMap::new();
-    partition.routing.observe(router, partition.now, &mut |name, at, value| {
-        seen.insert((name, at.unwrap_or(0)), value);
+    partition.routing.observe(router, partition.now, &mut |quantity, at, value| {
+        seen.insert((quantity.name, at.unwrap_or(0)), value);
     });
     seen
 }
@@ -389,7 +389,7 @@ fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
     let accepted = |routing: Value| {
         let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
         value["routing"] = routing;
-        run(&value, 1, 1).phits
+        run(&value, 1, 1).packets.recorded_phits
     };
     let dimension_order = accepted(json!("dimension_order"));
     let counters = accepted(json!({ "kind": "contention_grid", "threshold": 2, "alternatives": "nonminimal" }));
@@ -428,17 +428,18 @@ fn probes_see_the_same_whatever_the_partitions() {
     // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
     assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
     assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
-    for (name, count) in column("name").iter().zip(column("count")) {
-        let ports = match name.as_str().unwrap() {
-            "contention" => 36 * 7,
-            "partial" | "combined" => 36 * 8,
-            "input endpoint" => 36 * 2 * 2,
-            "input local" | "output local" => 36 * 3 * 5,
-            "input global" | "output global" => 36 * 2 * 2,
-            other => panic!("unknown quantity {other}"),
+    for ((quantity, class), count) in column("quantity").iter().zip(column("class")).zip(column("count")) {
+        let ports = match (quantity.as_str().unwrap(), class.as_str()) {
+            ("contention", None) => 36 * 7,
+            ("partial" | "combined", None) => 36 * 8,
+            ("input", Some("endpoint")) => 36 * 2 * 2,
+            ("input" | "output", Some("local")) => 36 * 3 * 5,
+            ("input" | "output", Some("global")) => 36 * 2 * 2,
+            other => panic!("unknown quantity {other:?}"),
         };
-        assert_eq!(count, ports, "{name}");
+        assert_eq!(count, ports, "{quantity} {class}");
     }
+    assert!(column("router").iter().chain(&column("index")).all(Value::is_null), "all routers together");
     let means = &one.summary()["probes"];
     // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
     let contention = means["contention"].as_f64().unwrap();

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 pub mod catalogue;
 pub mod check;
+pub mod document;
 pub mod measure;
 pub mod routers;
 pub mod units;

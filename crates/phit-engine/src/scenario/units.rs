@@ -323,7 +323,7 @@ pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if !contains_quantity(document) {
         return Ok(document.clone());
     }
-    let schema = super::catalogue::numbers();
+    let schema = super::document::numbers();
     let mut found = Vec::new();
     let mut resolved = document.clone();
     if let Some(table) = resolved.as_object_mut() {

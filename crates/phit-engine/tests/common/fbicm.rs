@@ -155,7 +155,7 @@ pub fn start(mut value: Value, trace: &[[u32; 4]]) -> Simulation {
 /// Everything has been delivered in order, and all is as if there had never been any congestion.
 #[track_caller]
 pub fn quiet_at_the_end(simulation: &mut Simulation, limit: u32, phits: u64) {
-    let delivered = |s: &Simulation| parts(s).iter().map(|p| p.collector().total.phits).sum::<u64>();
+    let delivered = |s: &Simulation| parts(s).iter().map(|p| p.collector().counters.flow.phits).sum::<u64>();
     let mut before = lines(simulation);
     while simulation.now() < limit && (delivered(simulation) < phits || !before.is_empty()) {
         let now = simulation.now();
@@ -167,10 +167,15 @@ pub fn quiet_at_the_end(simulation: &mut Simulation, limit: u32, phits: u64) {
     }
     assert_eq!(delivered(simulation), phits, "packets are missing");
     assert_eq!(lines(simulation), [], "lines are left at tick {}", simulation.now());
-    assert_eq!(parts(simulation).iter().map(|p| p.collector().out_of_order).sum::<u64>(), 0);
+    assert_eq!(parts(simulation).iter().map(|p| p.collector().counters.order.overtaken).sum::<u64>(), 0);
     assert_eq!(parts(simulation).iter().map(|p| p.packets_held()).sum::<u32>(), 0);
 }
 
 pub fn summed(simulation: &Simulation, name: &str) -> u64 {
-    parts(simulation).iter().flat_map(|p| p.queueing_totals()).filter(|(n, _)| *n == name).map(|(_, count)| count).sum()
+    parts(simulation)
+        .iter()
+        .flat_map(|p| p.queueing_totals())
+        .filter(|(total, _)| total.name == name)
+        .map(|(_, count)| count)
+        .sum()
 }

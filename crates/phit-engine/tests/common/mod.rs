@@ -43,7 +43,7 @@ pub fn simulation(value: &Value, options: Options) -> Simulation {
 
 /// `(latency, packets)` of every latency that occurred.
 pub fn histogram(outcome: &Outcome) -> Vec<(u64, u64)> {
-    outcome.collector().histogram.as_ref().expect("the histogram is on by default").iter().collect()
+    outcome.collector().counters.latency.histogram.as_ref().expect("the histogram is on by default").iter().collect()
 }
 
 /// A number of the summary, by JSON pointer.

@@ -1,12 +1,15 @@
 //! The worked examples of CONTRIBUTING.md and of the page on triggers, run from outside the engine.
 
+mod busy;
 mod butterfly;
 mod o1turn;
 mod ring;
 mod statistical;
 
+use busy::BusyProbe;
 use butterfly::Butterfly;
 use o1turn::O1Turn;
+use phit_engine::probes::ProbeKind;
 use phit_engine::proof::{Legs, cdg};
 use phit_engine::routing::RoutingKind;
 use phit_engine::run::{self, Options};
@@ -165,4 +168,26 @@ fn the_statistical_trigger_keeps_minimal_routes_in_use() {
     wrong.routing = RoutingKind::custom("statistical", Statistical { first: 3, last: 3 });
     let refused = run::prepare(&wrong).err().unwrap().to_string();
     assert_eq!(refused, "routing.last = 3: expected more than `first` = 3");
+}
+
+#[test]
+fn busy_queues_hold_what_the_buffers_hold() {
+    let mut scenario = on_a_ring(json!({ "load": 0.3 }));
+    scenario.measure.cycles = 10_000;
+    scenario.measure.probes = vec![
+        ProbeKind::custom("busy", BusyProbe { every: 10 }),
+        ProbeKind::from_value("", &json!({ "kind": "buffers", "every": 10 })).unwrap(),
+    ];
+    let outcome = run::run(&scenario, Options::default(), &mut |_, _| true).unwrap_or_else(|e| panic!("{e}"));
+    let table = &outcome.tables()["probes"];
+    let column = |name: &str| table[name].as_array().unwrap().clone();
+    // Eight routers with two ports to the ring, of two channels each, in every one of a thousand looks.
+    let rows = column("quantity").into_iter().zip(column("class")).zip(column("count"));
+    let counts = rows.filter(|(row, _)| *row == (json!("busy"), json!("ring"))).map(|(_, count)| count);
+    assert_eq!(counts.collect::<Vec<_>>(), vec![json!(8 * 2 * 2); 1000]);
+    // A packet is one phit, so that a busy queue holds from one up to as many as its buffer.
+    let means = &outcome.summary()["probes"];
+    let (busy, held) = (means["busy ring"].as_f64().unwrap(), means["input ring"].as_f64().unwrap());
+    let buffer = f64::from(scenario.router.params().links()["ring"].buffer.or_huge());
+    assert!(0.0 < busy && busy <= held && held <= busy * buffer, "{busy} busy, {held} phits");
 }

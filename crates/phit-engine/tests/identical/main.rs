@@ -10,9 +10,10 @@ mod parameters;
 mod scenarios;
 
 use digest::{Differences, Record, Records};
-use phit_engine::catalogue::{catalogue, numbers};
+use phit_engine::catalogue::catalogue;
 use phit_engine::run::{self, Options, RunError};
 use phit_engine::scenario::Scenario;
+use phit_engine::scenario::document::numbers;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;

@@ -326,10 +326,6 @@ def snapshots(setting: Setting, seeds: int | None) -> list[Case]:
     return runs(setting, seeds, COMPARED, [SNAPSHOT_LOAD], {}, buffer=BUFFER, measure={"probes": [probe]})
 
 
-PREFIX = "fullest of router "
-"""What the probe's names of routers begin with."""
-
-
 @snapshots.table
 def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """By middle-stage router, flits in its fullest buffer: at the end, on average and at most.
@@ -341,11 +337,10 @@ def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     found = found.filter(pl.col("seed") == pl.col("seed").min()).sort("cycle")
     everything = (
-        found.filter(pl.col("name") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
+        found.filter(pl.col("quantity") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
     )
     return (
-        found.filter(pl.col("name").str.starts_with(PREFIX))
-        .with_columns(router=pl.col("name").str.strip_prefix(PREFIX).cast(pl.Int64))
+        found.filter(pl.col("quantity") == "fullest", pl.col("router").is_not_null())
         .group_by("mechanism", "router")
         .agg(
             pl.col("max").last().alias("snapshot"),

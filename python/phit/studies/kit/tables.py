@@ -10,14 +10,9 @@ from statistics import stdev
 
 import polars as pl
 
-from phit.plots import SATURATED_SHARE, T95
+from phit.plots import T95
+from phit.quantities import QUANTITIES
 from phit.studies.kit.plan import Done
-
-STEADY = ("accepted_load", "latency_mean", "latency_std", "latency_p99", "misrouted", "misrouted_globally", "hops_mean")
-"""Measures of a steady state that tables hold, where a run has them."""
-
-BATCH_INTERVALS = {"latency_mean": "latency_ci", "accepted_load": "accepted_ci"}
-"""Columns with the interval of a single run, from its batch means."""
 
 
 def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
@@ -29,22 +24,23 @@ def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case of a figure: means over its seeds, `_half` the half width of their interval.
 
-    With one seed the interval is the one from the run's own batch means. `saturated`: one of the runs accepts less than
-    95 % of the load offered.
+    With one seed the interval is the one from the run's own batch means. `saturated`: one of the runs is.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point")]
     found = runs(labels, done)
     if found.is_empty():
         return pl.DataFrame()
-    measures = [m for m in STEADY if m in found.columns]
-    singles = {m: c for m, c in BATCH_INTERVALS.items() if c in found.columns}
+    averaged = (q.name for q in QUANTITIES.values() if q.steady and q.name != "offered_load")
+    measures = [m for m in averaged if m in found.columns and m not in keys]
+    intervals = {m: QUANTITIES[m].interval for m in measures}
+    singles = {m: c for m, c in intervals.items() if c is not None and c in found.columns}
     table = found.group_by(keys, maintain_order=True).agg(
         pl.len().alias("seeds"),
         pl.col("offered_load").mean(),
         *(pl.col(m).cast(pl.Float64).mean() for m in measures),
         *(pl.col(m).cast(pl.Float64).std().alias(f"{m}_half") for m in measures),
         *(pl.col(c).cast(pl.Float64).first() for c in singles.values()),
-        (pl.col("accepted_load") < SATURATED_SHARE * pl.col("offered_load")).any().alias("saturated"),
+        pl.col("saturated").any(),
         pl.col("cpu_seconds").sum(),
     )
     halves = [half_widths(m, singles.get(m)) for m in measures]

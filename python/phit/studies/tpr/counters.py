@@ -24,15 +24,19 @@ COUNTING: Document = {
 EVERY = 10
 """Cycles between two looks at the counters."""
 
-COUNTERS = {"sent_to_next": "probes.sent 1", "through": "probes.through"}
+COUNTERS = {"sent_to_next": "sent_to_next", "through": "probes.through"}
 """Counter of packets that router 0 sends to router 1, and mean counter of through packets over all ports."""
 
 
 def mean_counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Means of the counters over looks and seeds, by the names of `COUNTERS`."""
     found = tables.runs(labels, done)
-    if found.is_empty() or any(column not in found.columns for column in COUNTERS.values()):
+    if found.is_empty() or done.probes.is_empty() or COUNTERS["through"] not in found.columns:
         return pl.DataFrame()
+    # Of the router that is looked at alone, router 0, counter by counter.
+    to_next = done.probes.filter(pl.col("quantity") == "sent", pl.col("index") == 1)
+    sent_to_next = to_next.group_by("point").agg(pl.col("mean").mean().alias(COUNTERS["sent_to_next"]))
+    found = found.join(sent_to_next, on="point", how="left", maintain_order="left")
     return found.group_by(READING, "pattern", "load", maintain_order=True).agg(
         pl.len().alias("seeds"),
         *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in COUNTERS.items()),

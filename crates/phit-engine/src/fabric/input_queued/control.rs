@@ -168,7 +168,7 @@ impl Partition {
     /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the tick at which
     /// it is on it. Without phits it needs no link.
     pub(crate) fn put_on_link(&mut self, output: u32, phits: u32) -> Tick {
-        self.collector.control_messages += 1;
+        self.collector.counters.control.messages += 1;
         if phits == 0 {
             return self.now;
         }
@@ -178,7 +178,7 @@ impl Partition {
         let leaves = start + self.config.links.serialisation(phits, self.settings.bandwidth[class]);
         output.free = leaves;
         output.phits += u64::from(phits);
-        self.collector.control_phits[class] += u64::from(phits);
+        self.collector.counters.control.phits[class] += u64::from(phits);
         leaves
     }
 

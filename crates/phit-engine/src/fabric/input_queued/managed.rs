@@ -126,7 +126,7 @@ impl Partition {
                 let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % MOST_CLASSES];
                 let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
                 self.ways_back[port] = leaves;
-                self.collector.control_messages += 1;
+                self.collector.counters.control.messages += 1;
                 leaves
             }
         };

@@ -135,8 +135,8 @@ impl Fabric for InputQueued {
         let [injected, delivered, hops] = &mut progress.done;
         for partition in &self.partitions {
             *injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-            *delivered += partition.collector.total.packets;
-            *hops += partition.collector.flit_hops;
+            *delivered += partition.collector.counters.flow.packets;
+            *hops += partition.collector.counters.work.flit_hops;
             progress.held += u64::from(partition.packets.live());
         }
         self.inboxes.for_each(|_, mail| progress.held += mail.packets.len() as u64);

@@ -5,6 +5,8 @@ use super::state::BROKEN;
 use crate::engine::NONE;
 use crate::fabric::seams::probe::Observation;
 use crate::fabric::seams::queueing::Branch;
+use crate::fabric::seams::routing::See;
+use crate::measure::declare::Observable;
 use crate::topology::Topology;
 use std::ops::Range;
 
@@ -22,11 +24,11 @@ impl Observation for Partition {
         self.routers.clone()
     }
 
-    fn mechanism(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn mechanism(&self, router: u32, see: See<'_>) {
         self.routing.observe(router, self.now + 1, see);
     }
 
-    fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&str, u32)) {
+    fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32)) {
         if let Some(manager) = &self.manager {
             manager.observe(index(self, router, port), self.now, see);
         }

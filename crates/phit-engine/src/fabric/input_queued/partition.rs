@@ -22,6 +22,7 @@ use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::collector::Collector;
+use crate::measure::declare::Total;
 use crate::packet::Arena;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
@@ -214,12 +215,12 @@ impl Partition {
     #[cold]
     #[inline(never)]
     fn probe(&mut self) {
-        let mut records = std::mem::take(&mut self.collector.records);
+        let mut records = std::mem::take(&mut self.collector.counters.probes);
         if self.collector.span().contains(&self.now) {
             self.probes.look(self, self.now, &mut records);
         }
         self.next_probe = self.probes.next(self.now + 1);
-        self.collector.records = records;
+        self.collector.counters.probes = records;
     }
 
     /// What has been counted so far.
@@ -246,8 +247,8 @@ impl Partition {
         }
     }
 
-    /// What a managed queue organisation has counted since the start of the run, by name.
-    pub fn queueing_totals(&self) -> Vec<(&'static str, u64)> {
+    /// What a managed queue organisation has counted since the start of the run.
+    pub fn queueing_totals(&self) -> Vec<(&'static Total, u64)> {
         self.manager.as_ref().map_or_else(Vec::new, |manager| manager.totals(self.now))
     }
 

@@ -9,13 +9,13 @@ impl Snapshot {
     pub(crate) fn of(partitions: &[Partition]) -> Self {
         let mut control = ([0; 8], 0);
         for collector in partitions.iter().map(Partition::collector) {
-            control.0.iter_mut().zip(collector.control_phits).for_each(|(sum, phits)| *sum += phits);
-            control.1 += collector.control_messages;
+            control.0.iter_mut().zip(collector.counters.control.phits).for_each(|(sum, phits)| *sum += phits);
+            control.1 += collector.counters.control.messages;
         }
         let mut queueing = BTreeMap::new();
         for partition in partitions {
-            for (name, count) in partition.queueing_totals() {
-                *queueing.entry(name).or_default() += count;
+            for (total, count) in partition.queueing_totals() {
+                queueing.entry(total.name).or_insert((total, 0)).1 += count;
             }
         }
         Self {

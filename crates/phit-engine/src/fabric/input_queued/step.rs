@@ -104,9 +104,9 @@ impl Partition {
             }
         }
         let granted = (requests.len() - left) as u64;
-        self.collector.flit_hops += granted;
+        self.collector.counters.work.flit_hops += granted;
         if K::SINGLE {
-            self.collector.packet_hops += granted;
+            self.collector.counters.work.packet_hops += granted;
         }
         if left > 0 {
             // The losers try again.

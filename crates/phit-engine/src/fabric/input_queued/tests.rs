@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crate::fabric::input_queued::config::Settings;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
-use crate::measure::collector::Sums;
+use crate::measure::quantities::Counters;
 use crate::packet::Packet;
 use crate::proof::{Legs, Proof};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingKind, RoutingParams, Site, View, Wants};
@@ -222,7 +222,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
     for switching in ["virtual_cut_through", "store_and_forward", "wormhole"] {
         for stage in ["with_switch", "stage"] {
             for load in [0.2, 0.9] {
-                let mut results: Vec<(Wants, Sums)> = Vec::new();
+                let mut results = Vec::new();
                 for mask in 0..16 {
                     let told = mask & 8 != 0;
                     let wants = Wants {
@@ -250,10 +250,11 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                             .unwrap_or_else(|wrong| panic!("{wrong}: {wants:?} {switching} {stage} {load}"));
                     }
                     let outcome = run.run(&mut |_, _| true).unwrap_or_else(|error| panic!("{error}"));
-                    results.push((wants, outcome.collector().sums));
+                    let Counters { packets, latency, paths, misrouting, .. } = outcome.collector().counters.clone();
+                    results.push((wants, (packets, latency, paths, misrouting)));
                 }
-                for (wants, sums) in &results {
-                    assert_eq!(*sums, results[0].1, "{wants:?} {switching} {stage} {load}");
+                for (wants, recorded) in &results {
+                    assert_eq!(*recorded, results[0].1, "{wants:?} {switching} {stage} {load}");
                 }
             }
         }

@@ -115,7 +115,7 @@ impl Partition {
 
         if head {
             if !K::SINGLE {
-                self.collector.packet_hops += 1;
+                self.collector.counters.work.packet_hops += 1;
             }
             if came_by == 0 {
                 p.injected = now;

@@ -44,8 +44,8 @@ impl Network {
         (record.way, record.via) = (way, via);
         record.hops.add(self.classes[back]);
         debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
-        self.collector.packet_hops += 1;
-        self.collector.flit_hops += 1;
+        self.collector.counters.work.packet_hops += 1;
+        self.collector.counters.work.flit_hops += 1;
         self.put(place, word.packet(), destination);
         self.try_link(back);
         true

@@ -32,7 +32,7 @@ impl Network {
     /// Packets that have been taken by some router, or have arrived: what grows as long as anything moves.
     pub(crate) fn progress(&self) -> u64 {
         let injected: u64 = self.endpoints.iter().map(|endpoint| endpoint.injected).sum();
-        injected + self.collector.packet_hops + self.collector.total.packets
+        injected + self.collector.counters.work.packet_hops + self.collector.counters.flow.packets
     }
 
     /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
@@ -153,7 +153,7 @@ impl Network {
             }
         }
         let accepted = self.endpoints.iter().map(|endpoint| endpoint.injected).sum::<u64>();
-        let delivered = self.collector.total.phits;
+        let delivered = self.collector.counters.flow.phits;
         let inside = (0..self.records.len() as u32).filter(|packet| !vacant.contains(packet));
         let inside: u64 = inside.map(|packet| u64::from(self.records[packet].size)).sum();
         match accepted == delivered + inside {

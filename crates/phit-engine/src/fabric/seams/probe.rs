@@ -1,12 +1,14 @@
 //! The seam `probe`: what is looked at while a network runs, besides the packets that it delivers.
 //!
-//! A probe reads the state of one partition at a time, at regular times, and records named values; of each
-//! name the number, sum and largest of the values of every time are kept, so that the result does not depend on
-//! partitions or threads. The probes are in [`crate::probes`], one file each.
+//! A probe declares its quantities, reads the state of one partition at a time, at regular times, and records values with what
+//! they are about; of each quantity and place the number, sum and largest of the values of every look are kept, so that the
+//! result does not depend on partitions or threads. The probes are in [`crate::probes`], one file each.
 
 use super::queueing::Branch;
+use super::routing::See;
 use crate::engine::Tick;
-use crate::measure::records::Records;
+use crate::measure::declare::Observable;
+use crate::measure::quantities::probes::{Record, Records};
 use crate::topology::Topology;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,10 +19,10 @@ pub trait Observation {
     fn topology(&self) -> &dyn Topology;
     /// The routers in sight.
     fn routers(&self) -> Range<u32>;
-    /// Calls `see` with what the routing mechanism keeps for `router`: a name, a port (or another index), a value.
-    fn mechanism(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32));
-    /// Calls `see` with what a managed queue organisation keeps for `port`: a name, a value.
-    fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&str, u32));
+    /// Calls `see` with what the routing mechanism keeps for `router`: a quantity, a port (or another index), a value.
+    fn mechanism(&self, router: u32, see: See<'_>);
+    /// Calls `see` with what a managed queue organisation keeps for `port`: a quantity, a value.
+    fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32));
     /// Calls `see` with what a managed queue organisation isolates at `port`.
     fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>));
     /// Virtual channels (queues) of `port`.
@@ -31,12 +33,31 @@ pub trait Observation {
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32>;
 }
 
+/// Whose state a probe looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LooksAt {
+    /// The kernel's: queues, credits.
+    Kernel,
+    /// The routing mechanism's, which declares what it tells.
+    Routing,
+    /// A managed queue organisation's, which declares what it tells.
+    Queueing,
+}
+
 /// What a probe's file provides.
 pub trait ProbeParams {
     /// Cycles between two looks, at least 1.
     fn every(&self) -> u32;
-    /// Looks, and records values by name.
-    fn look(&self, at: &dyn Observation, record: &mut dyn FnMut(&str, u32));
+    /// Whose state it looks at.
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Kernel
+    }
+    /// What it records besides what those that it looks at declare.
+    fn observables(&self) -> &'static [Observable] {
+        &[]
+    }
+    /// Looks, and records values.
+    fn look(&self, at: &dyn Observation, record: Record<'_>);
 }
 
 /// The probes of a run, with the ticks between their looks.

@@ -5,6 +5,7 @@
 
 use super::{Division, Fit, Lanes, Manager, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
+use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -150,6 +151,14 @@ impl QueueingParams for Fbicm {
 
     fn sends_messages(&self) -> bool {
         true
+    }
+
+    fn observables(&self) -> &'static [Observable] {
+        &rule::OBSERVABLES
+    }
+
+    fn totals(&self) -> Vec<&'static Total> {
+        rule::TOTALS.iter().chain(notification::SENT.iter().flatten()).collect()
     }
 
     fn build(&self, _: &QueueingContext) -> Box<dyn Queueing> {

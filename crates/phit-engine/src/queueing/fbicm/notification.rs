@@ -2,8 +2,9 @@
 
 use super::{Fbicm, Version};
 use crate::fabric::seams::routing::Payload;
+use crate::measure::declare::Total;
 
-/// Kinds of notifications, in the order of [`NAMES`].
+/// Kinds of notifications, in the order of [`SENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Allocate a line, stopped (in the first version a Stop that finds no line).
@@ -19,13 +20,36 @@ pub(super) enum Kind {
 }
 
 /// For the summary: messages and bits of each kind.
-pub(super) const NAMES: [(&str, &str); 5] = [
-    ("allocations_sent", "allocation_bits"),
-    ("updates_sent", "update_bits"),
-    ("stops_sent", "stop_bits"),
-    ("gos_sent", "go_bits"),
-    ("deallocations_sent", "deallocation_bits"),
+pub(super) static SENT: [[Total; 2]; 5] = [
+    [
+        counted("allocations_sent", "allocations sent", MESSAGES, "Notifications that allocate a line."),
+        counted("allocation_bits", "bits of allocations", BITS, "Their bits."),
+    ],
+    [
+        counted("updates_sent", "updates sent", MESSAGES, "Notifications that add a destination to a line."),
+        counted("update_bits", "bits of updates", BITS, "Their bits."),
+    ],
+    [
+        counted("stops_sent", "stops sent", MESSAGES, "Notifications that hold the packets of a line back."),
+        counted("stop_bits", "bits of stops", BITS, "Their bits."),
+    ],
+    [
+        counted("gos_sent", "gos sent", MESSAGES, "Notifications that let the packets of a line go."),
+        counted("go_bits", "bits of gos", BITS, "Their bits."),
+    ],
+    [
+        counted("deallocations_sent", "deallocations sent", MESSAGES, "Notifications that give a line up."),
+        counted("deallocation_bits", "bits of deallocations", BITS, "Their bits."),
+    ],
 ];
+
+const MESSAGES: &str = "messages";
+const BITS: &str = "bits";
+
+/// A count of what has happened.
+pub(super) const fn counted(name: &'static str, words: &'static str, unit: &'static str, about: &'static str) -> Total {
+    Total { name, words, unit, about, standing: false }
+}
 
 /// Bits that tell the five kinds apart.
 const KIND_BITS: u32 = 3;

@@ -5,6 +5,7 @@ use super::line::{Copy, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
 use crate::fabric::seams::routing::{Payload, one_channel};
+use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, PortPlace, QueueSite, QueueingContext};
 use crate::topology::{Hop, RouteTable, Topology};
@@ -14,6 +15,8 @@ mod audit;
 mod isolation;
 mod propagation;
 mod report;
+
+pub(super) use report::{OBSERVABLES, TOTALS};
 #[cfg(test)]
 mod tests;
 
@@ -217,7 +220,7 @@ impl Manager for Rule {
         class << 60 | u64::from(entry) << 16 | u64::from(queue)
     }
 
-    fn observe(&self, port: u32, _: Tick, see: &mut dyn FnMut(&str, u32)) {
+    fn observe(&self, port: u32, _: Tick, see: &mut dyn FnMut(&'static Observable, u32)) {
         self.quantities(port, see);
     }
 
@@ -225,7 +228,7 @@ impl Manager for Rule {
         self.branches(port, see);
     }
 
-    fn totals(&self, now: Tick) -> Vec<(&'static str, u64)> {
+    fn totals(&self, now: Tick) -> Vec<(&'static Total, u64)> {
         self.summary(now)
     }
 

@@ -8,13 +8,15 @@
 //! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 //! * `kept` keeps decisions that are made once in a cycle.
 
+use super::contention::CONTENTION;
 use super::contention::counters::Counters;
 use super::in_transit::DIRECT;
-use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::engine::rng::Rng;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
+use crate::measure::declare::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
 use allocation::{Allocator, Output};
@@ -230,6 +232,9 @@ impl RoutingParams for Clos {
         true
     }
 
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
+    }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(self.rule(context))
     }
@@ -515,9 +520,9 @@ impl Routing for Rule {
         }
     }
 
-    fn observe(&self, router: u32, _now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _now: Tick, see: See<'_>) {
         for (port, count) in self.contention.iter().flat_map(|counters| counters.all(router)).enumerate() {
-            see("contention", Some(port as u16), (*count).into());
+            see(&CONTENTION, Some(port as u16), (*count).into());
         }
     }
 

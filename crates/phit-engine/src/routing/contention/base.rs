@@ -1,12 +1,13 @@
 //! Base: contention counters alone (contention paper, section III-B).
 
 use super::counters::Counters;
-use super::{Comparison, Limit, Threshold};
+use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
+use crate::measure::declare::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
-use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ impl RoutingParams for Base {
     }
     fn proof(&self) -> Proof {
         in_transit::proof()
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(InTransit::new(Contention::new(self, context), context))
@@ -145,9 +149,9 @@ impl Trigger for Contention {
         }
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, see: See<'_>) {
         for (port, count) in self.counters.all(router).iter().enumerate() {
-            see("contention", Some(port as u16), (*count).into());
+            see(&CONTENTION, Some(port as u16), (*count).into());
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use super::base::{Base, Contention, Statistics};
 use super::counters::Counters;
-use super::{Comparison, Limit, Threshold};
+use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
+use crate::measure::declare::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
 use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
-use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,22 @@ impl Default for Ectn {
     }
 }
 
+/// What it tells probes of what routers count for themselves.
+const PARTIAL: Observable = Observable {
+    name: "partial",
+    words: "partial counter",
+    unit: "heads",
+    about: "Heads of a router that want a global link of the group, for each global link of the group.",
+};
+
+/// And of what they have heard of one another.
+const COMBINED: Observable = Observable {
+    name: "combined",
+    words: "combined counter",
+    unit: "heads",
+    about: "Heads of all routers of the group that want a global link of the group, as last told.",
+};
+
 impl RoutingParams for Ectn {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if self.updates == Updates::Asynchronous && (self.check_period < 1 || self.period % self.check_period != 0) {
@@ -116,6 +133,9 @@ impl RoutingParams for Ectn {
     }
     fn sends_messages(&self) -> bool {
         true
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION, PARTIAL, COMBINED]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
@@ -330,13 +350,13 @@ impl Trigger for Notified {
         self.group.hear(at, port, payload);
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, see: See<'_>) {
         self.contention.observe(router, see);
         for (link, count) in self.group.partial.all(router).iter().enumerate() {
-            see("partial", Some(link as u16), (*count).into());
+            see(&PARTIAL, Some(link as u16), (*count).into());
         }
         for link in 0..self.group.links.count as u16 {
-            see("combined", Some(link), self.group.combined(router, link).into());
+            see(&COMBINED, Some(link), self.group.combined(router, link).into());
         }
     }
 }

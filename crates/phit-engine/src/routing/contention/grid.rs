@@ -1,14 +1,15 @@
 //! Contention counters on meshes, tori and HyperX (contention paper, section VI-D).
 
 use super::base::{Base, Contention};
-use super::{Comparison, Threshold};
+use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
 use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::measure::declare::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::in_transit::{DIRECT, Trigger};
-use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, View, Wants};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::topology::{Hop, HopState, Hops, Peer, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ impl RoutingParams for Grid {
     }
     fn proof(&self) -> Proof {
         Proof::Escape(Box::new(AnyCounters(self.alternatives)))
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let base = Base { threshold: self.threshold, comparison: self.comparison, ..Base::default() };
@@ -240,7 +244,7 @@ impl Routing for Rule {
         self.contention.tail_left(at, port, queue);
     }
 
-    fn observe(&self, router: u32, _: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, _: Tick, see: See<'_>) {
         self.contention.observe(router, see);
     }
 }

@@ -1,13 +1,14 @@
 //! Hybrid: contention counters or credits, whichever asks for it (contention paper, section III-C).
 
 use super::base::{Base, Contention, Statistics};
-use super::{Comparison, Threshold};
+use super::{CONTENTION, Comparison, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
+use crate::measure::declare::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
-use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,9 @@ impl RoutingParams for Hybrid {
     fn proof(&self) -> Proof {
         in_transit::proof()
     }
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
+    }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
         let contention = Contention::new(&base, context);
@@ -137,7 +141,7 @@ impl Trigger for Either {
         self.contention.tail_left(at, port, queue);
     }
 
-    fn observe(&self, router: u32, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, see: See<'_>) {
         self.contention.observe(router, see);
     }
 }

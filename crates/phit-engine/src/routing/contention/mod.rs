@@ -8,4 +8,14 @@ pub mod grid;
 pub mod hybrid;
 mod threshold;
 
+use crate::measure::declare::Observable;
+
 pub use threshold::{Comparison, Limit, Threshold};
+
+/// What every mechanism of the family tells probes.
+pub const CONTENTION: Observable = Observable {
+    name: "contention",
+    words: "contention counter",
+    unit: "heads",
+    about: "Heads that want an output port, for each output port of a router.",
+};

@@ -6,10 +6,11 @@ mod windows;
 use super::source_adaptive::{Candidates, Cost, MOST_CANDIDATES, Queue, Route, Sight, draw, hop, take};
 use super::ugal::{prefers_minimal, proof, routes};
 use super::valiant::{SecondHalf, Stop, Via};
-use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants};
+use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, See, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
+use crate::measure::declare::Observable;
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use regions::{Mechanism, Regions, TABLE_III};
@@ -114,6 +115,22 @@ impl Tpr {
     }
 }
 
+/// What it tells probes of sent packets.
+const SENT: Observable = Observable {
+    name: "sent",
+    words: "counter of sent packets",
+    unit: "packets in a window",
+    about: "Packets that the endpoints of a router sent to a destination within the window, for each destination.",
+};
+
+/// And of those on their way.
+const THROUGH: Observable = Observable {
+    name: "through",
+    words: "counter of through packets",
+    unit: "packets in a window",
+    about: "Packets from other routers that a router sent on over a port within the window, for each port to a router.",
+};
+
 impl RoutingParams for Tpr {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.regions().check()?;
@@ -132,6 +149,9 @@ impl RoutingParams for Tpr {
     }
     fn proof(&self) -> Proof {
         proof(self.via)
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[SENT, THROUGH]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let length = self.window * context.ticks_per_cycle;
@@ -265,13 +285,13 @@ impl Routing for Rule {
     }
 
     /// `sent`: to each destination; `through`: over each port that leads to another router.
-    fn observe(&self, router: u32, now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, now: Tick, see: See<'_>) {
         let counted = &self.counted;
         let counts = counted.windows.all((router - counted.first) as usize, now);
         let (sent, through) = counts.split_at(counted.sent);
-        sent.iter().zip(0..).for_each(|(&count, to)| see("sent", Some(to), count));
+        sent.iter().zip(0..).for_each(|(&count, to)| see(&SENT, Some(to), count));
         for port in (0..counted.topology.ports(router)).filter(|&port| counted.topology.port(router, port).class > 0) {
-            see("through", Some(port), through[usize::from(port)]);
+            see(&THROUGH, Some(port), through[usize::from(port)]);
         }
     }
 }

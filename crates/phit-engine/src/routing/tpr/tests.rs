@@ -3,7 +3,7 @@
 use super::regions::Depends;
 use super::*;
 use crate::engine::NONE;
-use crate::measure::collector::Sums;
+use crate::measure::quantities::Counters;
 use crate::routing::RoutingKind;
 use crate::routing::source_adaptive;
 use crate::run::{Options, Simulation, verify};
@@ -102,11 +102,11 @@ fn scenario(routing: Value, groups: u32, load: f64, seed: u64) -> Value {
     })
 }
 
-fn sums(value: &Value, threads: usize, partitions: usize) -> Sums {
+fn sums(value: &Value, threads: usize, partitions: usize) -> Counters {
     let scenario = Scenario::from_value(value).unwrap();
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true);
-    outcome.unwrap_or_else(|error| panic!("{error}")).collector().sums
+    outcome.unwrap_or_else(|error| panic!("{error}")).collector().counters.clone()
 }
 
 /// TPR with regions that even a small network visits.
@@ -132,7 +132,7 @@ fn with_one_offset_everywhere_it_is_ugal() {
         let row = json!([offset, offset, offset]);
         let tpr = with(json!({ "kind": "tpr", "regions": [row, row, row] }));
         assert_eq!(tpr, with(json!({ "kind": "ugal_l", "threshold": offset })));
-        assert!(tpr.packets > 500 && tpr.misrouted > 0);
+        assert!(tpr.packets.recorded > 500 && tpr.misrouting.anyhow > 0);
         let table: Value = serde_json::to_value(TABLE_III).unwrap();
         assert_ne!(tpr, with(json!({ "kind": "tpr", "regions": table })));
     }
@@ -145,7 +145,9 @@ fn partitions_change_nothing() {
     {
         let value = scenario(lively(changes), groups, 0.5, 3);
         let one = sums(&value, 1, 1);
-        assert!(one.packets > 1000 && one.misrouted > 0 && one.misrouted < one.packets);
+        assert!(
+            one.packets.recorded > 1000 && one.misrouting.anyhow > 0 && one.misrouting.anyhow < one.packets.recorded
+        );
         assert_eq!(sums(&value, 2, 3), one);
     }
 }
@@ -182,7 +184,7 @@ impl Routing for Watched {
         self.seen.lock().unwrap().push((at.router, at.now, own, packet.destination_router, hop.port));
         self.inner.departs(at, port, queue, hop, packet);
     }
-    fn observe(&self, router: u32, now: Tick, see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {
+    fn observe(&self, router: u32, now: Tick, see: See<'_>) {
         self.inner.observe(router, now, see);
     }
 }
@@ -252,9 +254,9 @@ proptest! {
             counted += expected.len();
             for partition in simulation.parts() {
                 for router in partition.routers.clone() {
-                    partition.routing.observe(router, now, &mut |name, index, value| {
-                        let expected = expected.get(&(router, name, index.unwrap())).copied().unwrap_or(0);
-                        assert_eq!(value, expected, "{name} {index:?} of router {router} at {now}");
+                    partition.routing.observe(router, now, &mut |quantity, index, value| {
+                        let expected = expected.get(&(router, quantity.name, index.unwrap())).copied().unwrap_or(0);
+                        assert_eq!(value, expected, "{quantity:?} {index:?} of router {router} at {now}");
                     });
                 }
             }

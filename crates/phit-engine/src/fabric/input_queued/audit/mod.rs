@@ -55,7 +55,7 @@ pub fn audit(network: &InputQueued) -> Result<(), String> {
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-        delivered += partition.collector.total.phits + partition.collector.lost_phits;
+        delivered += partition.collector.counters.flow.phits + partition.collector.counters.packets.lost_phits;
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;

@@ -2,6 +2,7 @@
 
 use crate::engine::Tick;
 use crate::fabric::seams::routing::Payload;
+use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
 
 /// What a managed organisation does at its input ports and endpoints.
@@ -24,12 +25,14 @@ pub trait Manager: Send {
     /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at which
     /// its packet came to the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
-    /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: a name and a value.
-    fn observe(&self, port: u32, now: Tick, see: &mut dyn FnMut(&str, u32));
+    /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: one that is declared
+    /// in [`QueueingParams::observables`](super::QueueingParams::observables), and its value.
+    fn observe(&self, port: u32, now: Tick, see: &mut dyn FnMut(&'static Observable, u32));
     /// Calls `see` for every set of packets that is isolated at `port`, at its input or its output.
     fn trees(&self, port: u32, see: &mut dyn FnMut(&Branch<'_>));
-    /// What has been counted since the start of the run, by name.
-    fn totals(&self, now: Tick) -> Vec<(&'static str, u64)>;
+    /// What has been counted since the start of the run, as declared in
+    /// [`QueueingParams::totals`](super::QueueingParams::totals).
+    fn totals(&self, now: Tick) -> Vec<(&'static Total, u64)>;
     /// Says what is wrong with the state of input `port`, given the phits in its queues: for checks.
     fn audit(&self, port: u32, held: &dyn Fn(u16) -> u32) -> Result<(), String>;
     /// Bytes held.

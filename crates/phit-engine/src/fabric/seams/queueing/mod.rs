@@ -9,6 +9,7 @@
 //! about them, is *managed*: see [`Manager`]. The organisations are in [`crate::queueing`], one file or small folder each.
 
 use crate::error::ScenarioError;
+use crate::measure::declare::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
 use std::ops::Range;
@@ -167,6 +168,14 @@ pub trait QueueingParams {
     /// True if the organisation sends control messages.
     fn sends_messages(&self) -> bool {
         false
+    }
+    /// What a managed organisation tells probes ([`Manager::observe`]).
+    fn observables(&self) -> &'static [Observable] {
+        &[]
+    }
+    /// What a managed organisation counts ([`Manager::totals`]).
+    fn totals(&self) -> Vec<&'static Total> {
+        Vec::new()
     }
     /// The rule for one partition.
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing>;

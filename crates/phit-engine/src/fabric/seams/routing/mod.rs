@@ -5,6 +5,7 @@
 use super::bubble::Bubble;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
+use crate::measure::declare::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use std::sync::Arc;
@@ -20,6 +21,9 @@ pub use outputs::{Buffers, Output, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Watched};
+
+/// Takes what a mechanism keeps: the quantity, the port (or another index) that it is about, its value.
+pub type See<'a> = &'a mut dyn FnMut(&'static Observable, Option<u16>, u32);
 
 /// A packet at the head of a queue that asks for its next hop, for mechanisms that decide for a router at once.
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +88,10 @@ pub trait Routing: Send {
     /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
-    /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: a name, a port if it is about one (or
-    /// another index), a value, as a decision in tick `now` would find it.
-    fn observe(&self, _router: u32, _now: Tick, _see: &mut dyn FnMut(&'static str, Option<u16>, u32)) {}
+    /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: one that is declared in
+    /// [`RoutingParams::observables`], a port if it is about one (or another index), a value, as a decision in tick `now` would
+    /// find it.
+    fn observe(&self, _router: u32, _now: Tick, _see: See<'_>) {}
 }
 
 /// The optional parts of [`Routing`].
@@ -172,6 +177,10 @@ pub trait RoutingParams {
     /// and for queue organisations that look ahead.
     fn table(&self, _topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         None
+    }
+    /// What the mechanism tells probes ([`Routing::observe`]).
+    fn observables(&self) -> &'static [Observable] {
+        &[]
     }
     /// The mechanism for one partition.
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing>;

@@ -1,0 +1,140 @@
+//! Batches: the equal parts of the measured time whose means give the confidence intervals.
+
+use super::{Counts, Delivery, merge_bins, slot};
+use crate::engine::Tick;
+use crate::measure::Interval;
+use crate::measure::Reading;
+use crate::measure::collector::Window;
+use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
+use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, When, list, ratio, unit};
+use serde_json::json;
+
+/// The batches of the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batches {
+    /// Ticks of a batch.
+    width: Tick,
+    /// In their order; the last may not have ended.
+    pub bins: Vec<Bin>,
+}
+
+/// A batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Recorded packets.
+    pub packets: u64,
+    /// Sum of their latencies in cycles.
+    pub latency: u64,
+    /// Phits delivered in this time, whenever generated.
+    pub phits: u64,
+}
+
+impl Bin {
+    fn add(&mut self, Self { packets, latency, phits }: &Self) {
+        self.packets += packets;
+        self.latency += latency;
+        self.phits += phits;
+    }
+}
+
+impl Batches {
+    /// The interval of the mean latency.
+    pub fn latency(bins: &[Bin], confidence: f64) -> Option<Interval> {
+        let batches: Vec<Batch> = bins.iter().map(|bin| Batch { sum: bin.latency, count: bin.packets }).collect();
+        mean_per_packet(&batches, confidence)
+    }
+}
+
+impl Reading<'_> {
+    /// The complete batches of the window.
+    pub(super) fn batches(&self) -> &[Bin] {
+        let bins = &self.counters.batches.bins;
+        let complete = (self.cycles * self.window.ticks_per_cycle / self.window.batch) as usize;
+        &bins[..complete.min(bins.len())]
+    }
+
+    /// The accepted load of each batch.
+    fn batch_loads(&self) -> Vec<f64> {
+        let cycles = f64::from(self.window.batch / self.window.ticks_per_cycle) * f64::from(self.topology.endpoints());
+        self.batches().iter().map(|bin| bin.phits as f64 / cycles).collect()
+    }
+}
+
+impl Counts for Batches {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "accepted_ci",
+        words: "half width of the interval of the accepted load",
+        unit: unit::LOAD,
+        about: "Half width of the confidence interval of `accepted_load`, from the means of the batches.",
+        there: When::Recorded("if two batches are complete"),
+        value: |at| json!(mean_of_batches(&at.batch_loads(), at.confidence).map(|i| i.half_width)),
+        ..NUMBER
+    }];
+
+    const TABLES: &'static [Table] = &[Table {
+        name: "batches",
+        about: "One row for each complete batch of the measured time, from whose means the intervals are made.",
+        there: When::Always,
+        asked: |_| true,
+        columns: &[
+            Column {
+                name: "batch",
+                words: "batch",
+                unit: unit::NONE,
+                about: "Number of the batch, from 0.",
+                cell: Cell::Whole,
+                values: |at| list(0..at.batches().len()),
+            },
+            Column {
+                name: "packets",
+                words: "packets",
+                unit: unit::NONE,
+                about: "Recorded packets.",
+                cell: Cell::Whole,
+                values: |at| list(at.batches().iter().map(|bin| bin.packets)),
+            },
+            Column {
+                name: "latency_mean",
+                words: "mean packet latency",
+                unit: unit::CYCLES,
+                about: "Mean latency of these packets.",
+                cell: Cell::Number,
+                values: |at| list(at.batches().iter().map(|bin| json!(ratio(bin.latency, bin.packets)))),
+            },
+            Column {
+                name: "accepted_load",
+                words: "accepted load",
+                unit: unit::LOAD,
+                about: "Phits delivered in the batch, whenever they were generated.",
+                cell: Cell::Number,
+                values: |at| json!(at.batch_loads()),
+            },
+        ],
+    }];
+
+    fn new(window: &Window) -> Self {
+        Self { width: window.batch, bins: Vec::new() }
+    }
+
+    #[inline]
+    fn delivered(&mut self, it: &Delivery<'_>) {
+        if let Some(at) = it.in_window {
+            slot(&mut self.bins, at / self.width).phits += it.phits;
+        }
+    }
+
+    #[inline]
+    fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
+        let bin = slot(&mut self.bins, when / self.width);
+        bin.packets += 1;
+        bin.latency += it.latency;
+    }
+
+    fn merge(&mut self, Self { width: _, bins }: &Self) {
+        merge_bins(&mut self.bins, bins, Bin::add);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bins.capacity() * size_of::<Bin>()
+    }
+}

@@ -1,0 +1,98 @@
+//! How evenly endpoints are served.
+
+use super::Counts;
+use crate::measure::declare::{Cell, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
+use crate::measure::{Fairness, Reading};
+use crate::topology::Peer;
+use serde_json::json;
+
+/// Counts nothing: loads are differences of what the kernel counts for each endpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Endpoints;
+
+impl Reading<'_> {
+    /// The injected load of each endpoint.
+    fn injected_loads(&self) -> impl Iterator<Item = f64> + '_ {
+        let cycles = f64::from(self.cycles);
+        let loads = self.before.injected.iter().zip(&self.after.injected);
+        loads.map(move |(before, after)| (after - before) as f64 / cycles)
+    }
+
+    /// The load delivered to each endpoint.
+    fn ejected_loads(&self) -> Vec<f64> {
+        let mut loads = vec![0.0; self.topology.endpoints() as usize];
+        for ((router, port), (before, after)) in self.ports() {
+            if let Peer::Endpoint(endpoint) = self.topology.port(router, port).peer {
+                loads[endpoint as usize] = (after - before) as f64 / f64::from(self.cycles);
+            }
+        }
+        loads
+    }
+}
+
+impl Counts for Endpoints {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "fairness",
+        words: "spread of the injected loads",
+        about: "How evenly endpoints could send: the loads that each of them injected in the measured time.",
+        shape: Shape::Parts(&[
+            Part {
+                name: "min",
+                words: "smallest injected load of an endpoint",
+                unit: unit::LOAD,
+                about: "The smallest load of an endpoint.",
+            },
+            Part {
+                name: "max",
+                words: "largest injected load of an endpoint",
+                unit: unit::LOAD,
+                about: "The largest load of an endpoint.",
+            },
+            Part {
+                name: "jain",
+                words: "Jain's index of the injected loads",
+                unit: unit::NONE,
+                about: "Jain's index: 1 if all loads are equal, 1/n if one of n endpoints has everything.",
+            },
+        ]),
+        there: When::Some("of networks with endpoints"),
+        value: |at| {
+            let fairness = Fairness::of(at.injected_loads());
+            json!(fairness.map(|f| json!({ "min": f.min, "max": f.max, "jain": f.jain })))
+        },
+        ..NUMBER
+    }];
+
+    const TABLES: &'static [Table] = &[Table {
+        name: "endpoints",
+        about: "One row for each endpoint.",
+        there: When::Some("with `measure.endpoints`"),
+        asked: |at| at.endpoints,
+        columns: &[
+            Column {
+                name: "endpoint",
+                words: "endpoint",
+                unit: unit::NONE,
+                about: "Number of the endpoint.",
+                cell: Cell::Whole,
+                values: |at| list(0..at.topology.endpoints()),
+            },
+            Column {
+                name: "injected_load",
+                words: "injected load",
+                unit: unit::LOAD,
+                about: "Phits that it sent into the network in the measured time.",
+                cell: Cell::Number,
+                values: |at| list(at.injected_loads()),
+            },
+            Column {
+                name: "accepted_load",
+                words: "accepted load",
+                unit: unit::LOAD,
+                about: "Phits delivered to it in the measured time.",
+                cell: Cell::Number,
+                values: |at| list(at.ejected_loads()),
+            },
+        ],
+    }];
+}

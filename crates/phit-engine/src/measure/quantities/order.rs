@@ -1,0 +1,58 @@
+//! Whether packets are delivered in the order of their generation.
+
+use super::{Counts, Delivery};
+use crate::engine::Tick;
+use crate::measure::collector::Window;
+use crate::measure::declare::{Quantity, WHOLE, When};
+use crate::packet::Packet;
+use serde_json::json;
+use std::collections::HashMap;
+
+/// Packets that were overtaken, if the run watches for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Order {
+    watched: bool,
+    /// Packets delivered after one of the same source and destination that was generated later, since the start of
+    /// the run.
+    pub overtaken: u64,
+    /// Tick of generation of the latest packet of each source and destination.
+    latest: HashMap<(u32, u32), Tick>,
+}
+
+impl Order {
+    #[cold]
+    #[inline(never)]
+    fn watch(&mut self, packet: &Packet) {
+        let latest = self.latest.entry((packet.source, packet.destination)).or_default();
+        self.overtaken += u64::from(packet.birth < *latest);
+        *latest = packet.birth.max(*latest);
+    }
+}
+
+impl Counts for Order {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "out_of_order",
+        words: "packets out of order",
+        about: "Packets delivered after one of the same source and destination that was generated later, since the \
+                start of the run.",
+        there: When::Some("with `measure.order`"),
+        value: |at| json!(at.window.order.then_some(at.counters.order.overtaken)),
+        ..WHOLE
+    }];
+
+    fn new(window: &Window) -> Self {
+        Self { watched: window.order, ..Self::default() }
+    }
+
+    #[inline]
+    fn delivered(&mut self, it: &Delivery<'_>) {
+        if self.watched {
+            self.watch(it.packet);
+        }
+    }
+
+    /// Packets of one destination are delivered in one partition, so that what was latest stays with it.
+    fn merge(&mut self, Self { watched: _, overtaken, latest: _ }: &Self) {
+        self.overtaken += overtaken;
+    }
+}

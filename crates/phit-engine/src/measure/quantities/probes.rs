@@ -1,0 +1,302 @@
+//! What probes have recorded: typed rows, of which number, sum and largest are kept for every look.
+
+use super::Counts;
+use crate::engine::Tick;
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, NUMBER, Observable, Quantity, Shape, Table, When, list, ratio, unit};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a value is about. What is left out is not told apart: such values are kept together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Class of links.
+    pub class: Option<u8>,
+    /// Router.
+    pub router: Option<u32>,
+    /// Port of the router.
+    pub port: Option<u16>,
+    /// Virtual channel of the port.
+    pub vc: Option<u16>,
+    /// Whatever else a mechanism numbers its counters by: a port, a link of the group, a destination.
+    pub index: Option<u16>,
+    /// Line of a managed queue organisation.
+    pub line: Option<Arc<Line>>,
+}
+
+/// A line in use, which isolates packets of some destinations.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    /// True at an input, false at an output.
+    pub input: bool,
+    /// Links to the congested point.
+    pub hops: u8,
+    /// Number of the line in its memory.
+    pub number: u8,
+    /// True if it is held back.
+    pub stopped: bool,
+    /// Destinations, ascending.
+    pub destinations: Vec<u32>,
+}
+
+impl Place {
+    /// A router.
+    pub fn router(router: u32) -> Self {
+        Self { router: Some(router), ..Self::default() }
+    }
+
+    /// A port of a router.
+    pub fn port(router: u32, port: u16) -> Self {
+        Self { port: Some(port), ..Self::router(router) }
+    }
+
+    /// All links of a class.
+    pub fn class(class: u8) -> Self {
+        Self { class: Some(class), ..Self::default() }
+    }
+
+    /// True if values of all routers and ports, or of those of a class of links, are kept together.
+    fn is_everywhere(&self) -> bool {
+        *self == Self { class: self.class, ..Self::default() }
+    }
+}
+
+/// Takes what a probe sees: a quantity that it declares, what the value is about, and the value.
+pub type Record<'a> = &'a mut dyn FnMut(&'static Observable, Place, u32);
+
+/// Number, sum and largest of some values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The largest.
+    pub max: u32,
+}
+
+impl Tally {
+    fn add(&mut self, Self { count, sum, max }: Self) {
+        self.count += count;
+        self.sum += sum;
+        self.max = self.max.max(max);
+    }
+}
+
+/// What the probes of a run have recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Records {
+    /// By probe, name of the quantity, place and tick.
+    tallies: BTreeMap<Key, Tally>,
+}
+
+type Key = (usize, &'static str, Place, Tick);
+
+/// A row of the table: the number of the probe, the name of the quantity, what it is about, when, and the values.
+type Row<'a> = (usize, &'static str, &'a Place, Tick, Tally);
+
+impl Records {
+    /// Takes in what probe number `probe` records at tick `now`.
+    pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
+        look(&mut |quantity, place, value| {
+            let tally = self.tallies.entry((probe, quantity.name, place, now)).or_default();
+            tally.add(Tally { count: 1, sum: value.into(), max: value });
+        });
+    }
+
+    /// All rows, in order.
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.tallies.iter().map(|((probe, name, place, tick), tally)| (*probe, *name, place, *tick, *tally))
+    }
+
+    /// Means over the measured time of what is kept for all routers together, by name.
+    fn means(&self, classes: &[String]) -> Value {
+        let mut tallies: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for (_, quantity, place, _, tally) in self.rows().filter(|(_, _, place, ..)| place.is_everywhere()) {
+            let name = match place.class {
+                None => quantity.to_owned(),
+                Some(class) => format!("{quantity} {}", classes[usize::from(class)]),
+            };
+            let sum = tallies.entry(name).or_default();
+            *sum = (sum.0 + tally.sum, sum.1 + tally.count);
+        }
+        let means = tallies.into_iter().map(|(name, (sum, count))| (name, json!(ratio(sum, count))));
+        Value::Object(means.collect::<Map<_, _>>())
+    }
+}
+
+impl Reading<'_> {
+    /// A column of the table of probes.
+    fn probed<T: Into<Value>>(&self, cell: impl Fn(Row<'_>) -> T) -> Value {
+        list(self.counters.probes.rows().map(cell))
+    }
+
+    /// The same of what is about lines.
+    fn lines<T: Into<Value>>(&self, cell: impl Fn(&Line) -> T) -> Value {
+        self.probed(|(_, _, place, ..)| place.line.as_deref().map(&cell).map_or(Value::Null, Into::into))
+    }
+}
+
+impl Counts for Records {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "probes",
+        words: "what probes saw",
+        about: "Means over the measured time of what probes recorded of all routers together, by name, with the class \
+                of links after it where classes are told apart.",
+        shape: Shape::NumbersByName,
+        value: |at| at.counters.probes.means(at.topology.classes()),
+        ..NUMBER
+    }];
+
+    const TABLES: &'static [Table] = &[Table {
+        name: "probes",
+        about: "What probes recorded: one row for each quantity, place and look. A place that is not told is not told \
+                apart: the row is about all routers, ports, ... together.",
+        there: When::Some("with `measure.probes`"),
+        asked: |at| !at.probes.is_empty(),
+        columns: &[
+            Column {
+                name: "probe",
+                words: "probe",
+                unit: unit::NONE,
+                about: "Kind of the probe.",
+                cell: Cell::Text,
+                values: |at| at.probed(|(probe, ..)| at.probes[probe]),
+            },
+            Column {
+                name: "quantity",
+                words: "quantity",
+                unit: unit::NONE,
+                about: "What was recorded, as declared by the probe.",
+                cell: Cell::Text,
+                values: |at| at.probed(|(_, quantity, ..)| quantity),
+            },
+            Column {
+                name: "cycle",
+                words: "cycle",
+                unit: unit::NONE,
+                about: "When the probe looked.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(_, _, _, tick, _)| tick / at.window.ticks_per_cycle),
+            },
+            Column {
+                name: "class",
+                words: "class of links",
+                unit: unit::NONE,
+                about: "Class of the links that the ports belong to.",
+                cell: Cell::Text,
+                values: |at| {
+                    let classes = at.topology.classes();
+                    at.probed(|(_, _, place, ..)| place.class.map(|class| classes[usize::from(class)].as_str()))
+                },
+            },
+            Column {
+                name: "router",
+                words: "router",
+                unit: unit::NONE,
+                about: "Number of the router.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(_, _, place, ..)| place.router),
+            },
+            Column {
+                name: "port",
+                words: "port",
+                unit: unit::NONE,
+                about: "Number of the port.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(_, _, place, ..)| place.port),
+            },
+            Column {
+                name: "vc",
+                words: "virtual channel",
+                unit: unit::NONE,
+                about: "Number of the virtual channel.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(_, _, place, ..)| place.vc),
+            },
+            Column {
+                name: "index",
+                words: "index",
+                unit: unit::NONE,
+                about: "Number of what a routing mechanism's counter is about: a port, a link, a destination.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(_, _, place, ..)| place.index),
+            },
+            Column {
+                name: "side",
+                words: "side",
+                unit: unit::NONE,
+                about: "Of a line: whether it is at an `input` or an `output`.",
+                cell: Cell::Text,
+                values: |at| at.lines(|line| if line.input { "input" } else { "output" }),
+            },
+            Column {
+                name: "line",
+                words: "line",
+                unit: unit::NONE,
+                about: "Number of the line in the memory of its virtual channel.",
+                cell: Cell::Whole,
+                values: |at| at.lines(|line| line.number),
+            },
+            Column {
+                name: "hops",
+                words: "links to the congested point",
+                unit: unit::LINKS,
+                about: "Of a line: links to the congested point.",
+                cell: Cell::Whole,
+                values: |at| at.lines(|line| line.hops),
+            },
+            Column {
+                name: "stopped",
+                words: "stopped",
+                unit: unit::NONE,
+                about: "Of a line: whether it is held back.",
+                cell: Cell::Flag,
+                values: |at| at.lines(|line| line.stopped),
+            },
+            Column {
+                name: "destinations",
+                words: "destinations",
+                unit: unit::NONE,
+                about: "Of a line: the endpoints whose packets it isolates, ascending.",
+                cell: Cell::Wholes,
+                values: |at| at.lines(|line| json!(line.destinations)),
+            },
+            Column {
+                name: "count",
+                words: "values",
+                unit: unit::NONE,
+                about: "Number of values.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(.., tally)| tally.count),
+            },
+            Column {
+                name: "mean",
+                words: "mean",
+                unit: unit::NONE,
+                about: "Their mean, in the unit of the quantity.",
+                cell: Cell::Number,
+                values: |at| at.probed(|(.., tally)| json!(ratio(tally.sum, tally.count))),
+            },
+            Column {
+                name: "max",
+                words: "largest",
+                unit: unit::NONE,
+                about: "The largest of them.",
+                cell: Cell::Whole,
+                values: |at| at.probed(|(.., tally)| tally.max),
+            },
+        ],
+    }];
+
+    fn merge(&mut self, Self { tallies }: &Self) {
+        for (key, tally) in tallies {
+            self.tallies.entry(key.clone()).or_default().add(*tally);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.tallies.len() * (size_of::<(Key, Tally)>() + 24)
+    }
+}

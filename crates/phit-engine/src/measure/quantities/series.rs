@@ -1,0 +1,162 @@
+//! The time series: the whole run in bins of equal length.
+
+use super::{Counts, Delivery, merge_bins, slot};
+use crate::engine::Tick;
+use crate::measure::Reading;
+use crate::measure::collector::Window;
+use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
+use crate::packet::MISROUTED_GLOBALLY;
+use serde_json::json;
+
+/// The bins of the series, from cycle 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Series {
+    /// Ticks of a bin, if a series is asked for.
+    width: Option<Tick>,
+    /// True: packets are counted at the time of their generation; false: of their delivery.
+    by_generation: bool,
+    /// In their order.
+    pub bins: Vec<Bin>,
+}
+
+/// A bin: sums over its packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Packets.
+    pub packets: u64,
+    /// Sum of latencies in cycles.
+    pub latency: u64,
+    /// Sum of network latencies in cycles.
+    pub network_latency: u64,
+    /// Packets misrouted in any way.
+    pub misrouted: u64,
+    /// Packets misrouted globally.
+    pub misrouted_globally: u64,
+    /// Phits delivered in this time, whenever generated.
+    pub phits: u64,
+}
+
+impl Bin {
+    fn add(&mut self, other: &Self) {
+        let Self { packets, latency, network_latency, misrouted, misrouted_globally, phits } = other;
+        self.packets += packets;
+        self.latency += latency;
+        self.network_latency += network_latency;
+        self.misrouted += misrouted;
+        self.misrouted_globally += misrouted_globally;
+        self.phits += phits;
+    }
+}
+
+impl Reading<'_> {
+    /// Cycles of a bin of the series.
+    fn bin_cycles(&self) -> u32 {
+        self.window.series_bin.map_or(1, |ticks| ticks / self.window.ticks_per_cycle)
+    }
+
+    /// The bins that are shown.
+    fn series(&self) -> &[Bin] {
+        // Bins by generation after the window's end miss the packets that are still on their way.
+        let by_generation = self.window.by_generation && self.window.series_by_generation;
+        let after = if by_generation { 0 } else { self.drain_cycles };
+        let last = (self.warmup_cycles + self.cycles + after).div_ceil(self.bin_cycles());
+        let bins = &self.counters.series.bins;
+        &bins[..bins.len().min(last as usize)]
+    }
+}
+
+impl Counts for Series {
+    const TABLES: &'static [Table] = &[Table {
+        name: "series",
+        about: "The whole run over time, from cycle 0, warm-up and drain included: one row for each bin.",
+        there: When::Some("with `[measure.series]`"),
+        asked: |at| at.window.series_bin.is_some(),
+        columns: &[
+            Column {
+                name: "cycle",
+                words: "cycle",
+                unit: unit::NONE,
+                about: "First cycle of the bin.",
+                cell: Cell::Whole,
+                values: |at| list((0..at.series().len() as u64).map(|bin| bin * u64::from(at.bin_cycles()))),
+            },
+            Column {
+                name: "packets",
+                words: "packets",
+                unit: unit::NONE,
+                about: "Packets generated in the bin, or delivered in it, as `measure.series.by` says.",
+                cell: Cell::Whole,
+                values: |at| list(at.series().iter().map(|bin| bin.packets)),
+            },
+            Column {
+                name: "latency_mean",
+                words: "mean packet latency",
+                unit: unit::CYCLES,
+                about: "Mean latency of these packets.",
+                cell: Cell::Number,
+                values: |at| list(at.series().iter().map(|bin| json!(ratio(bin.latency, bin.packets)))),
+            },
+            Column {
+                name: "network_latency_mean",
+                words: "mean latency in the network",
+                unit: unit::CYCLES,
+                about: "The part of it after the heads have left their injection queues.",
+                cell: Cell::Number,
+                values: |at| list(at.series().iter().map(|bin| json!(ratio(bin.network_latency, bin.packets)))),
+            },
+            Column {
+                name: "misrouted",
+                words: "misrouted packets",
+                unit: unit::PACKETS,
+                about: "Share of these packets that left their minimal route in any way.",
+                cell: Cell::Number,
+                values: |at| list(at.series().iter().map(|bin| json!(ratio(bin.misrouted, bin.packets)))),
+            },
+            Column {
+                name: "misrouted_globally",
+                words: "globally misrouted packets",
+                unit: unit::PACKETS,
+                about: "Share of these packets that went through an intermediate router or group.",
+                cell: Cell::Number,
+                values: |at| list(at.series().iter().map(|bin| json!(ratio(bin.misrouted_globally, bin.packets)))),
+            },
+            Column {
+                name: "accepted_load",
+                words: "accepted load",
+                unit: unit::LOAD,
+                about: "Phits delivered in the bin, whenever they were generated.",
+                cell: Cell::Number,
+                values: |at| {
+                    let per_cycle = f64::from(at.bin_cycles()) * f64::from(at.topology.endpoints());
+                    list(at.series().iter().map(|bin| bin.phits as f64 / per_cycle))
+                },
+            },
+        ],
+    }];
+
+    fn new(window: &Window) -> Self {
+        Self { width: window.series_bin, by_generation: window.series_by_generation, bins: Vec::new() }
+    }
+
+    #[inline]
+    fn delivered(&mut self, it: &Delivery<'_>) {
+        if let Some(width) = self.width {
+            let at = if self.by_generation { it.packet.birth } else { it.now } / width;
+            let bin = slot(&mut self.bins, at);
+            bin.packets += 1;
+            bin.latency += it.latency;
+            bin.network_latency += it.network_latency;
+            bin.misrouted += u64::from(it.packet.misrouted != 0);
+            bin.misrouted_globally += u64::from(it.packet.misrouted & MISROUTED_GLOBALLY != 0);
+            slot(&mut self.bins, it.now / width).phits += it.phits;
+        }
+    }
+
+    fn merge(&mut self, Self { width: _, by_generation: _, bins }: &Self) {
+        merge_bins(&mut self.bins, bins, Bin::add);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bins.capacity() * size_of::<Bin>()
+    }
+}

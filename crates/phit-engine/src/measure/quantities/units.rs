@@ -1,0 +1,23 @@
+//! What a cycle stands for.
+
+use super::Counts;
+use crate::measure::declare::{NUMBER, Of, Quantity, When, unit};
+use serde_json::json;
+
+/// Counts nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Units;
+
+impl Counts for Units {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "cycle_seconds",
+        words: "length of a cycle",
+        unit: unit::SECONDS,
+        about: "The time that a cycle stands for, by `[units]` or by the units of the scenario's numbers.",
+        of: Of::Scenario,
+        rank: Some(12),
+        there: When::Some("of scenarios whose units are known"),
+        value: |at| json!(at.cycle_seconds),
+        ..NUMBER
+    }];
+}

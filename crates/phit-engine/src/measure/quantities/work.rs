@@ -1,0 +1,38 @@
+//! Work: what the routers have moved, by which the speed of a run is measured.
+
+use super::Counts;
+use crate::measure::declare::{Quantity, WHOLE};
+use serde_json::json;
+
+/// What routers have granted since the start of the run. The kernels count it themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Heads.
+    pub packet_hops: u64,
+    /// Flits.
+    pub flit_hops: u64,
+}
+
+impl Counts for Work {
+    const QUANTITIES: &'static [Quantity] = &[
+        Quantity {
+            name: "packet_hops",
+            words: "hops of packets",
+            about: "How often a router has sent a packet on, since the start of the run.",
+            value: |at| json!(at.counters.work.packet_hops),
+            ..WHOLE
+        },
+        Quantity {
+            name: "flit_hops",
+            words: "hops of flits",
+            about: "How often a router has sent a flit on, since the start of the run.",
+            value: |at| json!(at.counters.work.flit_hops),
+            ..WHOLE
+        },
+    ];
+
+    fn merge(&mut self, Self { packet_hops, flit_hops }: &Self) {
+        self.packet_hops += packet_hops;
+        self.flit_hops += flit_hops;
+    }
+}

@@ -1,0 +1,75 @@
+//! What quantities are computed from.
+
+use super::Snapshot;
+use super::collector::Window;
+use super::quantities::Counters;
+use crate::topology::Topology;
+
+/// Everything that a run has counted, and what it was counted in: what quantities and columns are computed from.
+pub struct Reading<'a> {
+    /// The counters, merged over partitions.
+    pub counters: &'a Counters,
+    /// Which packets were recorded, and how.
+    pub window: &'a Window,
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// Phits per cycle of a link, by class.
+    pub bandwidth: &'a [u32],
+    /// Counters of links and endpoints when the measured time began.
+    pub before: &'a Snapshot,
+    /// The same when it ended.
+    pub after: &'a Snapshot,
+    /// Cycles before the measurement.
+    pub warmup_cycles: u32,
+    /// Measured cycles.
+    pub cycles: u32,
+    /// Cycles after the measurement.
+    pub drain_cycles: u32,
+    /// The measurement ended by itself, not by a limit.
+    pub converged: bool,
+    /// Level of the confidence intervals.
+    pub confidence: f64,
+    /// The load at which the bisection is full, of networks whose bisection is known.
+    pub bisection_load: Option<f64>,
+    /// Seconds in a cycle, if the scenario says so.
+    pub cycle_seconds: Option<f64>,
+    /// Kinds of the probes.
+    pub probes: &'a [&'static str],
+    /// The table of links is asked for.
+    pub links: bool,
+    /// The table of endpoints is asked for.
+    pub endpoints: bool,
+    /// How the run was executed, and what it cost.
+    pub machine: Machine,
+}
+
+/// How a run was executed, and what it cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Machine {
+    /// Threads.
+    pub threads: usize,
+    /// Partitions.
+    pub partitions: usize,
+    /// Bytes of the engine's tables at the end of the run.
+    pub engine_bytes: usize,
+    /// What whoever ran it has measured.
+    pub cost: Cost,
+}
+
+/// What a run has cost, as measured from outside the engine.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Cost {
+    /// Processor time of all threads in seconds.
+    pub cpu_seconds: f64,
+    /// Time from start to end in seconds.
+    pub wall_seconds: f64,
+    /// Largest resident set of the process so far in bytes, where the system tells it.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+impl Reading<'_> {
+    /// Measured cycles of all endpoints.
+    pub fn endpoint_cycles(&self) -> f64 {
+        f64::from(self.topology.endpoints()) * f64::from(self.cycles)
+    }
+}
