@@ -6,6 +6,7 @@ mod common;
 use common::{number, run, simulation, with};
 use phit_engine::fabric::packet_node::Network;
 use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::scenario::Scenario;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -296,10 +297,8 @@ fn what_the_family_cannot_do_is_refused() {
 #[test]
 fn settings_that_the_node_does_not_read_are_refused() {
     let error = |changes: Value| {
-        run::prepare(&common::scenario(&with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes)))
-            .err()
-            .expect("refused")
-            .to_string()
+        let value = with(node(&[4, 4], json!({ "kind": "abr" }), "uniform"), changes);
+        Scenario::from_value(&value).and_then(|scenario| run::prepare(&scenario)).err().expect("refused").to_string()
     };
     let link =
         |class: &str, key: &str, value: Value| error(json!({ "router": { "links": { class: { key: value } } } }));
