@@ -1,8 +1,6 @@
 //! Throughput: what the channels carry at most, by counting, and how near a network comes to it.
 
-mod common;
-
-use common::{assert_close, number, run, with};
+use crate::common::{assert_close, number, run, with};
 use serde_json::{Value, json};
 
 fn accepted(value: &Value) -> f64 {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-#[path = "../src/traffic/patterns/toy.rs"]
+#[path = "../../src/traffic/patterns/toy.rs"]
 mod toy;
 use toy::Toy;
 

@@ -1,8 +1,6 @@
 //! A scenario and a seed give one result: however often it is run, on however many threads and partitions.
 
-mod common;
-
-use common::{CHOICES, random, run_with};
+use crate::common::{CHOICES, random, run_with};
 use phit_engine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};

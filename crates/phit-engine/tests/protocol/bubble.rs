@@ -1,9 +1,7 @@
 //! The bubble family, in the packet-level node and in the input-queued router: no packet goes astray, rings keep their bubble, nothing
 //! deadlocks that must not, and what must is found out.
 
-mod common;
-
-use common::{number, run, simulation, with};
+use crate::common::{number, run, simulation, with};
 use phit_engine::fabric::packet_node::Network;
 use phit_engine::run::{self, Options, RunError, Simulation};
 use proptest::prelude::*;

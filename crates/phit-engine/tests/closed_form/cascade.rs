@@ -1,8 +1,6 @@
 //! One Cascade group and several: latencies of an empty network, mean hops, and what channel loads allow.
 
-mod common;
-
-use common::{assert_close, histogram, number, run, with};
+use crate::common::{assert_close, histogram, number, run, with};
 use serde_json::{Value, json};
 
 /// BookSim's router: three stages of half a cycle each, links of ten cycles.
