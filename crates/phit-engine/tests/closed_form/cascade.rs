@@ -78,8 +78,9 @@ fn mean_hops_are_those_of_the_graph() {
         (json!({ "kind": "valiant" }), minimal * 96.0 / 95.0 + minimal),
     ];
     for (routing, expected) in cases {
-        let outcome = run(&group(json!({ "kind": "cascade" }), routing.clone(), 0.1));
-        // 500,000 packets; standard deviation of the hops of a packet at most 0.7.
+        let short = json!({ "measure": { "warmup": 200, "cycles": 2000 } });
+        let outcome = run(&with(group(json!({ "kind": "cascade" }), routing.clone(), 0.1), short));
+        // 350,000 packets; standard deviation of the hops of a packet at most 0.7.
         assert_close(number(&outcome, "/hops_mean"), expected, 0.005, &routing.to_string());
     }
 }
