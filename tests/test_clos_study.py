@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phit.scenario import Document
-from phit.studies.clos import bound, cases, closed, cost
+from phit.studies.clos import bound, cost, paper, study
+from phit.studies.clos.allocation import throughput, two_or_more
+from phit.studies.clos.load import latency_ratio
 from phit.studies.clos.setting import BUFFER, levels, setting, stages
-from phit.studies.clos.study import FIGURES, STUDY
-from phit.studies.plan import Plan
-from phit.studies.scale import Scale
+from phit.studies.kit.plan import Plan
+from phit.studies.kit.scale import Scale
 
 from .conftest import Cli, Write
 
@@ -31,18 +32,18 @@ def test_stages_and_radix() -> None:
 
 
 def test_the_formula_of_section_3_1() -> None:
-    assert closed.latency_ratio(3) == pytest.approx(2 / 3)
-    assert closed.latency_ratio(23) == pytest.approx(12 / 23)
+    assert latency_ratio(3) == pytest.approx(2 / 3)
+    assert latency_ratio(23) == pytest.approx(12 / 23)
 
 
 def test_two_or_more_heads() -> None:
     # Of two inputs both: p squared. At no load never, of many inputs at full load always.
-    assert closed.two_or_more(2, 1, 0.3) == pytest.approx(0.09)
-    assert closed.two_or_more(2, 4, 0.8) == pytest.approx(0.04)
-    assert closed.two_or_more(64, 1, 0.0) == 0.0
-    assert closed.two_or_more(64, 1, 1.0) == pytest.approx(1.0)
+    assert two_or_more(2, 1, 0.3) == pytest.approx(0.09)
+    assert two_or_more(2, 4, 0.8) == pytest.approx(0.04)
+    assert two_or_more(64, 1, 0.0) == 0.0
+    assert two_or_more(64, 1, 1.0) == pytest.approx(1.0)
     for load in (0.2, 0.5, 0.9):
-        assert closed.two_or_more(64, 8, load) == pytest.approx(closed.two_or_more(8, 1, load), abs=0.06)
+        assert two_or_more(64, 8, load) == pytest.approx(two_or_more(8, 1, load), abs=0.06)
 
 
 def test_the_bound_without_faults_is_the_full_load() -> None:
@@ -60,7 +61,7 @@ def test_the_bound_with_one_fault() -> None:
 
 
 def test_the_bound_of_the_papers_faults() -> None:
-    dead = cases.faults(PAPER)
+    dead = paper.faults(PAPER)
     assert len(set(dead)) == 16
     # A leaf with 31 of 32 links. Where that to R33 is missing, the link to R34 takes what is drawn for R33, and what is
     # drawn for R32 and goes to one of the 8 leaves, of 31, that R32 does not reach.
@@ -83,19 +84,16 @@ def test_no_division_beats_the_linear_program(faults: set[tuple[int, int]]) -> N
 
 def latency(name: str, load: float, **keys: object) -> float:
     """Mean latency of a run at the smoke scale."""
-    result = phit.run(cases.scenario(setting(Scale.SMOKE), name, load, 1, **keys))  # type: ignore[arg-type]
+    result = phit.run(paper.scenario(setting(Scale.SMOKE), name, load, 1, **keys))  # type: ignore[arg-type]
     assert result.latency_mean is not None
     return float(result.latency_mean)
 
 
 def test_a_network_saturates_at_its_bound() -> None:
     of = setting(Scale.SMOKE)
-    half, dead = of.half, cases.faults(of)
-    keys = {"network": cases.faulty(of), "around_faults": "next", "measure": cases.throughput(1000, 2000)}
-    for name, most in (
-        ("sequential", bound.adaptive(half, half, dead)),
-        ("oblivious", bound.oblivious(half, half, dead, around="next")),
-    ):
+    keys = {**paper.faulty(of), "measure": throughput(1000, 2000)}
+    bounds = paper.bounds(of)
+    for name, most in (("sequential", bounds["adaptive"]), ("oblivious", bounds["next"])):
         # Below, nothing grows; above, the sources of the most loaded router wait ever longer.
         below = latency(name, 0.9 * most, **keys)
         assert below < 20, name
@@ -178,7 +176,7 @@ def test_costs_of_a_scenario(cli: Cli, write: Write) -> None:
 @pytest.mark.parametrize("scale", list(Scale))
 def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
     of = setting(scale)
-    plan = Plan.of({figure.name: figure.cases(of, 1) for figure in FIGURES})
+    plan = Plan.of({figure.name: figure.cases(of, 1) for figure in study.figures.values()})
     assert len(plan.points) == len({point.hash for point in plan.points}) > 50
     for point in plan.points:
         assert point.scenario["measure"]["confidence"] == 0.99
@@ -186,9 +184,9 @@ def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
 
 
 def test_a_name_may_stand_for_two_figures() -> None:
-    assert [figure.name for figure in STUDY.choose(["7"])] == ["7a", "7b"]
-    assert [figure.name for figure in STUDY.choose(["10", "4b"])] == ["4", "10a", "10b"]
-    assert [figure.name for figure in STUDY.choose(["7b"])] == ["7b"]
+    assert [figure.name for figure in study.choose(["7"])] == ["7a", "7b"]
+    assert [figure.name for figure in study.choose(["10", "4b"])] == ["4", "10a", "10b"]
+    assert [figure.name for figure in study.choose(["7b"])] == ["7b"]
 
 
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phit.studies.claims import Finding, Verdict, judge, markdown, read, rich_table, write
-from phit.studies.contention.claims import CLAIMS
-from phit.studies.contention.evidence import Evidence
-from phit.studies.contention.probe import COLUMN
-from phit.studies.contention.response import dominant_period, settling_time
+from phit.studies.contention import study
+from phit.studies.contention.paper import Evidence
 from phit.studies.contention.setting import setting
-from phit.studies.scale import Scale
+from phit.studies.contention.thresholds import COLUMN
+from phit.studies.contention.transient import dominant_period, settling_time
+from phit.studies.kit.claim import Finding, Verdict, judge, markdown, read, rich_table, write
+from phit.studies.kit.scale import Scale
 
-BY_ID = {claim.id: claim for claim in CLAIMS}
+BY_ID = {claim.id: claim for claim in study.claims}
 
 Row = dict[str, Any]
 Latency = Callable[[float], float]

@@ -6,12 +6,12 @@ from pathlib import Path
 import phit
 import polars as pl
 import pytest
-from phit.studies import claims, registry
-from phit.studies.claims import Verdict
+from phit.studies import registry
 from phit.studies.fbicm import cost, rules, traffic
 from phit.studies.fbicm.network import SCHEMES
 from phit.studies.fbicm.setting import NET_1, NET_2, setting
-from phit.studies.scale import Scale
+from phit.studies.kit.claim import Verdict, judge
+from phit.studies.kit.scale import Scale
 
 from .conftest import Cli
 
@@ -133,6 +133,6 @@ def test_rules_tell_the_shapes_apart(
     claim: str, changes: dict[str, float], after: float | None, holds: bool | None
 ) -> None:
     found = next(c for c in STUDY.claims if c.id == claim)
-    verdict = claims.judge(found, evidence(GOOD | changes, after=after)).verdict
+    verdict = judge(found, evidence(GOOD | changes, after=after)).verdict
     expected = {True: Verdict.HOLDS, False: Verdict.DIFFERS, None: Verdict.NOT_RUN}[holds]
     assert verdict is expected

@@ -12,12 +12,12 @@ from phit.errors import InputError
 from phit.plots import crossings
 from phit.saturation import Trial
 from phit.studies import registry
-from phit.studies.claims import NotRunError
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.scale import Scale
 from phit.studies.outflank import cases, model, rules, text
 from phit.studies.outflank.evidence import CUT, Curves, Evidence
 from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, sustained
 from phit.studies.outflank.setting import FIRST, STEP, setting
-from phit.studies.scale import Scale
 from phit.studies.validation import outflank as validation
 from phit.studies.validation import outflank_agreement
 from phit.studies.validation.comparison import compare
@@ -96,7 +96,7 @@ def test_what_was_not_run_is_not_judged() -> None:
 
 
 def drawn(table: pl.DataFrame, stem: str) -> dict[str, Any]:
-    chart: dict[str, Any] = STUDY.figures[stem].draw(table, setting(Scale.PAPER))[stem].to_dict()
+    chart: dict[str, Any] = STUDY.figures[stem].charts(table, setting(Scale.PAPER))[stem].to_dict()
     return chart
 
 

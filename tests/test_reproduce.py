@@ -8,17 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from phit.studies import registry
-from phit.studies.contention.cases import mixed
-from phit.studies.contention.mechanisms import MECHANISMS
-from phit.studies.plan import Plan
-from phit.studies.reproduce import reproduce
-from phit.studies.scale import Scale
-from phit.studies.tables import steady, transient
+from phit.studies.contention import study
+from phit.studies.contention.load import mixed
+from phit.studies.contention.paper import MECHANISMS
+from phit.studies.kit.plan import Done, Plan
+from phit.studies.kit.reproduce import reproduce
+from phit.studies.kit.scale import Scale
+from phit.studies.kit.tables import steady, transient
 
 from .conftest import Cli, Start
-
-CONTENTION = registry.find("contention")
 
 
 def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
@@ -38,7 +36,7 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert minimal["accepted_load"].item() == pytest.approx(1 / 8, rel=0.02)
     assert minimal["saturated"].item()
     claims = {row["id"]: row for row in json.loads((folder / "claims.json").read_text())}
-    assert list(claims) == [claim.id for claim in CONTENTION.claims]
+    assert list(claims) == [claim.id for claim in study.claims]
     assert set(claims["C1"]) == {"id", "figure", "statement", "paper", "measured", "verdict", "note"}
     assert claims["C1"]["verdict"] == claims["C12"]["verdict"] == "not run"
     assert "C18" in out
@@ -74,7 +72,7 @@ def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
 
 def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path) -> None:
     folder, docs = tmp_path / "results", tmp_path / "docs"
-    reproduce(CONTENTION, ["5b"], Scale.SMOKE, out=folder, workers=1)
+    reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
     command = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--no-run", "--publish", docs)
     status, _, err = cli(*command)
     assert status == 0, err
@@ -122,12 +120,12 @@ def test_bad_input(cli: Cli, arguments: list[str], words: list[str]) -> None:
 
 
 def test_panels_are_names_of_their_figure() -> None:
-    assert [figure.name for figure in CONTENTION.choose(["7b", "5a"])] == ["5a", "7"]
-    assert [figure.name for figure in CONTENTION.choose(["all"])] == list(CONTENTION.figures)
+    assert [figure.name for figure in study.choose(["7b", "5a"])] == ["5a", "7"]
+    assert [figure.name for figure in study.choose(["all"])] == list(study.figures)
 
 
 def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path) -> None:
-    reproduce(CONTENTION, ["5b"], Scale.SMOKE, out=tmp_path, workers=1)
+    reproduce(study, ["5b"], Scale.SMOKE, out=tmp_path, workers=1)
     status, _, err = cli("reproduce", "contention", "--figure", "5b", "--scale", "small", "--output", tmp_path)
     assert status == 2
     assert "results of another experiment: topology.a is 4 there and 8 here" in err
@@ -135,8 +133,8 @@ def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", Scale)
 def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
-    setting = CONTENTION.setting(scale)
-    plan = Plan.of({name: figure.cases(setting, 1) for name, figure in CONTENTION.figures.items()})
+    setting = study.setting(scale)
+    plan = Plan.of({name: figure.cases(setting, 1) for name, figure in study.figures.items()})
     assert plan.points
     for name in plan.cases:
         labels = plan.labels(name)
@@ -146,7 +144,7 @@ def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
 
 def test_the_traffic_changes_when_counters_are_sent() -> None:
     for scale in Scale:
-        setting = CONTENTION.setting(scale)
+        setting = study.setting(scale)
         assert setting.change % 100 == 0
         assert setting.change % setting.bin == 0
 
@@ -169,7 +167,7 @@ def test_means_over_seeds() -> None:
             "cpu_seconds": [1.0, 1.0, 1.0],
         }
     )
-    first, second = steady(labels, points).iter_rows(named=True)
+    first, second = steady(labels, Done(points=points)).iter_rows(named=True)
     assert (first["seeds"], first["latency_mean"], first["saturated"]) == (2, 105.0, True)
     # Student's t with one degree of freedom, of a standard deviation of 7.07 over the root of 2.
     assert first["latency_mean_half"] == pytest.approx(12.71 * 5.0)
@@ -186,7 +184,7 @@ def test_responses_over_seeds() -> None:
             "misrouted": [0.0, 1.0, 0.1, 0.5],
         }
     )
-    table = transient(labels, series)
+    table = transient(labels, Done(series=series))
     assert table["t"].to_list() == [-10, 0]
     assert table["latency_mean"].to_list() == [105.0, 200.0]
     assert table["misrouted_percent"].to_list() == pytest.approx([5.0, 100.0])

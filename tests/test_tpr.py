@@ -10,21 +10,19 @@ import polars as pl
 import pytest
 from phit.errors import InputError
 from phit.studies import registry
-from phit.studies.claims import Finding, Verdict, judge, markdown, measured, rich_table
-from phit.studies.plan import Plan
-from phit.studies.scale import Scale
-from phit.studies.tpr import bounds, cases
-from phit.studies.tpr.claims import CLAIMS
-from phit.studies.tpr.evidence import Evidence
-from phit.studies.tpr.mechanisms import MECHANISMS
-from phit.studies.tpr.readings import FITTED, TEXT, under
-from phit.studies.tpr.rules import SENT, THROUGH
+from phit.studies.kit.claim import Finding, Verdict, judge, markdown, measured, rich_table
+from phit.studies.kit.plan import Plan
+from phit.studies.kit.scale import Scale
+from phit.studies.peers import booksim
+from phit.studies.tpr import paper, study
+from phit.studies.tpr.counters import SENT, THROUGH
+from phit.studies.tpr.paper import FITTED, MECHANISMS, TEXT, Evidence, under
 from phit.studies.tpr.setting import ADV, UR, nlc, rlc, setting
 
 from .conftest import Cli
 
 TPR = registry.find("tpr")
-BY_ID = {claim.id: claim for claim in CLAIMS}
+BY_ID = {claim.id: claim for claim in study.claims}
 PAPER = setting(Scale.PAPER)
 
 Row = dict[str, Any]
@@ -170,6 +168,12 @@ def test_a_curve_that_does_not_saturate_has_no_throughput() -> None:
     assert "carries its highest load 0.4" in found.note
 
 
+def test_a_curve_that_is_hardly_behind_has_no_edge() -> None:
+    found = finding("T6", tables(**{"3": changed(adversarial(), "UGAL-L", [0.6], accepted_load=0.58, saturated=False)}))
+    assert found.verdict is Verdict.NOT_RUN
+    assert "UGAL-L is not saturated at its highest load 0.6" in found.note
+
+
 @pytest.mark.parametrize("scale", Scale)
 def test_every_run_of_every_scale_is_valid(scale: Scale) -> None:
     plan = Plan.of({name: figure.cases(TPR.setting(scale), 1) for name, figure in TPR.figures.items()})
@@ -224,7 +228,7 @@ def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_what_the_readings_change() -> None:
-    run = cases.scenario(PAPER, MECHANISMS["TPR"], UR, 0.1, 1)
+    run = paper.scenario(PAPER, MECHANISMS["TPR"], UR, 0.1, 1)
     assert under(TEXT, run) == run
     text, fitted = phit.complete(under(TEXT, run)), phit.complete(under(FITTED, run))
     # What is there already of the text's runs stays valid: their documents have none of the new keys.
@@ -237,7 +241,7 @@ def test_what_the_readings_change() -> None:
     for key in ("minimal_candidates", "local_low"):
         text["routing"].pop(key)
     assert text == fitted
-    minimal = under(FITTED, cases.scenario(PAPER, MECHANISMS["MIN"], UR, 0.1, 1))
+    minimal = under(FITTED, paper.scenario(PAPER, MECHANISMS["MIN"], UR, 0.1, 1))
     assert minimal["routing"] == MECHANISMS["MIN"]
 
 
@@ -252,11 +256,11 @@ def test_every_claim_is_judged_under_each_reading() -> None:
     assert verdicts["fitted", "T5"] is Verdict.NOT_RUN
     lines = markdown(findings).splitlines()
     assert lines[0] == "| claim | figure | statement | paper | measured | verdict: text | verdict: fitted |"
-    assert len(lines) == 2 + len(CLAIMS)
+    assert len(lines) == 2 + len(study.claims)
     assert lines[2].endswith("| holds | **differs** |")
-    assert measured(findings[len(CLAIMS) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
+    assert measured(findings[len(study.claims) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
     shown = rich_table(findings)
-    assert shown.row_count == 2 * len(CLAIMS)
+    assert shown.row_count == 2 * len(study.claims)
     assert [column.header for column in shown.columns][3] == "reading"
 
 
@@ -269,20 +273,23 @@ def test_a_collapse_beyond_saturation_counts() -> None:
 
 
 def test_patterns_have_the_shares_that_they_are_named_after() -> None:
-    node, router = cases.pattern(nlc(20)), cases.pattern(rlc(80))
+    node, router = paper.pattern(nlc(20)), paper.pattern(rlc(80))
     assert (node["by"], [part["weight"] for part in node["parts"]]) == ("packet", [20, 80])
     assert (router["by"], [part["weight"] for part in router["parts"]]) == ("router", [80, 20])
 
 
 def test_bounds_of_the_group_of_the_paper() -> None:
-    assert bounds.minimal_uniform(PAPER) == pytest.approx(16 / 18)
-    assert bounds.valiant(PAPER) == pytest.approx(8 / 18)
-    assert bounds.minimal_adversarial(PAPER) == pytest.approx(1 / 18)
-    assert [bounds.zero_load(hops) for hops in (0, 1, 2)] == [5, 17, 29]
+    assert paper.minimal_uniform_bound(PAPER) == pytest.approx(16 / 18)
+    assert paper.valiant_bound(PAPER) == pytest.approx(8 / 18)
+    assert paper.minimal_adversarial_bound(PAPER) == pytest.approx(1 / 18)
 
 
 def test_an_empty_group_has_the_latency_of_its_hops() -> None:
-    scenario = cases.scenario(PAPER, MECHANISMS["VLB"], UR, 0.002, 1)
+    def latency(hops: float) -> float:
+        return booksim.latency_when_empty(1 + hops, speedup=2, channel=10)
+
+    assert [latency(hops) for hops in (0, 1, 2)] == [5, 17, 29]
+    scenario = paper.scenario(PAPER, MECHANISMS["VLB"], UR, 0.002, 1)
     scenario["measure"] = {"warmup": 200, "cycles": 4000}
     result = phit.run(scenario)
-    assert result.latency_mean == pytest.approx(bounds.zero_load(result["hops_mean"]), rel=0.002)
+    assert result.latency_mean == pytest.approx(latency(result["hops_mean"]), rel=0.002)

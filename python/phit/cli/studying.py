@@ -9,8 +9,15 @@ import typer
 from phit.cli.app import Settings, interruptible, note, out
 from phit.errors import InputError
 from phit.scenario import apply_settings, load
+from phit.studies import registry
 
 commands = typer.Typer()
+
+
+def _words(names: list[str]) -> str:
+    """Names as one says them: `a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 @commands.command()
@@ -47,7 +54,7 @@ def validate(
 
 @commands.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="clos, contention, fbicm, outflank or tpr.", show_default=False)],
+    study: Annotated[str, typer.Argument(help=f"{_words(registry.names())}.", show_default=False)],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
     ] = None,
@@ -72,9 +79,9 @@ def reproduce(
     ] = None,
 ) -> None:
     """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
-    from phit.studies import claims, registry
-    from phit.studies import reproduce as reproducing
-    from phit.studies.scale import scale_named
+    from phit.studies.kit import claim
+    from phit.studies.kit import reproduce as reproducing
+    from phit.studies.kit.scale import scale_named
 
     found, size = registry.find(study), scale_named(scale)
     place = folder or reproducing.default_folder(found.name, size)
@@ -92,7 +99,7 @@ def reproduce(
             progress=True,
             say=note,
         )
-    out(claims.rich_table(report.findings))
+    out(claim.rich_table(report.findings))
     note(f"figures, tables, {reproducing.CLAIMS} and {reproducing.PAGE} in {place}")
     if target is not None:
         for path in reproducing.publish(found, place, target):
@@ -103,14 +110,14 @@ def reproduce(
 
 @commands.command()
 def cost(
-    study: Annotated[str, typer.Argument(help="The mechanisms of a paper: contention.", show_default=False)],
+    study: Annotated[
+        str, typer.Argument(help=f"The mechanisms of a paper: {_words(registry.with_costs())}.", show_default=False)
+    ],
     file: Annotated[Path | None, typer.Argument(help="Scenario; by default the paper's network.")] = None,
     settings: Settings = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the costs as one JSON object.")] = False,
 ) -> None:
     """Show what a paper's mechanisms cost in storage and control bandwidth."""
-    from phit.studies import registry
-
     model = registry.cost_model(study)
     document = None if file is None else apply_settings(load(file), settings)
     if document is None and settings:

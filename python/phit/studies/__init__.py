@@ -1,5 +1,5 @@
 """Studies: what Phit is compared with, one folder each.
 
-`validation` compares with other simulators. The others reproduce papers; they are listed in `registry`, run by
-`reproduce` and share the modules of this folder: `plan` (the runs of a figure), `tables`, `figures`, `claims`, `page`.
+`validation` compares with other simulators, whose settings are in `peers`. Every other folder reproduces a paper:
+`registry` finds them, `kit` is what they are made of. A folder imports itself, `kit` and `peers` alone.
 """

@@ -1,31 +1,49 @@
-"""The papers that `phit reproduce` knows: one line each."""
+"""The papers that `phit reproduce` knows: every folder beside this file that has a `paper.py`.
 
-from collections.abc import Callable
+They are listed without being imported: the command line names them in its help.
+"""
+
 from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
+from phit import studies
 from phit.errors import InputError
-from phit.scenario import Document, hint
-from phit.studies.study import Cost, Study
+from phit.scenario import hint
 
-STUDIES = {
-    "contention": "phit.studies.contention",
-    "clos": "phit.studies.clos",
-    "tpr": "phit.studies.tpr",
-    "outflank": "phit.studies.outflank",
-    "fbicm": "phit.studies.fbicm",
-}
-"""Module of each study, whose `STUDY` describes it."""
+if TYPE_CHECKING:
+    from phit.studies.kit.study import AnyStudy, CostModel
 
 
-def find(name: str) -> Study:
+def names() -> list[str]:
+    """The studies, in alphabetical order."""
+    return [name for name, modules in _folders() if "paper" in modules]
+
+
+def with_costs() -> list[str]:
+    """The studies that have a cost model, which is their `cost.py`."""
+    return [name for name, modules in _folders() if {"paper", "cost"} <= modules]
+
+
+def _folders() -> list[tuple[str, set[str]]]:
+    """The folders beside this file, with the names of their modules."""
+    return [
+        (folder.name, {module.name for path in studies.__path__ for module in iter_modules([f"{path}/{folder.name}"])})
+        for folder in sorted(iter_modules(studies.__path__), key=lambda found: found.name)
+        if folder.ispkg
+    ]
+
+
+def find(name: str) -> "AnyStudy":
     """The study of that name."""
-    if name not in STUDIES:
-        raise InputError(f"{name!r}: no such study; expected one of {', '.join(STUDIES)}{hint(name, STUDIES)}")
-    study: Study = import_module(STUDIES[name]).STUDY
+    known = names()
+    if name not in known:
+        raise InputError(f"{name!r}: no such study; expected one of {', '.join(known)}{hint(name, known)}")
+    study: AnyStudy = import_module(f"phit.studies.{name}").study
     return study
 
 
-def cost_model(name: str) -> Callable[[Document | None], Cost]:
+def cost_model(name: str) -> "CostModel":
     """The cost model of the study of that name: a function of a scenario, or of `None` for the paper's network."""
     study = find(name)
     if study.cost is None:

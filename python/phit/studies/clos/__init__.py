@@ -1,11 +1,18 @@
 """Adaptive routing in high-radix Clos networks (Kim, Dally and Abts, SC 2006).
 
-`setting` says what is run at which scale, `cases` the router and the runs of every figure, `tabling` how runs become
-tables, `drawing` how these look; `claims` lists what the paper says, with rules in `claims_routing` and
-`claims_allocation`; `closed` holds the paper's formulas, `bound` the throughput bound with faults as a linear program,
-`cost` the cost of the allocations in comparators and storage (section 5).
+`paper` holds its network, router and allocations, `setting` what is run at which scale, `bound` the most that the
+network carries with faulty links. The figures, each with its runs, its table, its drawing and the claims about it:
+
+* `load`: 2 and 4 to 6, adaptive against oblivious routing
+* `imbalance`: 7a and 7b, where part of the traffic is deterministic or links are faulty
+* `allocation`: 9 to 12, how the inputs of a router share its outputs
+* `precision`: 14 to 16, what they know of buffers, and when
+* `cost`: section 5, comparators and storage
 """
 
-from phit.studies.clos.study import STUDY
+from phit.studies.clos import allocation, cost, imbalance, load, precision
+from phit.studies.clos.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]
+
+study.consists_of(load, imbalance, allocation, precision, cost)

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from phit.errors import InputError
 from phit.scenario import Document, complete
+from phit.studies.clos.paper import study
 from phit.studies.clos.setting import BUFFER
 
 RADICES = (8, 16, 32, 64, 128)
@@ -197,6 +198,7 @@ def cost(shapes: Iterable[Shape], shape: Shape, samples: int = 2, precisions: It
     return Cost(shape.entries, by_radix, by_precision)
 
 
+@study.cost_model
 def of_scenario(source: Document | None) -> Cost:
     """The costs on the first-level routers of a scenario; without one, on the paper's."""
     if source is None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 Loads = tuple[float, ...]
 """Offered loads in flits/(endpoint·cycle)."""
@@ -79,21 +79,11 @@ BUFFER = 16
 LONG = 10
 """Flits of the long packets of figures 14b and 16."""
 
-RATIO_LOAD = 0.95
-"""Offered load of figure 2."""
-
 SETTLING = 100
 """Cycles of warm-up for each stage of a network of many, at least."""
 
 HISTOGRAM_LOAD = 0.9
 """Offered load of figures 5 and 12."""
-
-SNAPSHOT_LOAD = 0.8
-"""Offered load of figure 6."""
-
-UNBOUNDED_LOAD = 0.95
-BOUNDED_LOAD = 0.85
-"""Offered loads at which section 4.2 compares the allocations, with infinite buffers and with 16 entries."""
 
 _SMOKE: dict[str, Any] = {
     "scale": Scale.SMOKE,

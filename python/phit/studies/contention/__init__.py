@@ -1,10 +1,17 @@
 """Contention-based nonminimal adaptive routing in Dragonflies (Fuentes et al., IPDPS 2015).
 
-`setting` says what is run at which scale, `mechanisms` what `[routing]` says, `cases` the runs of every figure,
-`drawing` how they look; `claims` lists what the paper says, with rules in `claims_steady` and `claims_transient`;
-`cost` is the cost model of section VI-B.
+`paper` holds its network and mechanisms, `setting` what is run at which scale. The figures, each with its runs, its
+drawing and the claims about it:
+
+* `load`: 5a to 5c and 6, steady states under uniform, adversarial and mixed traffic
+* `transient`: 7 to 9, a change of traffic
+* `thresholds`: 10 and section VI-A, the misrouting threshold and the counters
+* `cost`: section VI-B, storage and control bandwidth
 """
 
-from phit.studies.contention.study import STUDY
+from phit.studies.contention import cost, load, thresholds, transient
+from phit.studies.contention.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]
+
+study.consists_of(load, transient, thresholds, cost)

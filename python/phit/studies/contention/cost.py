@@ -1,23 +1,30 @@
-"""What contention counters cost: storage and control bandwidth of a Dragonfly's routers (section VI-B)."""
+"""What contention counters cost in storage and control bandwidth, and ECtN with its updates sent (section VI-B)."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import polars as pl
 from rich import box
 from rich.console import Group
 from rich.table import Table
 
 from phit.errors import InputError
+from phit.plots import COLOURS
 from phit.scenario import Document, complete, get_path
+from phit.studies.contention.paper import UNIT, Evidence, by_pattern, note, patterns, scenario, study
+from phit.studies.contention.setting import Setting
+from phit.studies.kit.charts import Charts, Look, beside, finished, latency_and_load, seeds_note
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.evidence import percent
+from phit.studies.kit.plan import Case, seeds_of
 
 PHIT_BITS = 80
 """Bits of a phit: 10 bytes (section IV-B)."""
 
 PACKET_PHITS = 8
 """Phits of a packet (Table I)."""
-
 
 ENGINE_VCS = 2
 """Virtual channels of a link class that a scenario does not list."""
@@ -229,28 +236,97 @@ def cost(
     return Cost(shape, thresholds, storage, [*updates, ("PB", flags)])
 
 
+@study.cost_model
 def of_scenario(source: Document | None) -> Cost:
     """The costs on the routers of a scenario, with its mechanism's thresholds; without one, those of Table I."""
     if source is None:
         return cost(table_one())
-    scenario = complete(source)
-    topology = scenario["topology"]
+    document = complete(source)
+    topology = document["topology"]
     if topology["kind"] != "dragonfly":
         raise InputError(f'topology.kind = "{topology["kind"]}": the costs of section VI-B are those of a "dragonfly"')
-    links = scenario["router"]["links"]
+    links = document["router"]["links"]
     vcs = {name: _vcs(links, name) for name in ("endpoint", "local", "global")}
     shape = Shape(topology["p"], topology["a"], topology["h"], vcs["endpoint"], vcs["local"], vcs["global"])
     thresholds = dict(DEFAULT_THRESHOLDS)
-    own = {"contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}.get(scenario["routing"]["kind"])
+    own = {"contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}.get(document["routing"]["kind"])
     for key, name in (("threshold", own), ("combined_threshold", "ECtN combined")):
-        value = scenario["routing"].get(key)
+        value = document["routing"].get(key)
         if own and name and isinstance(value, int):
             thresholds[name] = value
-    size = get_path(scenario, "traffic.packet_size.phits", PACKET_PHITS)
-    period = scenario["routing"].get("period", 100)
+    size = get_path(document, "traffic.packet_size.phits", PACKET_PHITS)
+    period = document["routing"].get("period", 100)
     return cost(shape, thresholds, period=period, packet_phits=size)
 
 
 def _vcs(links: Mapping[str, Any], name: str) -> int:
     """Virtual channels of a link class; one that is not listed is like `default`, if that is."""
     return int(links.get(name, links.get("default", {})).get("vcs", ENGINE_VCS))
+
+
+UPDATES = ("free", "full")
+"""Section VI-B: partial arrays for nothing, as in the paper's simulations, or sent over the local links."""
+
+
+@study.figure(
+    "overhead",
+    title="The traffic of ECtN's updates",
+    caption="ECtN with the full partial arrays sent over the local links, and for nothing as in the paper (section "
+    "VI-B).",
+)
+def overhead(setting: Setting, seeds: int | None) -> list[Case]:
+    """Section VI-B: ECtN with and without the traffic of its updates."""
+    plans = {"UN": setting.threshold_uniform_loads, "ADV+1": setting.threshold_adversarial_loads}
+    return [
+        Case(
+            {"mechanism": name, "pattern": pattern, "updates": updates, "load": load, "seed": seed},
+            scenario(setting, name, patterns(setting)[pattern], load, seed, updates=updates),
+        )
+        for name in ("ECtN",)
+        for pattern, loads in plans.items()
+        for updates in UPDATES
+        for load in loads
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+@overhead.draw
+def _overhead_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    look = Look({"free": COLOURS[1], "full": COLOURS[0]}, {"free": "circle", "full": "diamond"})
+    columns = [latency_and_load(rows, "updates", look, UNIT, title=pattern) for pattern, rows in by_pattern(table)]
+    notes = (f"{note(setting)}; {seeds_note(table)}", "full: the partial arrays are sent over the local links")
+    return {"overhead": finished(beside(*columns), "Section VI-B: ECtN's updates on the wire", notes)}
+
+
+@study.claim(
+    "C18",
+    figure="VI-B",
+    statement="The full partial array costs about 6 phits per 100 cycles, 6 % of a link",
+    paper="128 counters × 4 bit; ECtN run again with this traffic really sent",
+)
+def update_traffic(evidence: Evidence) -> Judgement:
+    """The full array of Table I is 128 counters of 4 bits, about 6 phits, 6 % of a link; ECtN with it sent."""
+    full = Notification(table_one(), combined_threshold=10).full()
+    curves = evidence.curves("overhead")
+    changes = []
+    gone = []
+    for pattern in ("UN", "ADV+1"):
+        for load in curves.loads(mechanism="ECtN", pattern=pattern):
+            where = {"mechanism": "ECtN", "pattern": pattern, "load": load}
+            free, sent = ({**where, "updates": updates} for updates in UPDATES)
+            if curves.saturated(**free):
+                continue
+            if curves.saturated(**sent):
+                gone.append(f"{pattern} {load:g}")
+            else:
+                changes.append(curves.latency(**sent) / curves.latency(**free))
+    if not changes:
+        raise NotRunError("overhead: no run of ECtN without saturation")
+    holds = (
+        (full.counters, full.bits) == (128, 512) and int(full.phits) == 6 and int(100 * full.share) == 6 and not gone
+    )
+    return Judgement(
+        holds,
+        f"{full.counters} counters, {full.bits} bits, {full.phits:.1f} phits, {full.share:.1%} of a local link; "
+        f"with it sent, latency {percent(changes)}" + (f", saturated at {', '.join(gone)}" if gone else ""),
+    )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 Loads = tuple[float, ...]
 """Offered loads in phits/(endpoint·cycle)."""
@@ -60,12 +60,6 @@ class Setting:
         """The cycle in which the traffic changes: one in which ECtN sends its counters (section V-B)."""
         return self.settle + self.before
 
-
-MIXED_LOAD = 0.35
-"""Offered load of figure 6."""
-
-TRANSIENT_LOAD = 0.2
-"""Offered load of figures 7 to 9."""
 
 PERIOD = 100
 """Cycles between two updates of ECtN's partial counters (Table I)."""

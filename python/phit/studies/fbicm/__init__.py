@@ -7,6 +7,6 @@ what the
 report says, with rules in `rules`; `cost` is the cost model of section 5.5.
 """
 
-from phit.studies.fbicm.study import STUDY
+from phit.studies.fbicm.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]

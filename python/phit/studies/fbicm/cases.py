@@ -7,7 +7,7 @@ from phit.scenario import Document
 from phit.studies.fbicm import traffic
 from phit.studies.fbicm.network import QUEUEING, SCHEMES, VERSIONS, router, scenario, topology
 from phit.studies.fbicm.setting import US, Network, Setting
-from phit.studies.plan import Case
+from phit.studies.kit.plan import Case
 
 COMPRESSIONS = (20, 40)
 """Of the I/O trace (figure 5.4)."""

@@ -1,7 +1,7 @@
 """What the report says: claims F1 to F11, each with its rule."""
 
-from phit.studies.claims import Claim
 from phit.studies.fbicm import rules
+from phit.studies.unported import Claim
 
 CLAIMS = (
     Claim(

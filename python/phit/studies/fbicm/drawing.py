@@ -8,7 +8,7 @@ import polars as pl
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.fbicm.network import MEMORY
 from phit.studies.fbicm.setting import US, Network, Setting
-from phit.studies.figures import Look, beside, finished, over, panel, rule
+from phit.studies.kit.charts import Look, beside, finished, over, panel, rule
 from phit.timelapse import Row, Timelapse, holds
 
 NAMES = ("VOQnet", "FBICM", "VOQsw", "DBBM", "1Q", "FBICM first")

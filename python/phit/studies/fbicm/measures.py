@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from phit.studies import tables
 from phit.studies.fbicm.setting import US
-from phit.studies.plan import Done
+from phit.studies.kit import tables
+from phit.studies.kit.plan import Done
 from phit.timelapse import port_frames
 
 QUEUEING = (
@@ -32,11 +32,11 @@ QUEUEING = (
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """Figure 5.1 and others: means over seeds, and the packets that came out of order."""
-    table = tables.steady(labels, done.points)
+    table = tables.steady(labels, done)
     if table.is_empty():
         return table
     keys = [c for c in labels.columns if c not in ("seed", "point")]
-    order = tables.runs(labels, done.points).group_by(keys).agg(pl.col("out_of_order").sum())
+    order = tables.runs(labels, done).group_by(keys).agg(pl.col("out_of_order").sum())
     return table.join(order, on=keys, how="left", maintain_order="left", nulls_equal=True)
 
 
@@ -45,7 +45,7 @@ def over_time(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     keys = [c for c in labels.columns if c not in ("seed", "point")]
     if labels.is_empty() or done.series.is_empty() or "accepted_load" not in done.series.columns:
         return pl.DataFrame()
-    order = tables.runs(labels, done.points).select("point", "out_of_order")
+    order = tables.runs(labels, done).select("point", "out_of_order")
     found = labels.join(done.series.select("point", "cycle", "accepted_load"), on="point", how="inner")
     found = found.join(order, on="point", how="left").with_columns(t=pl.col("cycle").cast(pl.Float64) / US)
     if found.is_empty():
@@ -61,7 +61,7 @@ def over_time(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 def counts(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per run: what FBICM has counted."""
-    found = tables.runs(labels, done.points)
+    found = tables.runs(labels, done)
     if found.is_empty():
         return pl.DataFrame()
     keys = [c for c in labels.columns if c != "point"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from phit.studies import tables
-from phit.studies.claims import Judgement, NotRunError
 from phit.studies.fbicm.network import SCHEMES
 from phit.studies.fbicm.setting import US, Network, Setting
+from phit.studies.kit import tables
+from phit.studies.kit.claim import Judgement, NotRunError
 
 RECOVERED = 0.9
 """Share of the throughput before the hot spot at which a scheme counts as recovered (F5)."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from functools import cache
 
 from phit import traces
 from phit.scenario import Document
+from phit.studies.kit.plan import Case, Labels
 from phit.studies.outflank import model
 from phit.studies.outflank.cases import author, seeds_of
 from phit.studies.outflank.model import AUTHOR, PAPER
 from phit.studies.outflank.numbers import ROUTINGS
 from phit.studies.outflank.setting import Setting
-from phit.studies.plan import Case, Labels
 
 VARIANTS: dict[str, Document] = {
     **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from phit.scenario import Document
+from phit.studies.kit.plan import Case, Labels
 from phit.studies.outflank import model
 from phit.studies.outflank.model import AUTHOR, PAPER
 from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, sustained
 from phit.studies.outflank.setting import FIRST, STEP, Setting
-from phit.studies.plan import Case, Labels
 
 
 def network(setting: Setting) -> Document:  # noqa: ARG001

@@ -1,7 +1,7 @@
 """What the paper says: claims O1 to O8, each with its rule."""
 
-from phit.studies.claims import Claim
 from phit.studies.outflank import rules
+from phit.studies.unported import Claim
 
 CLAIMS = (
     Claim(

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from phit.plots import COLOURS, SHAPES, Chart
-from phit.studies.figures import Look, beside, blank, finished, over, panel
+from phit.studies.kit.charts import Look, beside, blank, finished, over, panel
 from phit.studies.outflank.evidence import CUT
 from phit.studies.outflank.numbers import PATTERNS
 from phit.studies.outflank.setting import STEP, Setting

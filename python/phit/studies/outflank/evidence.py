@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from phit.studies import tables
-from phit.studies.claims import NotRunError
+from phit.studies.kit import tables
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.plan import Done
 from phit.studies.outflank.model import AUTHOR, PER_MICROSECOND
 from phit.studies.outflank.numbers import ROUTINGS
 from phit.studies.outflank.setting import FIRST, STEP, Setting
-from phit.studies.plan import Done
 
 CUT = 1.40
 """A load of the author's short runs counts as sustained up to this multiple of the smallest low-load lifetime."""
@@ -22,7 +22,7 @@ SHARE = 0.98
 
 def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per pattern, size, routing and load: means over seeds, times in microseconds."""
-    found = tables.runs(labels, done.points)
+    found = tables.runs(labels, done)
     if found.is_empty():
         return pl.DataFrame()
     keys = [column for column in labels.columns if column not in ("seed", "point")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from phit.studies.claims import Judgement, NotRunError
+from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.outflank.evidence import CUT, Curves, Evidence
 from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, TABLE_3_COLUMNS, sustained
 from phit.studies.outflank.setting import FIRST, STEP

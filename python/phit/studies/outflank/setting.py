@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 STEP = 0.05
 """The paper's grid of offered loads, in units of gamma_0."""

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from phit.markdown import markdown_table
-from phit.studies.claims import NotRunError
+from phit.studies.kit.claim import NotRunError
 from phit.studies.outflank.cases import ACCEPTANCES, ANSWERS, CREDITS
 from phit.studies.outflank.evidence import SHARE, Curves
 from phit.studies.outflank.model import AUTHOR, PAPER

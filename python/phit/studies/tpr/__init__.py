@@ -1,10 +1,18 @@
 """Traffic-pattern-based adaptive routing in a Cascade group (Faizian et al., HOTI 2016).
 
-`setting` says what is run at which scale, `mechanisms` what `[routing]` says, `cases` the runs of every figure and
-table, `drawing` how they look; `claims` lists what the paper says, with the rules in `rules`; `bounds` is what channel
-loads allow.
+`paper` holds its network, mechanisms and readings, `setting` what is run at which scale. The figures and tables, each
+with its runs, its drawing and the claims about it:
+
+* `load`: 2 and 3, steady states under uniform and adversarial traffic
+* `mixes`: 4 to 9, mixes of the two by packet and by router
+* `counters`: tables I and II, the counters of packets
+* `choices`: table III and what else the paper leaves open
+* `beyond`: TPR between groups, and beside contention counters
 """
 
-from phit.studies.tpr.study import STUDY
+from phit.studies.tpr import beyond, choices, counters, load, mixes
+from phit.studies.tpr.paper import study
 
-__all__ = ["STUDY"]
+__all__ = ["study"]
+
+study.consists_of(load, mixes, counters, choices, beyond)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from phit.studies.scale import Scale
+from phit.studies.kit.scale import Scale
 
 Loads = tuple[float, ...]
 """Offered loads in packets/(endpoint·cycle), of one phit each."""
@@ -77,10 +77,6 @@ class Setting:
     def endpoints(self) -> int:
         """Endpoints of the group."""
         return self.routers * self.endpoints_per_router
-
-
-WINDOW = 50
-"""Cycles of the window of tables I and II; the figures' is TPR's default, 128."""
 
 
 def _loads(

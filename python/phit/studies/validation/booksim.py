@@ -1,10 +1,10 @@
 """BookSim 2: dimension order on mesh, torus and flattened butterfly; empty networks; what a ring carries."""
 
-import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from phit.studies.peers.booksim import UNIFORM, router
 from phit.studies.validation.comparison import (
     BOOKSIM,
     BOOKSIM_CALM,
@@ -16,7 +16,7 @@ from phit.studies.validation.comparison import (
 from phit.studies.validation.reference import Row, rows
 
 PATTERNS: dict[str, Document] = {
-    "uniform": {"kind": "uniform", "include_self": True},
+    "uniform": UNIFORM,
     "tornado": {"kind": "tornado"},
     "bitcomp": {"kind": "bit_complement"},
 }
@@ -39,48 +39,6 @@ TORNADO = (
 )
 
 NEAR_SATURATION = "above 80 % of saturation"
-
-
-def router(
-    *,
-    vcs: int = 4,
-    buffer: int = 8,
-    routing_delay: int = 0,
-    switch_delay: int = 1,
-    credit_delay: int = 2,
-    speedup: int = 1,
-    channel: int = 1,
-    allocator: str = "islip",
-    speculative: bool = False,
-) -> Document:
-    """BookSim's input-queued router: stages of one router cycle each, flits of one phit.
-
-    On a speculative pipeline a head asks for channel and crossbar at once; here it gets both or neither.
-    """
-    return {
-        "latency": 1 + switch_delay,
-        "allocation_delay": routing_delay,
-        "vc_allocation": "with_switch" if speculative else "stage",
-        "speedup": speedup,
-        "clock": "crossbar",
-        "switching": "wormhole",
-        "flit_size": 1,
-        "credit_release": "input",
-        "credit_channel": "one_per_cycle",
-        "credit_delay": credit_delay,
-        "injection_queue": "round_robin",
-        "allocator": {"kind": allocator},
-        "links": {
-            "endpoint": {
-                "latency": 1,
-                "ejection_latency": 0,
-                "ejection_buffer": buffer,
-                "vcs": vcs,
-                "buffer": buffer,
-            },
-            "default": {"latency": channel, "vcs": vcs, "buffer": buffer},
-        },
-    }
 
 
 def configuration(row: Row) -> dict[str, str]:
@@ -251,26 +209,6 @@ def empty_network(packet: int = 1, **settings: Any) -> Document:
         "traffic": {"pattern": PATTERNS["tornado"], "load": 0.0005 * packet, "packet_size": packet},
         "measure": {"warmup": 200, "cycles": 4000, "count": "generated"},
     }
-
-
-def latency_when_empty(
-    hops: int = 7,
-    *,
-    packet: int = 1,
-    routing_delay: int = 0,
-    switch_delay: int = 1,
-    speedup: int = 1,
-    channel: int = 1,
-    speculative: bool = False,
-    **_: Any,
-) -> int:
-    """BookSim's latency of an empty network in cycles, for `hops` routers on the way.
-
-    One cycle in the source, one on the injection and one on the ejection channel, the stages of every router, the
-    channels between them, and the flits behind the head.
-    """
-    stages = routing_delay + (1 if speculative else 2) + switch_delay
-    return 3 + hops * math.ceil(stages / speedup) + (hops - 1) * channel + packet - 1
 
 
 def saturated_ring(packet: int = 1, **settings: Any) -> Document:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
+from phit.studies.peers.booksim import UNIFORM, router
 from phit.studies.validation import booksim
 from phit.studies.validation.comparison import Case, Document
 from phit.studies.validation.reference import Row, rows
@@ -28,7 +29,7 @@ ROUTING: dict[str, Document] = {
 }
 
 PATTERNS: dict[str, Document] = {
-    "uniform": {"kind": "uniform", "include_self": True},
+    "uniform": UNIFORM,
     "shift_router(18)": {"kind": "shift", "offset": 18},
 }
 
@@ -50,15 +51,7 @@ def scenario(row: Row) -> Document:
     group = given["topology"] == "cascade"
     return {
         "topology": GROUP if group else SINGLE,
-        "router": booksim.router(
-            vcs=int(given["num_vcs"]),
-            buffer=int(given["vc_buf_size"]),
-            routing_delay=int(given["routing_delay"]),
-            credit_delay=int(given["credit_delay"]),
-            speedup=int(float(given["internal_speedup"])),
-            channel=10,
-            allocator=given["sw_allocator"],
-        ),
+        "router": router(channel=10, **booksim.settings(given)),
         "routing": ROUTING[given["routing_function"]],
         "traffic": {
             "pattern": PATTERNS[given["traffic"]],

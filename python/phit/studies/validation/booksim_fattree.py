@@ -3,6 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
+from phit.studies.peers.booksim import UNIFORM, router
 from phit.studies.validation import booksim
 from phit.studies.validation.comparison import Case, Document
 from phit.studies.validation.reference import Row, rows
@@ -10,7 +11,7 @@ from phit.studies.validation.reference import Row, rows
 TABLES = ("booksim_fattree.csv", "booksim_fattree_infinite_buffers.csv")
 
 PATTERNS: dict[str, str | Document] = {
-    "uniform": {"kind": "uniform", "include_self": True},
+    "uniform": UNIFORM,
     "bitcomp": "bit_complement",
     "bitrev": "bit_reverse",
 }
@@ -49,11 +50,10 @@ def scenario(row: Row) -> Document:
     """One of BookSim's runs in Phit's words."""
     given = booksim.configuration(row)
     radix = int(given["k"])
-    # Flits arrive as a whole.
-    router = booksim.router(**booksim.settings(given)) | {"cut_through": "input"}
     return {
         "topology": {"kind": "clos", "down": [radix, radix], "up": [radix]},
-        "router": router,
+        # Flits arrive as a whole.
+        "router": router(**booksim.settings(given)) | {"cut_through": "input"},
         "routing": ROUTING[given["routing_function"]],
         **booksim.workload(row, PATTERNS[given["traffic"]], drained=row["saturated"] == "no"),
     }

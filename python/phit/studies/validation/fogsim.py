@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from phit.studies.peers.fogsim import router
 from phit.studies.validation.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case, Document
 from phit.studies.validation.fogsim_routing import (
     ADAPTIVE,
@@ -81,31 +82,6 @@ QUICK = {
     ("ECtN", "ADV+4"): 0.1,
 }
 """What the fast tests run: by mechanism and pattern, a load."""
-
-
-def router(local: int) -> Document:
-    """FOGSim's input-output-queued router, with so many virtual channels on local links."""
-    return {
-        "latency": 5,
-        "speedup": 2,
-        "clock": "link",
-        "switching": "virtual_cut_through",
-        "cut_through": "input",
-        "output_buffer": 32,
-        "credit_release": "output",
-        "transit_priority": True,
-        "injection_queue": "destination",
-        "allocator": {
-            "kind": "separable_input_first",
-            "arbiter": "least_recently_served",
-            "update": "request",
-        },
-        "links": {
-            "endpoint": {"latency": 0, "injection_bandwidth": "infinite", "vcs": 3, "buffer": 1000},
-            "local": {"latency": 10, "vcs": local, "buffer": 32},
-            "global": {"latency": 100, "vcs": 2, "buffer": 256},
-        },
-    }
 
 
 def network(p: str, a: str, h: str, keys: Any) -> Document:

@@ -5,7 +5,7 @@ from math import prod
 
 import polars as pl
 
-from phit.studies.claims import NotRunError
+from phit.studies.kit.claim import NotRunError
 from phit.studies.outflank.evidence import CUT, Curves
 from phit.studies.outflank.setting import STEP
 from phit.studies.validation.comparison import NAMES, Comparison, Verdict

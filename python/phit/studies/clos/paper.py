@@ -1,0 +1,284 @@
+"""The paper: its network, its router, its allocations, and what all its figures share."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from phit.scenario import Document
+from phit.studies.clos import bound
+from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, SETTLING, Setting, levels, setting
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Look, seeds_note
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Evidence as AnyEvidence
+from phit.studies.kit.plan import Case, Done, Labels, seeds_of
+from phit.studies.kit.study import Paper, Study
+
+
+class Evidence(AnyEvidence[Setting]):
+    """What the rules of the claims look at."""
+
+    def saturation_load(self, figure: str, **where: Any) -> float:
+        """The highest offered load of a curve below its first saturated one."""
+        curves = self.curves(figure)
+        calm = 0.0
+        for load in curves.loads(**where):
+            if curves.saturated(**where, load=load):
+                if not calm:
+                    raise NotRunError(f"figure {figure}: saturated at its lowest load")
+                return calm
+            calm = load
+        return calm
+
+
+INFINITE = "infinite"
+"""Buffers that hold any number of flits."""
+
+SPEEDUP = 4
+"""Flits that an output takes in a cycle, each from another input. With 4 and FIFO inputs a switch of many ports accepts
+0.996 of the full load under uniform traffic, with 3 no more than 0.976."""
+
+CREDIT_DELAY = 2
+"""Cycles from a flit's leaving a buffer to the use of its credit. The paper does not give it; 16 entries cover it."""
+
+WORST = "worst_case_uniform"
+"""The paper's wc-UR: uniform traffic that all goes through the routers at the top."""
+
+ALGORITHMS: Mapping[str, Document] = {
+    "oblivious": {"allocation": "oblivious"},
+    "sequential": {"allocation": "sequential"},
+    "greedy": {"allocation": "greedy"},
+    "sequential_r(2)": {"allocation": "sequential_r", "samples": 2},
+    "greedy_r(2)": {"allocation": "greedy_r", "samples": 2},
+}
+"""What `[routing]` says besides the kind, by the paper's names."""
+
+OBLIVIOUS = "oblivious"
+ADAPTIVE = "sequential"
+COMPARED = (OBLIVIOUS, ADAPTIVE)
+"""What section 3 compares: ideal adaptive routing is the sequential allocation."""
+
+FULL = 0.98
+"""Offered load at which section 3 compares throughputs."""
+
+
+def router(buffer: int | str, flits: int) -> Document:
+    """An input-queued router of one cycle and one channel, whose crossbar does not limit the network (section 3.2).
+
+    Whole packets are switched where buffers hold any number of them, so that an output takes several at once; of the
+    long packets not two fit into 16 entries: these are switched flit by flit.
+    """
+    whole = flits == 1 or buffer == INFINITE
+    return {
+        "latency": 1,
+        "clock": "crossbar",
+        "speedup": SPEEDUP,
+        "inputs": "link",
+        "cut_through": "input",
+        "switching": "virtual_cut_through" if whole else "wormhole",
+        "credit_delay": CREDIT_DELAY,
+        "links": {
+            "default": {"latency": 0, "vcs": 1, "buffer": buffer},
+            "endpoint": {"latency": 0, "vcs": 1, "buffer": INFINITE},
+        },
+    }
+
+
+def topology(endpoints: int, radix: int) -> Document:
+    """A folded Clos network."""
+    down, up = levels(endpoints, radix)
+    return {"kind": "clos", "down": down, "up": up}
+
+
+def network(setting: Setting) -> Document:
+    """What most runs share."""
+    return {"topology": topology(setting.endpoints, setting.radix)}
+
+
+def scenario(
+    setting: Setting,
+    algorithm: str,
+    load: float,
+    seed: int,
+    *,
+    buffer: int | str = INFINITE,
+    pattern: str | Document = WORST,
+    flits: int = 1,
+    network: Document | None = None,
+    measure: Document | None = None,
+    **routing: Any,
+) -> Document:
+    """One run; further arguments are keys of `[routing]`."""
+    return {
+        "seed": seed,
+        "topology": network or topology(setting.endpoints, setting.radix),
+        "router": router(buffer, flits),
+        "routing": {"kind": "clos", "decide": "cycle", **ALGORITHMS[algorithm], **routing},
+        "traffic": {"pattern": pattern, "process": "bernoulli", "load": load, "packet_size": flits},
+        "measure": {
+            "warmup": setting.warmup,
+            "cycles": setting.cycles,
+            "count": "generated",
+            "confidence": CONFIDENCE,
+            "until": {"half_width": HALF_WIDTH, "confidence": CONFIDENCE, "max_cycles": setting.most},
+            "max_drain": setting.cycles,
+            **(measure or {}),
+        },
+    }
+
+
+def runs(
+    setting: Setting, seeds: int | None, names: Iterable[str], loads: Iterable[float], labels: Labels, **options: Any
+) -> list[Case]:
+    """The runs of a curve for each allocation, with further labels; `options` are those of `scenario`."""
+    return [
+        Case({"mechanism": name, **labels, "load": load, "seed": seed}, scenario(setting, name, load, seed, **options))
+        for name in names
+        for load in loads
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+def faults(setting: Setting) -> list[tuple[int, int]]:
+    """Half as many faulty links as a router has ports down: pairs of a first-level router and a middle-stage one.
+
+    Half of them are links of the first router of the middle stage (R32), half of the second (R33).
+    """
+    count = setting.half // 2
+    return [(leaf, 0 if leaf < count // 2 else 1) for leaf in range(count)]
+
+
+def faulty(setting: Setting) -> dict[str, Any]:
+    """The options of `scenario` for the network with these links faulty."""
+    links = [[leaf, setting.half + middle] for leaf, middle in faults(setting)]
+    network = {**topology(setting.endpoints, setting.radix), "faults": {"links": links}}
+    return {"network": network, "around_faults": "next"}
+
+
+def bounds(setting: Setting) -> dict[str, float]:
+    """The loads at which the first link of the network with faults is full, by what routing does.
+
+    `adaptive` divides traffic as well as can be; oblivious routing draws again where a link is of no use (`uniform`) or
+    takes the `next`.
+    """
+    half, dead = setting.half, faults(setting)
+    return {
+        "adaptive": bound.adaptive(half, half, dead),
+        "uniform": bound.oblivious(half, half, dead, around="uniform"),
+        "next": bound.oblivious(half, half, dead, around="next"),
+    }
+
+
+BEYOND = 20
+"""Times the latency of an empty network with three stages from which on a run counts as saturated: with half of the
+routers congested and the others not, the accepted load alone tells too little."""
+
+EMPTY = 4
+"""Cycles of a packet through three stages, without those that its flits take."""
+
+
+def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """Means of latency and accepted load; half widths are of 99 % intervals, from a run's own batch means.
+
+    A run is `saturated` by its latency, too: see `BEYOND`.
+    """
+    means = tables.steady(labels, done)
+    if means.is_empty():
+        return means
+    flits = pl.col("flits") if "flits" in means.columns else pl.lit(1)
+    return means.with_columns(saturated=pl.col("saturated") | (pl.col("latency_mean") > BEYOND * (EMPTY + flits)))
+
+
+UNIT = "flits/(node·cycle)"
+
+ACCEPTED = f"Accepted load ({UNIT})"
+
+LEVEL = f"{100 * CONFIDENCE:g} %"
+"""Confidence of the bands."""
+
+NAMES = (OBLIVIOUS, ADAPTIVE, "sequential_r(2)", "greedy_r(2)", "greedy")
+
+LOOK = Look.of(NAMES)
+"""The same colour and mark for an allocation in every figure."""
+
+
+def note(of: Setting) -> str:
+    """The network below a chart."""
+    return f"folded Clos, {of.endpoints:,} nodes, radix {of.radix}"
+
+
+def faulty_note(of: Setting) -> str:
+    """The network with faults below a chart."""
+    return f"{note(of)}, {len(faults(of))} faulty links, buffers of {BUFFER} entries"
+
+
+def notes(table: pl.DataFrame, network: str, *more: str) -> list[str]:
+    """The lines below a chart: the first says what the network, the seeds and the bands are."""
+    return [f"{network}; {seeds_note(table, LEVEL)}{_precision(table)}", *more]
+
+
+def _precision(table: pl.DataFrame) -> str:
+    """How many of the mean latencies below saturation are as precise as they should be."""
+    if not {"latency_mean_half", "saturated"} <= set(table.columns):
+        return ""
+    calm = table.filter(~pl.col("saturated")).select(share=pl.col("latency_mean_half") / pl.col("latency_mean"))
+    widths = [width for width in calm["share"].to_list() if width is not None]
+    within = sum(width <= HALF_WIDTH for width in widths)
+    return f"; {within} of {len(widths)} points below saturation within {100 * HALF_WIDTH:g} %" if widths else ""
+
+
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    sizes = sorted({of.endpoints, of.large})
+    return f"{' and '.join(f'{endpoints:,}' for endpoints in sizes)} endpoints"
+
+
+def describe(of: Setting) -> str:
+    """The network in words."""
+    return f"folded Clos of radix-{of.radix} routers, {of.endpoints:,} endpoints (figures 2 and 10a: {of.large:,})"
+
+
+def options(of: Setting) -> str:
+    """What is run, in Markdown."""
+    most = bounds(of)
+    precise = f"{100 * HALF_WIDTH:g} % with {LEVEL} confidence"
+    router = (
+        "Router: input-queued, one cycle and no further latency per stage, one virtual channel, FIFO inputs that send "
+        f'one flit a cycle, outputs that take {SPEEDUP} (`clock = "crossbar"`, `speedup = {SPEEDUP}`, '
+        f'`inputs = "link"`), credits usable {CREDIT_DELAY} cycles after the flit has left (`credit_delay`). '
+        "Packets of several flits: virtual cut-through with infinite buffers, wormhole switching with 16 entries. "
+        'Outputs are allocated once in a cycle (`decide = "cycle"`), '
+        "and again in the next for heads that could not be sent."
+    )
+    measurement = (
+        f"Measurement: {of.warmup:,} cycles of warm-up (figures 2 and 10a: "
+        f"{of.large_warmup:,}, or {SETTLING} for each stage if these are more), then at least "
+        f"{of.cycles:,} ({of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
+        f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
+        "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
+        "95 % of the load offered, or have more than "
+        f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on "
+        f"throughput alone, measure {of.large_cycles:,} and {of.cycles:,} cycles."
+    )
+    broken = (
+        f"Faults: {len(faults(of))} links, half of them of the first middle-stage router and half of the second, each "
+        "at another router of the first stage. The linear program for the best division of wc-UR traffic gives a "
+        f"throughput of {most['adaptive']:.3f}; oblivious routing that draws again where a link is of no use, "
+        f"{most['uniform']:.3f}; that takes the next link, {most['next']:.3f}. The study has the latter "
+        '(`around_faults = "next"`).'
+    )
+    return "\n\n".join((router, measurement, broken))
+
+
+study = Study[Setting, Evidence](
+    name="clos",
+    title="Adaptive routing in high-radix Clos networks",
+    paper=Paper(("J. Kim", "W. J. Dally", "D. Abts"), "Adaptive routing in high-radix Clos network", "SC 2006"),
+    setting=setting,
+    network=network,
+    size=size,
+    describe=describe,
+    options=options,
+    evidence=Evidence,
+)

@@ -1,0 +1,247 @@
+"""What routing knows of buffers, and when: figures 14 to 16, claims K17 to K20 (section 5)."""
+
+import altair as alt
+import polars as pl
+
+from phit.plots import COLOURS, Chart
+from phit.studies.clos.paper import (
+    ADAPTIVE,
+    LEVEL,
+    OBLIVIOUS,
+    UNIT,
+    Evidence,
+    faulty,
+    faulty_note,
+    note,
+    notes,
+    runs,
+    steady,
+    study,
+)
+from phit.studies.clos.setting import BUFFER, LONG, Setting
+from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, Look, beside, finished, latency_and_load
+from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
+from phit.studies.kit.evidence import span
+from phit.studies.kit.plan import Case
+
+
+@study.figure(
+    "14",
+    title="Precision",
+    caption="Mean latency at the highest of some loads at which no precision is saturated, 16 entries.",
+    parts=("14a", "14b"),
+    table=steady,
+)
+def precisions(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 14: near saturation with 0 to 4 bits, which tell all of 16 entries, and without any knowledge (-1)."""
+    found = []
+    for flits, loads in setting.near.items():
+        common = {"buffer": BUFFER, "flits": flits}
+        found += runs(setting, seeds, [OBLIVIOUS], loads, {"flits": flits, "bits": -1}, **common)
+        for bits in setting.bits:
+            labels = {"flits": flits, "bits": bits}
+            found += runs(setting, seeds, [ADAPTIVE], loads, labels, precision=bits, **common)
+    return found
+
+
+def _near_saturation(table: pl.DataFrame, flits: int) -> pl.DataFrame:
+    """The rows for packets of that size, at the highest load at which no precision is saturated.
+
+    Oblivious routing, `bits` -1, is left out if it is saturated there.
+    """
+    rows = table.filter(pl.col("flits") == flits)
+    loads = rows.filter(pl.col("bits") >= 0).group_by("load").agg(pl.len(), pl.col("saturated").any())
+    calm = loads.filter(~pl.col("saturated"), pl.col("len") == pl.col("len").max())
+    if calm.is_empty():
+        return rows.head(0)
+    return rows.filter(pl.col("load") == calm["load"].max(), ~pl.col("saturated"))
+
+
+@precisions.draw
+def _precision_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    columns = [
+        _bars(rows, f"({letter}) {flits} flit{'s' * (flits > 1)}, offered load {float(rows['load'][0]):g}")
+        for letter, flits in zip("ab", setting.near, strict=True)
+        if (rows := _near_saturation(table, flits)).height
+    ]
+    network = f"{note(setting)}, wc-UR, buffers of {BUFFER} entries"
+    lines = notes(table, network, "sequential allocation, and oblivious")
+    return {"14": finished(beside(*columns), "Figure 14: precision, near saturation", lines)} if columns else {}
+
+
+def _bars(rows: pl.DataFrame, title: str) -> Chart:
+    plural = pl.when(pl.col("bits") == 1).then(pl.lit("")).otherwise(pl.lit("s"))
+    words = pl.when(pl.col("bits") < 0).then(pl.lit(OBLIVIOUS)).otherwise(pl.format("{} bit{}", "bits", plural))
+    half = pl.col("latency_mean_half").fill_null(0.0)
+    named = rows.sort("bits").select(
+        "latency_mean", name=words, low=pl.col("latency_mean") - half, high=pl.col("latency_mean") + half
+    )
+    base = alt.Chart(named)
+    axis_x = alt.X("name:N", title="Precision", sort=None, axis=alt.Axis(labelAngle=0))
+    axis_y = alt.Y("latency_mean:Q", title=LATENCY)
+    bars = base.mark_bar(color=COLOURS[0]).encode(axis_x, axis_y, tooltip=["name", "latency_mean"])
+    spans = base.mark_rule(color="#333").encode(axis_x, alt.Y("low:Q", title=LATENCY), alt.Y2("high:Q"))
+    head = alt.TitleParams(title, anchor="middle", fontSize=14)
+    return alt.layer(bars, spans).properties(width=330, height=240, title=head)
+
+
+def _savings(evidence: Evidence, flits: int) -> tuple[float, dict[int, float]]:
+    """The load near saturation, and how much less latency is with more bits than none, by bits."""
+    table = evidence.table("14").filter(pl.col("bits") >= 0)
+    if not (table["flits"] == flits).any():
+        raise NotRunError(f"figure 14: no run with packets of {flits} flits")
+    rows = _near_saturation(table, flits)
+    latency = dict(rows.select("bits", "latency_mean").iter_rows())
+    if not latency:
+        raise SaturatedError(f"figure 14: packets of {flits} flits are saturated at every load")
+    for bits in (0, 2, 4):
+        if bits not in latency:
+            raise NotRunError(f"figure 14: no run of {bits} bits with packets of {flits} flits")
+    return float(rows["load"][0]), {bits: 1 - value / latency[0] for bits, value in latency.items()}
+
+
+def _words(load: float, savings: dict[int, float]) -> str:
+    found = ", ".join(f"{bits} bits {-100 * value:+.1f} %" for bits, value in sorted(savings.items()) if bits)
+    return f"latency at {load:g} against 0 bits: {found}"
+
+
+@study.claim(
+    "K17",
+    figure="14a",
+    statement="Near saturation, packets of 1 flit: 0 to 4 bits differ by under 10 %",
+    paper="≤ 12 %",
+)
+def precision_short(evidence: Evidence) -> Judgement:
+    """Packets of 1 flit: 0 and 4 bits differ by 12 % at most."""
+    load, savings = _savings(evidence, 1)
+    return Judgement(abs(savings[4]) <= 0.12, _words(load, savings))
+
+
+@study.claim(
+    "K18",
+    figure="14b",
+    statement="Packets of 10 flits: 4 bits save over 60 % of the latency with 0 bits, 2 or 3 bits over 40 %",
+    paper="≥ 50 %; ≥ 35 %",
+    remark=(
+        "2 and 3 bits save what the paper says, 4 bits no more than these, where the paper has 60 %. One flit of a "
+        "packet of 10 more or less in a buffer of 16 entries says little about the next cycles: exact knowledge "
+        "makes inputs prefer outputs for differences that do not matter."
+    ),
+)
+def precision_long(evidence: Evidence) -> Judgement:
+    """Packets of 10 flits: 4 bits save 50 % or more, 2 and 3 bits 35 % or more."""
+    load, savings = _savings(evidence, LONG)
+    some = [savings[bits] for bits in (2, 3) if bits in savings]
+    return Judgement(savings[4] >= 0.5 and min(some) >= 0.35, _words(load, savings))
+
+
+def _curves(stem: str, table: pl.DataFrame, column: str, words: str, title: str, lines: list[str]) -> Charts:
+    """Latency and accepted load, a curve for each value of a column."""
+    look = Look.of([words.format(value) for value in table[column].unique().sort()])
+    named = table.with_columns(curve=pl.format(words, pl.col(column)))
+    return {stem: finished(latency_and_load(named, "curve", look, UNIT, level=LEVEL), title, lines)}
+
+
+LATE = 0.6
+"""From this load on the precisions are compared with faults: below, they are alike."""
+
+
+@study.figure(
+    "15",
+    title="Precision with faulty links",
+    caption="Figure 7b with sequential allocation that knows 0 to 4 bits of the fill of a buffer.",
+    table=steady,
+)
+def precisions_with_faults(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 15. Its table is by load, then by bits."""
+    found = []
+    loads = [load for load in setting.fault_loads if load >= LATE]
+    for bits in setting.bits:
+        cases = runs(setting, seeds, [ADAPTIVE], loads, {}, buffer=BUFFER, precision=bits, **faulty(setting))
+        found += [Case({**case.labels, "bits": bits}, case.scenario) for case in cases]
+    return found
+
+
+@precisions_with_faults.draw
+def _precision_fault_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    lines = notes(table, faulty_note(setting), LOAD_MARKS)
+    return _curves("15", table, "bits", "{} bits", "Figure 15: precision with faulty links", lines)
+
+
+@study.claim(
+    "K19",
+    figure="15",
+    statement="With the faults 0 bits lose about 15 % of the throughput with 4 bits, 2 bits half that, 3 bits nothing",
+    paper="10 to 20 %; 4 to 11 %; ≤ 3 %",
+    remark=(
+        "Precision hardly matters to throughput here. With 0 bits a full buffer still counts as unavailable, heads "
+        "choose again in every cycle, and the buffers of the overloaded links are full whenever the others are not: "
+        "that alone divides the load as well as knowing the fill does. Packets of 10 flits make no difference."
+    ),
+)
+def precision_faults(evidence: Evidence) -> Judgement:
+    """With the faults 0 bits accept 10 to 20 % less than 4, 2 bits 4 to 11 %, 3 bits 3 % at most."""
+    curves = evidence.curves("15")
+    most = {bits: curves.peak(bits=bits) for bits in curves.values("bits")}
+    for bits in (0, 2, 3, 4):
+        if bits not in most:
+            raise NotRunError(f"figure 15: no run of {bits} bits")
+    lost = {bits: 1 - value / most[4] for bits, value in most.items()}
+    holds = 0.1 <= lost[0] <= 0.2 and 0.04 <= lost[2] <= 0.11 and lost[3] <= 0.03
+    found = ", ".join(f"{bits} bits {value:.3f} ({-100 * lost[bits]:+.1f} %)" for bits, value in most.items())
+    calm = [evidence.saturation_load("15", bits=bits) for bits in most]
+    return Judgement(holds, f"most accepted: {found}", f"highest loads that are not saturated: {span(calm)}")
+
+
+KNOWN_BITS = 2
+"""Precision of figure 16."""
+
+AHEAD = (0, 1, 2)
+"""Cycles by which the decisions of figure 16 are computed ahead."""
+
+
+@study.figure(
+    "16",
+    title="Precomputation",
+    caption="Decisions from the state of 0, 1 and 2 cycles before: greedy_r(2), 2 bits, 10-flit packets, faulty links.",
+    table=steady,
+)
+def precomputed(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 16."""
+    common = {"buffer": BUFFER, "flits": LONG, "precision": KNOWN_BITS, **faulty(setting)}
+    found = []
+    for ahead in AHEAD:
+        labels = {"precompute": ahead, "flits": LONG}
+        found += runs(setting, seeds, ["greedy_r(2)"], setting.long_fault_loads, labels, precompute=ahead, **common)
+    return found
+
+
+@precomputed.draw
+def _precomputation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    allocation = f"greedy_r(2), {KNOWN_BITS} bits, packets of {LONG} flits"
+    lines = notes(table, faulty_note(setting), allocation, LOAD_MARKS)
+    return _curves("16", table, "precompute", "{} cycles ahead", "Figure 16: precomputation", lines)
+
+
+@study.claim(
+    "K20",
+    figure="16",
+    statement="Allocations computed 1 or 2 cycles ahead are about as good; 2 ahead about 10 % more latency near "
+    "saturation",
+    paper="≤ 5 %; ≤ 20 %",
+)
+def precomputation(evidence: Evidence) -> Judgement:
+    """Near saturation one cycle ahead costs 5 % of latency at most, two cycles 20 % at most."""
+    curves = evidence.curves("16")
+    loads = [
+        load
+        for load in curves.loads(precompute=0)
+        if not any(curves.saturated(precompute=ahead, load=load) for ahead in AHEAD)
+    ]
+    if not loads:
+        raise SaturatedError("figure 16: saturated at every load")
+    load = loads[-1]
+    now, one, two = (curves.latency(precompute=ahead, load=load) for ahead in AHEAD)
+    above = {1: one / now - 1, 2: two / now - 1}
+    found = ", ".join(f"{ahead} ahead {100 * value:+.1f} %" for ahead, value in above.items())
+    return Judgement(above[1] <= 0.05 and above[2] <= 0.2, f"latency at {load:g}: {found}")

@@ -1,0 +1,358 @@
+"""Steady states under UN, ADV+1, ADV+h and mixes: figures 5 and 6, claims C1 to C11 (section V-A)."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from phit.scenario import Document
+from phit.studies.contention.paper import (
+    ADAPTIVE,
+    LOOK,
+    MECHANISMS,
+    NOISE,
+    UNIFORM,
+    UNIT,
+    Evidence,
+    adversarial,
+    far,
+    note,
+    patterns,
+    scenario,
+    study,
+)
+from phit.studies.contention.setting import Setting
+from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, finished, latency_and_load, panel, seeds_note
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.evidence import Curves, percent, span
+from phit.studies.kit.plan import Case, Labels, seeds_of
+
+MIXED_LOAD = 0.35
+"""Offered load of figure 6."""
+
+
+def _runs(setting: Setting, seeds: int | None, pattern: str, names: Iterable[str]) -> list[Case]:
+    """The runs of figures 5a to 5c: one pattern, a curve for each mechanism."""
+    found = []
+    for name in names:
+        loads = setting.uniform_loads if pattern == "UN" else setting.adversarial_loads
+        if name == "MIN" and pattern != "UN":
+            loads = setting.minimal_loads
+        for load in loads:
+            for seed in seeds_of(seeds, setting.seeds):
+                labels: Labels = {"mechanism": name, "pattern": pattern, "load": load, "seed": seed}
+                found.append(Case(labels, scenario(setting, name, patterns(setting)[pattern], load, seed)))
+    return found
+
+
+def _charts(stem: str, pattern: str, table: pl.DataFrame, setting: Setting) -> Charts:
+    chart = latency_and_load(table, "mechanism", LOOK, UNIT)
+    notes = (f"{note(setting)}; {seeds_note(table)}", LOAD_MARKS)
+    return {stem: finished(chart, f"Figure {stem}: latency and throughput under {pattern}", notes)}
+
+
+@study.figure(
+    "5a",
+    title="Latency and throughput under uniform traffic",
+    caption="Mean packet latency and accepted load against offered load, steady state, UN.",
+)
+def uniform(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 5a."""
+    return _runs(setting, seeds, "UN", ("MIN", *ADAPTIVE))
+
+
+@uniform.draw
+def _uniform_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    return _charts("5a", "UN", table, setting)
+
+
+def _calm_loads(curves: Curves, share: float) -> list[float]:
+    """Loads of UN up to a share of MIN's saturation."""
+    limit = share * curves.saturation(mechanism="MIN")
+    loads = [load for load in curves.loads(mechanism="MIN") if load <= limit]
+    if not loads:
+        raise NotRunError(f"figure 5a: no load up to {limit:.2f}")
+    return loads
+
+
+@study.claim(
+    "C1",
+    figure="5a",
+    statement="Under UN before saturation Base and ECtN have MIN's latency",
+    paper="within 2 % of MIN at every load up to 80 % of MIN's saturation",
+)
+def counters_match_minimal(evidence: Evidence) -> Judgement:
+    """Base and ECtN within 2 % of MIN at every load up to 80 % of MIN's saturation."""
+    curves = evidence.curves("5a")
+    loads = _calm_loads(curves, 0.8)
+    ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("Base", "ECtN")}
+    holds = all(abs(ratio - 1) <= 0.02 for of_one in ratios.values() for ratio in of_one)
+    found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
+    return Judgement(holds, f"{found} of MIN's latency at loads {span(loads)}")
+
+
+@study.claim(
+    "C2",
+    figure="5a",
+    statement="Under UN the credit-based PB and OLM pay for occasional misrouting",
+    paper="above MIN by more than 2 % at some load up to 60 % of MIN's saturation, never below it by more than 0.5 %",
+)
+def credits_cost_latency(evidence: Evidence) -> Judgement:
+    """PB and OLM more than 2 % above MIN at some load up to 60 % of MIN's saturation, but for noise never below."""
+    curves = evidence.curves("5a")
+    loads = _calm_loads(curves, 0.6)
+    ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("PB", "OLM")}
+    holds = all(max(of_one) > 1.02 and min(of_one) >= 1 - NOISE for of_one in ratios.values())
+    found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
+    return Judgement(holds, f"{found} of MIN's latency at loads {span(loads)}")
+
+
+@study.claim(
+    "C3",
+    figure="5a",
+    statement="Hybrid lies between MIN and OLM in latency",
+    paper="MIN × 0.995 ≤ Hybrid ≤ OLM × 1.02 up to 80 % of MIN's saturation",
+)
+def hybrid_between(evidence: Evidence) -> Judgement:
+    """MIN <= Hybrid <= OLM x 1.02 in latency at the loads of C1; noise counts as equal."""
+    curves = evidence.curves("5a")
+    loads = _calm_loads(curves, 0.8)
+    over, under = curves.latency_ratios("Hybrid", "MIN", loads), curves.latency_ratios("Hybrid", "OLM", loads)
+    holds = min(over) >= 1 - NOISE and max(under) <= 1.02
+    return Judgement(holds, f"{percent(over)} of MIN's, {percent(under)} of OLM's latency at loads {span(loads)}")
+
+
+@study.claim(
+    "C4",
+    figure="5a",
+    statement="At saturation OLM, Base, ECtN and Hybrid accept more than MIN; Hybrid the most",
+    paper="this order; Base and ECtN within 5 % of OLM",
+    remark=(
+        "Base and ECtN accept 5.3 % less than OLM (5 % are allowed) and Hybrid 1.5 % less. FOGSim's own runs at h = 4 "
+        "have the same order (see the page on agreement, UN at 0.9). OLM's credits misroute least at saturation, when "
+        "no global link has capacity to spare; the counters send more packets over a second one."
+    ),
+)
+def more_throughput(evidence: Evidence) -> Judgement:
+    """At saturation OLM, Base, ECtN and Hybrid accept more than MIN, Hybrid the most; Base, ECtN near OLM."""
+    curves = evidence.curves("5a")
+    curves.saturation(mechanism="MIN")
+    load = curves.loads(mechanism="MIN")[-1]
+    names = ("MIN", "OLM", "Base", "ECtN", "Hybrid")
+    accepted = {name: curves.accepted(mechanism=name, load=load) for name in names}
+    holds = (
+        all(accepted[name] > accepted["MIN"] for name in names[1:])
+        and accepted["Hybrid"] == max(accepted.values())
+        and all(abs(accepted[name] / accepted["OLM"] - 1) <= 0.05 for name in ("Base", "ECtN"))
+    )
+    found = ", ".join(f"{name} {value:.3f}" for name, value in accepted.items())
+    return Judgement(holds, f"accepted at an offered load of {load:g}: {found}")
+
+
+@study.figure(
+    "5b",
+    title="Latency and throughput under ADV+1",
+    caption="The same under ADV+1: all nodes of a group send to the next group.",
+)
+def adversarial_next(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 5b."""
+    return _runs(setting, seeds, "ADV+1", MECHANISMS)
+
+
+@adversarial_next.draw
+def _adversarial_next_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    return _charts("5b", "ADV+1", table, setting)
+
+
+def _common(curves: Curves, names: tuple[str, ...], low: float, high: float) -> list[float]:
+    """Loads in an interval that all these curves have; the interval's ends must be among them."""
+    sets = [set(curves.loads(mechanism=name)) for name in names]
+    loads = sorted(x for x in set.intersection(*sets) if low - 1e-9 <= x <= high + 1e-9)
+    for end in (low, high):
+        if not any(abs(x - end) < 1e-9 for x in loads):
+            raise NotRunError(f"no runs of {' and '.join(names)} at load {end:g}")
+    return loads
+
+
+@study.claim(
+    "C5",
+    figure="5b",
+    statement="Under ADV+1 MIN collapses; OLM, Base, Hybrid and ECtN reach the Valiant limit of 0.5",
+    paper="MIN accepts 1/(a·p) within 10 %, the others 0.45 or more",
+)
+def valiant_limit(evidence: Evidence) -> Judgement:
+    """MIN accepts 1/(a·p) within 10 % under ADV+1; OLM, Base, Hybrid and ECtN 0.45 or more."""
+    curves = evidence.curves("5b")
+    setting = evidence.setting
+    limit = 1 / (setting.a * setting.p)
+    minimal = curves.saturation(mechanism="MIN")
+    peaks = {}
+    for name in ("OLM", "Base", "Hybrid", "ECtN"):
+        load, _ = curves.top(mechanism=name)
+        if load < 0.5 - 1e-9:
+            raise NotRunError(f"figure 5b: {name} was offered {load:g} at most, less than 0.5")
+        peaks[name] = curves.peak(mechanism=name)
+    holds = abs(minimal / limit - 1) <= 0.1 and min(peaks.values()) >= 0.45
+    found = ", ".join(f"{name} {value:.3f}" for name, value in peaks.items())
+    return Judgement(holds, f"most accepted: MIN {minimal:.4f} (1/(a·p) = {limit:.4f}), {found}")
+
+
+@study.claim(
+    "C6",
+    figure="5b",
+    statement="PB is slightly worse than VAL under ADV+1",
+    paper="latency at or above VAL's at 0.3 to 0.4, throughput at most VAL's × 1.02",
+)
+def piggyback_behind_valiant(evidence: Evidence) -> Judgement:
+    """PB's latency at or above VAL's at loads of 0.3 to 0.4; throughput at most 2 % above VAL's."""
+    curves = evidence.curves("5b")
+    loads = _common(curves, ("PB", "VAL"), 0.3, 0.4)
+    ratios = curves.latency_ratios("PB", "VAL", loads)
+    throughput = curves.peak(mechanism="PB") / curves.peak(mechanism="VAL")
+    holds = min(ratios) >= 1 and throughput <= 1.02
+    return Judgement(
+        holds, f"latency {percent(ratios)} at loads {span(loads)}, most accepted {percent([throughput])} of VAL's"
+    )
+
+
+@study.claim(
+    "C7",
+    figure="5b",
+    statement="OLM beats VAL in latency under ADV+1",
+    paper="below VAL's at loads of 0.1 to 0.4",
+)
+def opportunistic_beats_valiant(evidence: Evidence) -> Judgement:
+    """OLM's latency below VAL's at every load from 0.1 to 0.4."""
+    curves = evidence.curves("5b")
+    loads = _common(curves, ("OLM", "VAL"), 0.1, 0.4)
+    ratios = curves.latency_ratios("OLM", "VAL", loads)
+    return Judgement(max(ratios) < 1, f"{percent(ratios)} of VAL's latency at loads {span(loads)}")
+
+
+@study.claim(
+    "C8",
+    figure="5b",
+    statement="Three zones of the counters: low latency at 0.01, above OLM at 0.05 to 0.10, competitive above",
+    paper="Base at 0.01 < OLM at 0.05; Base > OLM at 0.05 and 0.10; Base within 15 % of OLM at 0.35 to 0.45",
+)
+def three_zones(evidence: Evidence) -> Judgement:
+    """Base at 0.01 below OLM at 0.05; above OLM at 0.05 and 0.10; within 15 % of it from 0.35 to 0.45."""
+    curves = evidence.curves("5b")
+    low, reference = curves.latency(mechanism="Base", load=0.01), curves.latency(mechanism="OLM", load=0.05)
+    middle = curves.latency_ratios("Base", "OLM", [0.05, 0.1])
+    high = curves.latency_ratios("Base", "OLM", _common(curves, ("Base", "OLM"), 0.35, 0.45))
+    holds = low < reference and min(middle) > 1 and all(abs(ratio - 1) <= 0.15 for ratio in high)
+    return Judgement(
+        holds,
+        f"Base {low:.1f} at 0.01, OLM {reference:.1f} at 0.05; Base {percent(middle)} of OLM's at 0.05 and 0.1, "
+        f"{percent(high)} at 0.35 to 0.45",
+    )
+
+
+@study.claim(
+    "C9",
+    figure="5b",
+    statement="ECtN is the best of all under ADV+1 from 0.15 to 0.45",
+    paper="latency at most OLM's at each load",
+)
+def notification_is_best(evidence: Evidence) -> Judgement:
+    """ECtN's latency at most OLM's at every load from 0.15 to 0.45."""
+    curves = evidence.curves("5b")
+    loads = _common(curves, ("ECtN", "OLM"), 0.15, 0.45)
+    ratios = curves.latency_ratios("ECtN", "OLM", loads)
+    return Judgement(max(ratios) <= 1, f"{percent(ratios)} of OLM's latency at loads {span(loads)}")
+
+
+@study.figure(
+    "5c",
+    title="Latency and throughput under ADV+h",
+    caption="The same under ADV+h, which also overloads local links of the intermediate groups.",
+)
+def adversarial_far(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 5c."""
+    return _runs(setting, seeds, far(setting), MECHANISMS)
+
+
+@adversarial_far.draw
+def _adversarial_far_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    return _charts("5c", far(setting), table, setting)
+
+
+@study.claim(
+    "C10",
+    figure="5c",
+    statement="Under ADV+h ECtN is slightly behind OLM at 0.1 to 0.3; VAL and PB come closer than under ADV+1",
+    paper="ECtN/OLM in 1.00 (0.995 or more) to 1.15; VAL/OLM lower than under ADV+1",
+    remark="ECtN is not behind OLM at each of these loads, but 1.0 % ahead at one and up to 3.3 % behind at others.",
+)
+def far_groups(evidence: Evidence) -> Judgement:
+    """Under ADV+h ECtN/OLM in 1.00 (but for noise) to 1.15 at 0.1 to 0.3, VAL/OLM below that under ADV+1."""
+    near, away = evidence.curves("5b"), evidence.curves("5c")
+    loads = _common(away, ("ECtN", "OLM", "VAL"), 0.1, 0.3)
+    ratios = away.latency_ratios("ECtN", "OLM", loads)
+    closer = away.latency_ratios("VAL", "OLM", loads)
+    before = near.latency_ratios("VAL", "OLM", loads)
+    holds = all(1 - NOISE <= r <= 1.15 for r in ratios) and all(x < y for x, y in zip(closer, before, strict=True))
+    return Judgement(
+        holds,
+        f"ECtN/OLM {span(ratios, '{:.4f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
+        "under ADV+1",
+    )
+
+
+def mixed(share: int) -> Document:
+    """A mix of UN, in percent, and ADV+1, drawn for every packet."""
+    if share in (0, 100):
+        return UNIFORM if share else adversarial(1)
+    return {
+        "kind": "mix",
+        "parts": [{"weight": share, "pattern": UNIFORM}, {"weight": 100 - share, "pattern": adversarial(1)}],
+    }
+
+
+@study.figure(
+    "6",
+    title="Mixed traffic",
+    caption="Mean packet latency against the share of UN in a mix of ADV+1 and UN; every packet draws its pattern.",
+)
+def mixes(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 6."""
+    return [
+        Case(
+            {"mechanism": name, "uniform_percent": share, "load": MIXED_LOAD, "seed": seed},
+            scenario(setting, name, mixed(share), MIXED_LOAD, seed),
+        )
+        for name in ("VAL", *ADAPTIVE)
+        for share in (0, *setting.uniform_shares, 100)
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+@mixes.draw
+def _mix_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    title = "Traffic: ADV+1 (left) to UN (right), % UN"
+    chart = panel(table, "mechanism", "uniform_percent", "latency_mean", LOOK, title, LATENCY, clip=True, width=460)
+    notes = (f"{note(setting)}; {seeds_note(table)}", f"offered load {MIXED_LOAD:g} {UNIT}")
+    return {"6": finished(chart, "Figure 6: latency with mixed traffic", notes)}
+
+
+@study.claim(
+    "C11",
+    figure="6",
+    statement="In mixes of UN and ADV+1 at a load of 0.35 ECtN beats OLM; Base and Hybrid are competitive",
+    paper="ECtN < OLM at each mix; Base, Hybrid within 15 % of OLM",
+)
+def competitive_in_mixes(evidence: Evidence) -> Judgement:
+    """At a load of 0.35 ECtN below OLM at every mix, Base and Hybrid within 15 % of OLM."""
+    curves = evidence.curves("6")
+    shares = [share for share in curves.values("uniform_percent") if 0 < share < 100]
+    if not shares:
+        raise NotRunError("figure 6: no mix was run")
+
+    def of_reference(name: str) -> list[float]:
+        where = [{"load": MIXED_LOAD, "uniform_percent": share} for share in shares]
+        return [curves.latency(mechanism=name, **w) / curves.latency(mechanism="OLM", **w) for w in where]
+
+    found = {name: of_reference(name) for name in ("ECtN", "Base", "Hybrid")}
+    holds = max(found["ECtN"]) < 1 and all(abs(r - 1) <= 0.15 for name in ("Base", "Hybrid") for r in found[name])
+    words = ", ".join(f"{name} {percent(of_one)}" for name, of_one in found.items())
+    return Judgement(holds, f"{words} of OLM's latency at {', '.join(map(str, shares))} % UN")

@@ -1,0 +1,104 @@
+"""The page of a study in Markdown: claims, figures, options."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+import phit
+from phit.progress import duration
+from phit.studies.kit import claim
+from phit.studies.kit.claim import E, Finding, Verdict
+from phit.studies.kit.scale import S, Scale
+from phit.studies.kit.study import Figure, Study
+
+
+@dataclass(frozen=True)
+class Part(Generic[S]):
+    """A figure on the page."""
+
+    figure: Figure[S]
+    images: list[str]
+    """File names of its pictures."""
+    runs: int
+    """Finished runs, without those of earlier figures."""
+    cpu_seconds: float
+    """CPU time of these runs."""
+    text: str = ""
+    """In Markdown, below the caption."""
+
+
+CYCLES = ("warmup", "cycles")
+"""What a caller may set instead of the scale."""
+
+
+def text(
+    study: Study[S, E],
+    scale: Scale,
+    setting: S,
+    findings: Sequence[Finding],
+    parts: Sequence[Part[S]],
+    folder: str,
+    wall_time: str = "",
+) -> str:
+    """The whole page; pictures are in `folder`, `wall_time` is what all runs took, if that is known."""
+    own = study.setting(scale)
+    chosen = {key: getattr(setting, key, None) for key in CYCLES}
+    given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
+    command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
+    cpu = f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all"
+    took = [cpu, wall_time] if wall_time else [cpu]
+    made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
+    blocks = [
+        f"# {study.title}",
+        f"{study.source}.",
+        f"{made}\n\n```console\n{command}\n```",
+    ]
+    blocks += [
+        "## Claims",
+        f"What the paper says, with the rule that decides each claim: {_verdicts(findings)}.",
+        claim.markdown(findings),
+        *_remarks(study, scale, findings),
+        *_readings(study, findings),
+        "## Figures",
+        f"{', '.join(took)}.",
+        *(_figure(part, folder) for part in parts),
+        "## Options",
+        study.options(setting),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _verdicts(findings: Sequence[Finding]) -> str:
+    found = claim.by_reading(findings)
+    return "; ".join(f"reading `{name}`: {claim.tally(of)}" if name else claim.tally(of) for name, of in found.items())
+
+
+def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
+    """What the readings are, and what was measured under those after the first."""
+    found = claim.by_reading(findings)
+    blocks = []
+    for i, reading in enumerate(study.readings):
+        blocks += [f"### Reading: {reading.name}", reading.words]
+        blocks += [claim.measured(found[reading.name])] if i else []
+    return blocks
+
+
+def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> list[str]:
+    """Why claims differ, where that is known of this scale."""
+    remarks = study.remarks
+    differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in remarks)
+    if scale is not Scale.PAPER or not differing:
+        return []
+    return ["### What differs, and why", "\n".join(f"* **{name}**: {remarks[name]}" for name in differing)]
+
+
+def _figure(part: Part[S], folder: str) -> str:
+    lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
+    lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
+    took = f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time."
+    lines.append(took if part.runs else "No runs of its own.")
+    return "\n\n".join(lines)
+
+
+def _heading(figure: Figure[S]) -> str:
+    return f"Figure {figure.name}: {figure.title}" if figure.name[0].isdigit() else figure.title

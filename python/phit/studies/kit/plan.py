@@ -1,0 +1,131 @@
+"""The runs that figures need, each of them once however many figures show it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phit.experiment import CURVE, Point
+from phit.progress import duration
+from phit.results import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
+from phit.scenario import Document, complete
+
+Labels = dict[str, Any]
+"""What distinguishes a run in its figure: columns of the figure's table."""
+
+COLUMNS = {"mechanism": CURVE, "load": "traffic.load"}
+"""What labels are called in a results folder, where they have another name."""
+
+WORK_PER_SECOND = 4e6
+"""Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a figure."""
+
+    labels: Labels
+    scenario: Document = field(repr=False)
+
+
+def seeds_of(given: int | None, own: int) -> range:
+    """The seeds of a figure's runs: 1 to the `given` number, or to the setting's `own` if none is given."""
+    return range(1, (own if given is None else given) + 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of some figures."""
+
+    cases: dict[str, list[tuple[Case, Point]]]
+    """By figure."""
+
+    @classmethod
+    def of(cls, cases: Mapping[str, Sequence[Case]]) -> "Plan":
+        """Completes and checks the scenario of every case."""
+        return cls({name: [(case, _point(case)) for case in those] for name, those in cases.items()})
+
+    @property
+    def points(self) -> list[Point]:
+        """Every run once, those of the first seed first: an interrupted study has whole figures early."""
+        found = {point.hash: point for those in self.cases.values() for _, point in those}
+        return sorted(found.values(), key=lambda point: int(point.scenario["seed"]))
+
+    def labels(self, figure: str) -> pl.DataFrame:
+        """One row per case of a figure: its labels, and the hash of its run as `point`."""
+        rows = [{**case.labels, "point": point.hash} for case, point in self.cases[figure]]
+        return pl.DataFrame(rows, infer_schema_length=None, schema=None if rows else {"point": pl.String})
+
+
+def _point(case: Case) -> Point:
+    values = {COLUMNS.get(key, key): value for key, value in case.labels.items()}
+    return Point(values, complete(case.scenario))
+
+
+NO_RUNS = pl.DataFrame(schema={"point": pl.String, "cpu_seconds": pl.Float64})
+
+
+@dataclass(frozen=True)
+class Done:
+    """The runs that a results folder holds; by default none."""
+
+    hashes: frozenset[str] = frozenset()
+    """Of the finished runs; the tables lack those that finished before a kill."""
+    points: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    series: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    seeds: int = 0
+    """The largest seed of a run that the folder plans or holds, 0 without any."""
+    histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
+    stretches: Sequence[Mapping[str, Any]] = ()
+    """Of time in which points were run, in their order: `points`, `wall_seconds` and `processes`."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Done":
+        """Reads what is there; a folder that does not exist holds nothing."""
+        if not (folder / MANIFEST).exists():
+            return cls()
+        manifest = read_manifest(folder)
+        entries = manifest["points"]
+        seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
+        hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
+        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes")}
+        return cls(
+            hashes,
+            _table(folder, "points.parquet"),
+            tables["series"],
+            seeds,
+            tables["histogram"],
+            tables["probes"],
+            manifest.get("stretches", ()),
+        )
+
+    @property
+    def wall_time(self) -> str:
+        """How long all runs took, in words; empty if that is not known of all."""
+        if sum(stretch["points"] for stretch in self.stretches) < len(self.hashes):
+            return ""
+        found = {stretch["processes"] for stretch in self.stretches}
+        (count,) = found if len(found) == 1 else (None,)
+        where = f" in {count} process{'es' * (count > 1)}" if count else ""
+        return f"{duration(sum(stretch['wall_seconds'] for stretch in self.stretches))} of wall time{where}"
+
+
+def _table(folder: Path, file: str) -> pl.DataFrame:
+    if not (folder / file).exists():
+        return NO_RUNS
+    table = read_table(folder, file)
+    return table if "point" in table.columns else NO_RUNS
+
+
+def seconds_left(missing: Iterable[Point], done: Done, planned: Iterable[Point], workers: int) -> float:
+    """Estimated wall time of the missing runs: from the finished ones if there are any."""
+    rate = WORK_PER_SECOND
+    if done.points.height and "cpu_seconds" in done.points.columns:
+        spent = dict(done.points.select("point", "cpu_seconds").iter_rows())
+        known = [(point.work, spent[point.hash]) for point in planned if spent.get(point.hash)]
+        if known:
+            rate = sum(work for work, _ in known) / sum(seconds for _, seconds in known)
+    return sum(point.work for point in missing) / rate / workers

@@ -1,0 +1,179 @@
+"""Runs a study: what is missing of its figures, then tables, charts, claims and a page of all runs that are there."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from phit.errors import InputError, ResultsError, SimulationError
+from phit.experiment import Experiment, Point
+from phit.progress import duration
+from phit.results import MANIFEST, write_atomically, write_parquet
+from phit.studies.kit import charts, claim, page
+from phit.studies.kit.claim import E, Finding
+from phit.studies.kit.plan import Done, Plan, seconds_left
+from phit.studies.kit.scale import S, Scale
+from phit.studies.kit.study import Study
+from phit.sweeping import run_points
+
+CLAIMS = "claims.json"
+PAGE = "report.md"
+FIGURES = "figures"
+TABLES = "tables"
+
+Say = Callable[[str], None]
+"""Tells a person something."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came out."""
+
+    findings: list[Finding]
+    tables: dict[str, pl.DataFrame]
+    written: list[Path]
+    failure: SimulationError | None
+    """Runs that could not be simulated to the end, if there are any."""
+
+
+def default_folder(study: str, scale: Scale) -> Path:
+    """Where results are kept if nobody says otherwise."""
+    return Path("results") / f"{study}-{scale}"
+
+
+def reproduce(
+    study: Study[S, E],
+    names: Sequence[str] = (),
+    scale: Scale = Scale.SMALL,
+    *,
+    seeds: int | None = None,
+    warmup: int | None = None,
+    cycles: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    run: bool = True,
+    progress: bool = False,
+    say: Say = lambda _: None,
+) -> Report:
+    """Runs what is missing of the named figures and writes what the folder's runs show.
+
+    Args:
+        study: the study.
+        names: figures; all of them if empty.
+        scale: size of the network.
+        seeds: for every run, if not the scale's own numbers.
+        warmup: cycles of warm-up of steady states, if not the scale's own.
+        cycles: measured cycles of steady states, if not the scale's own.
+        out: results folder, by default ``results/STUDY-SCALE``.
+        workers: processes, by default one per core.
+        run: false to use only runs that are there.
+        progress: show progress on standard error.
+        say: told how much there is to do, and where it is.
+    """
+    folder = Path(out) if out is not None else default_folder(study.name, scale)
+    given = {"warmup": warmup, "cycles": cycles}
+    own = study.setting(scale)
+    for key in (key for key, value in given.items() if value and not hasattr(own, key)):
+        raise InputError(f"--{key} {given[key]}: the runs of {study.name} have no such number of cycles")
+    setting = dataclasses.replace(own, **{key: value for key, value in given.items() if value})
+    chosen = study.choose(names)
+    if not run and not (folder / MANIFEST).exists():
+        raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
+    plan = Plan.of({figure.name: figure.cases(setting, seeds) for figure in chosen})
+    say(f"{study.name}, {scale} scale: {study.describe(setting)}")
+    failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
+    return _write(study, folder, scale, setting, seeds, failure)
+
+
+def _run(
+    study: Study[S, E],
+    points: list[Point],
+    folder: Path,
+    setting: S,
+    *,
+    workers: int | None,
+    run: bool,
+    progress: bool,
+    say: Say,
+) -> SimulationError | None:
+    done = Done.read(folder)
+    missing = [point for point in points if point.hash not in done.hashes]
+    count = workers or os.cpu_count() or 1
+    there = f"{len(points)} runs, {len(points) - len(missing)} of them done already"
+    if not run:
+        say(f"{there}; the others are left out")
+        points = [point for point in points if point.hash in done.hashes]
+    elif missing:
+        left = duration(seconds_left(missing, done, points, count))
+        say(f"{there}; about {left} on {count} core{'s' * (count > 1)}")
+    else:
+        say(there)
+    experiment = Experiment(study.name, study.network(setting), {"name": study.name}, {})
+    try:
+        run_points(experiment, points, folder, workers=workers, progress=progress and bool(missing) and run)
+    except SimulationError as error:
+        return error
+    return None
+
+
+def _write(
+    study: Study[S, E], folder: Path, scale: Scale, setting: S, seeds: int | None, failure: SimulationError | None
+) -> Report:
+    done = Done.read(folder)
+    most = max(seeds or 0, done.seeds) or None
+    everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
+    tables = {name: figure.tabulate(everything.labels(name), done) for name, figure in study.figures.items()}
+    written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
+    parts: list[page.Part[S]] = []
+    counted: set[str] = set()
+    for name, figure in study.figures.items():
+        if tables[name].is_empty():
+            continue
+        paths = charts.write(figure.charts(tables[name], setting), folder / FIGURES)
+        written += paths
+        hashes = {point.hash for _, point in everything.cases[name]} - counted
+        counted |= hashes
+        found = done.points.filter(pl.col("point").is_in(list(hashes)))
+        images = [path.name for path in paths if path.suffix == ".png"]
+        text = figure.prose(tables[name], setting)
+        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
+    findings = study.judge(tables, setting)
+    written.append(claim.write(findings, folder / CLAIMS))
+    text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
+    write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
+    return Report(findings, tables, [*written, folder / PAGE], failure)
+
+
+def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
+    if table.is_empty():
+        return []
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    # Not `with_suffix`: the name of a figure may have a dot.
+    csv, parquet = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "parquet"))
+    flat = table.select(pl.all().exclude(pl.List(pl.Float64)))
+    write_atomically(csv, flat.write_csv)
+    write_parquet(parquet, flat)
+    return [csv, parquet]
+
+
+def publish(study: Study[S, E], folder: Path, target: Path) -> list[Path]:
+    """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation."""
+    text = (folder / PAGE).read_text(encoding="utf-8")
+    place = target / study.name
+    place.mkdir(parents=True, exist_ok=True)
+    written = [_copy(source, place / source.name) for source in sorted((folder / FIGURES).glob("*.svg"))]
+    written.append(_copy(folder / CLAIMS, place / CLAIMS))
+    document = target / f"{study.name}.md"
+    moved = re.sub(rf"\({FIGURES}/([^)]*)\.png\)", rf"({study.name}/\1.svg)", text)
+    write_atomically(document, lambda file: file.write(moved.encode()))
+    return [*written, document]
+
+
+def _copy(source: Path, target: Path) -> Path:
+    content = source.read_bytes()
+    write_atomically(target, lambda file: file.write(content))
+    return target

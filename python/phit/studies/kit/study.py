@@ -1,0 +1,335 @@
+"""What a study is: figures with the runs they need, and claims about their tables.
+
+A study of a paper is a folder. Its `paper.py` makes the `Study`; its other modules register what they hold there: a
+figure on the function that lists its runs (`Study.figure`), a claim on the rule that decides it (`Study.claim`). Its
+`__init__.py` says which modules these are, and in which order (`Study.consists_of`).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any, Generic, Protocol, TypeVar
+
+import polars as pl
+from rich.console import RenderableType
+
+from phit.errors import InputError
+from phit.scenario import Document, hint
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Charts
+from phit.studies.kit.claim import Claim, E, Finding, Rule, judge
+from phit.studies.kit.evidence import Tables
+from phit.studies.kit.plan import Case, Done
+from phit.studies.kit.scale import S, Scale
+
+ALL = "all"
+"""The name that stands for every figure."""
+
+Cases = Callable[[S, int | None], list[Case]]
+"""The runs of a figure, of the study's setting and a number of seeds, if not the setting's own."""
+
+Table = Callable[[pl.DataFrame, Done], pl.DataFrame]
+"""The table of a figure, from the labels of its cases and the finished runs; empty if none of them is there."""
+
+Draw = Callable[[pl.DataFrame, S], Charts]
+"""Charts by file stem, from a figure's table and the setting."""
+
+Text = Callable[[pl.DataFrame, S], str]
+"""What the page shows besides charts, in Markdown, from a figure's table and the setting: a table of the paper, say."""
+
+
+class Figure(Generic[S]):
+    """A figure, or another group of runs that a claim needs.
+
+    `table`, `draw` and `text` attach the functions that make these, and return them unchanged.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        caption: str,
+        cases: Cases[S],
+        *,
+        parts: Sequence[str] = (),
+        is_table: bool = False,
+        table: Table = tables.steady,
+        draw: Draw[S] | None = None,
+        text: Text[S] | None = None,
+    ) -> None:
+        self.name = name
+        self.title = title
+        self.caption = caption
+        self.cases = cases
+        """The runs."""
+        self.parts = tuple(parts)
+        """Further names: of its panels, if the paper counts these as figures, or one that it shares with others."""
+        self.is_table = is_table
+        """The paper has it as a table: asked for by `--table`."""
+        self._table = table
+        self._draw = draw
+        self._text = text
+
+    def table(self, function: Table) -> Table:
+        """Attaches what makes the table; by default it is that of steady states."""
+        self._table = function
+        return function
+
+    def draw(self, function: Draw[S]) -> Draw[S]:
+        """Attaches what draws; by default there is no chart."""
+        self._draw = function
+        return function
+
+    def text(self, function: Text[S]) -> Text[S]:
+        """Attaches what writes the page's text; by default there is none."""
+        self._text = function
+        return function
+
+    def tabulate(self, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+        """The table, empty if none of the runs is there."""
+        return self._table(labels, done)
+
+    def charts(self, table: pl.DataFrame, setting: S) -> Charts:
+        """The charts of a table that is not empty."""
+        return self._draw(table, setting) if self._draw else {}
+
+    def prose(self, table: pl.DataFrame, setting: S) -> str:
+        """The text of a table that is not empty, in Markdown."""
+        return self._text(table, setting) if self._text else ""
+
+
+class Cost(Protocol):
+    """What mechanisms cost in storage and control traffic."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
+    def to_rich(self) -> RenderableType:
+        """For a terminal."""
+
+
+CostModel = Callable[[Document | None], Cost]
+"""What the mechanisms cost on the routers of a scenario, or of the paper's network."""
+
+C = TypeVar("C", bound=CostModel)
+
+READING = "reading"
+"""The label that says by its name under which reading a run is made; a figure without it belongs to all of them."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A way to read what a paper says of its experiments. Claims are judged under each."""
+
+    name: str
+    words: str
+    """What it is, in Markdown."""
+
+    def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
+        """The tables of its runs."""
+        return {
+            name: table.filter(pl.col(READING) == self.name) if READING in table.columns else table
+            for name, table in tables.items()
+        }
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What is reproduced."""
+
+    authors: tuple[str, ...]
+    title: str
+    published: str
+    """Where and when, as `IPDPS 2015`."""
+
+    def __str__(self) -> str:
+        """With all authors."""
+        *others, last = self.authors
+        return self._cited(f"{', '.join(others)} and {last}" if others else last)
+
+    @property
+    def short(self) -> str:
+        """With the first author."""
+        return self._cited(f"{self.authors[0]} et al." if len(self.authors) > 1 else self.authors[0])
+
+    def _cited(self, who: str) -> str:
+        return f'{who}, "{self.title}", {self.published}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Generic[S, E]):
+    """A paper to reproduce, with a setting of type `S` and evidence of type `E`."""
+
+    name: str
+    """That of its folder."""
+    title: str
+    paper: Paper
+    setting: Callable[[Scale], S]
+    """Network, loads, cycles and seeds of a scale."""
+    network: Callable[[S], Document]
+    """The part of the scenarios that all runs of a setting share."""
+    size: Callable[[S], str]
+    """How large a setting's network is, as `72 endpoints`."""
+    describe: Callable[[S], str]
+    """A setting's network in words."""
+    options: Callable[[S], str]
+    """What the runs of a setting are, in Markdown: for the page."""
+    evidence: Callable[[Tables, S], E]
+    """What the claims' rules are given."""
+    readings: Sequence[Reading] = ()
+    """How the paper may be read, the nearest to its words first; none if there is but one way."""
+    _figures: dict[str, Figure[S]] = field(default_factory=dict, init=False, repr=False)
+    _claims: dict[str, Claim[E]] = field(default_factory=dict, init=False, repr=False)
+    _costs: list[CostModel] = field(default_factory=list, init=False, repr=False)
+
+    def figure(
+        self,
+        name: str,
+        *,
+        title: str,
+        caption: str,
+        parts: Sequence[str] = (),
+        is_table: bool = False,
+        table: Table = tables.steady,
+        draw: Draw[S] | None = None,
+        text: Text[S] | None = None,
+    ) -> Callable[[Cases[S]], Figure[S]]:
+        """Makes a function that lists runs a figure of this study.
+
+        Args:
+            name: as the paper numbers it, `5b`, or a word for runs that it does not show.
+            title: heading on the page.
+            caption: what it shows, in Markdown.
+            parts: further names by which it is asked for.
+            is_table: the paper has it as a table.
+            table: what makes its table; by default that of steady states.
+            draw: what draws it, if anything.
+            text: what writes its text, if anything.
+        """
+
+        def register(cases: Cases[S]) -> Figure[S]:
+            if name in self._figures:
+                raise ValueError(f"study {self.name}: two figures {name!r}")
+            found = Figure(
+                name, title, caption, cases, parts=parts, is_table=is_table, table=table, draw=draw, text=text
+            )
+            self._figures[name] = found
+            return found
+
+        return register
+
+    def claim(
+        self, name: str, *, figure: str, statement: str, paper: str, remark: str = ""
+    ) -> Callable[[Rule[E]], Rule[E]]:
+        """Makes a rule that of a claim of this study.
+
+        Args:
+            name: a letter and a number, `C7`; claims are listed by their numbers.
+            figure: figure or section of the paper.
+            statement: what the paper says.
+            paper: the paper's value, as the rule takes it.
+            remark: why it differs at the paper's scale, as far as that is known, in Markdown.
+        """
+
+        def register(rule: Rule[E]) -> Rule[E]:
+            if name in self._claims:
+                raise ValueError(f"study {self.name}: two claims {name!r}")
+            self._claims[name] = Claim(name, figure, statement, paper, rule, remark)
+            return rule
+
+        return register
+
+    def cost_model(self, function: C) -> C:
+        """Makes a function the cost model of this study."""
+        self._costs[:] = [function]
+        return function
+
+    def consists_of(self, *groups: ModuleType) -> None:
+        """Says which modules hold figures, claims and the cost model; the page has the figures in this order."""
+        places = {group.__name__: i for i, group in enumerate(groups)}
+        homes = {f"figure {name}": _home(figure.cases) for name, figure in self._figures.items()}
+        homes |= {f"claim {name}": _home(claim.check) for name, claim in self._claims.items()}
+        if self.cost:
+            homes["the cost model"] = _home(self.cost)
+        for what, home in homes.items():
+            if home not in places:
+                raise ValueError(f"study {self.name}: {what} is in {home}, which is not listed")
+        for unused in places.keys() - homes.values():
+            raise ValueError(f"study {self.name}: no figure, claim or cost model in {unused}")
+        figures = sorted(self._figures.items(), key=lambda item: places[_home(item[1].cases)])
+        self._figures.clear()
+        self._figures.update(figures)
+
+    @property
+    def source(self) -> str:
+        """The paper, with all its authors."""
+        return str(self.paper)
+
+    @property
+    def figures(self) -> Mapping[str, Figure[S]]:
+        """All figures by their names, in the order of the page."""
+        return self._figures
+
+    @property
+    def claims(self) -> list[Claim[E]]:
+        """All claims, by their numbers."""
+        return sorted(self._claims.values(), key=lambda claim: _parts(claim.id))
+
+    @property
+    def remarks(self) -> Mapping[str, str]:
+        """By claim: why it differs at the paper's scale."""
+        return {claim.id: claim.remark for claim in self.claims if claim.remark}
+
+    @property
+    def cost(self) -> CostModel | None:
+        """What the mechanisms cost, if the study has a model of it."""
+        return self._costs[0] if self._costs else None
+
+    def judge(self, tables: Tables, setting: S) -> list[Finding]:
+        """All claims, under one reading after the other."""
+        if not self.readings:
+            return [judge(claim, self.evidence(tables, setting)) for claim in self.claims]
+        return [
+            replace(judge(claim, self.evidence(reading.of(tables), setting)), reading=reading.name)
+            for reading in self.readings
+            for claim in self.claims
+        ]
+
+    def named_tables(self, names: Sequence[str]) -> list[str]:
+        """Names of the paper's tables; all of them for `all`."""
+        known = {name.removeprefix("table"): name for name, figure in self.figures.items() if figure.is_table}
+        for name in names:
+            if name not in (*known, ALL):
+                expected = f"expected one of {', '.join([*known, ALL])}" if known else "this study has no tables"
+                raise InputError(f"--table {name}: {expected}")
+        return list(known.values()) if ALL in names else [known[name] for name in names]
+
+    def choose(self, names: Sequence[str]) -> list[Figure[S]]:
+        """The figures of those names; all of them for none or `all`."""
+        if not names or ALL in names:
+            return list(self.figures.values())
+        named: dict[str, set[str]] = {}
+        for figure in self.figures.values():
+            for part in (figure.name, *figure.parts):
+                named.setdefault(part, set()).add(figure.name)
+        for name in names:
+            if name not in named:
+                known = [*named, ALL]
+                raise InputError(f"--figure {name}: expected one of {', '.join(known)}{hint(name, known)}")
+        chosen = set().union(*(named[name] for name in names))
+        return [figure for name, figure in self.figures.items() if name in chosen]
+
+
+def _home(function: Callable[..., Any]) -> str:
+    """The module that a function stands in."""
+    return getattr(function, "__module__", "")
+
+
+def _parts(name: str) -> tuple[str | int, ...]:
+    """The letters and numbers of a claim's name, so that C10 comes after C9."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
+
+
+AnyStudy = Study[Any, Any]
+"""A study of which only the name is known: what looks at its setting or evidence names their types instead."""

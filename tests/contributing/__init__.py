@@ -1,0 +1,1 @@
+"""The worked study of CONTRIBUTING."""

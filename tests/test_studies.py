@@ -1,0 +1,193 @@
+"""The house of the studies: who imports whom, what is found, and that lists of studies are what is found."""
+
+import ast
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from phit import studies
+from phit.scenario import Document
+from phit.studies import registry
+from phit.studies.contention.paper import Evidence
+from phit.studies.contention.paper import study as contention
+from phit.studies.contention.setting import Setting
+from phit.studies.kit.claim import Judgement
+from phit.studies.kit.plan import Case
+from phit.studies.kit.study import Cost, Paper, Study
+
+from .conftest import ROOT, Cli
+
+HOUSE = Path(studies.__path__[0])
+PAGES = runpy.run_path(str(ROOT / "docs" / "studies_pages.py"))
+
+SHARED = {"kit", "peers"}
+"""What every folder may import."""
+
+UNPORTED = {
+    ("fbicm", "unported"),
+    ("outflank", "unported"),
+    ("validation", "outflank"),
+}
+"""What is imported against the rule, by whom."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The folders and modules of `phit.studies` that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            full = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 1, f"{path}: an import from outside its folder by dots"
+            continue
+        else:
+            continue
+        for name in full:
+            first, second, *rest = [*name.split("."), "", ""]
+            if (first, second) == ("phit", "studies"):
+                yield rest[0]
+
+
+def allowed(folder: str) -> set[str]:
+    """What a folder may import of `phit.studies`."""
+    return {"kit"} if folder == "kit" else SHARED | {folder}
+
+
+def folders() -> list[str]:
+    return sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
+
+
+def test_a_study_imports_itself_the_kit_and_the_peers() -> None:
+    wrong = {
+        (folder, name)
+        for folder in folders()
+        for path in (HOUSE / folder).rglob("*.py")
+        for name in imported(path)
+        if name not in allowed(folder)
+    }
+    assert wrong == UNPORTED
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from phit.studies.clos.paper import study", ["clos"]),
+        ("from phit.studies import clos, kit", ["clos", "kit"]),
+        ("import phit.studies.clos", ["clos"]),
+        ("from phit.plots import COLOURS\nfrom .paper import study", []),
+    ],
+)
+def test_imports_are_seen(tmp_path: Path, text: str, names: list[str]) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert list(imported(path)) == names
+
+
+def test_every_folder_with_a_paper_is_a_study() -> None:
+    assert set(folders()) - set(registry.names()) == {"kit", "peers", "validation"}
+    for name in registry.names():
+        study = registry.find(name)
+        assert study.name == name
+        assert study.figures
+        assert study.claims
+        assert (study.cost is not None) == (name in registry.with_costs())
+
+
+def test_the_help_names_the_studies(cli: Cli) -> None:
+    *others, last = registry.names()
+    assert f"{', '.join(others)} or {last}." in " ".join(cli("reproduce", "--help")[1].split())
+    *others, last = registry.with_costs()
+    assert f"{', '.join(others)} or {last}." in " ".join(cli("cost", "--help")[1].split())
+
+
+def test_the_readme_lists_the_studies() -> None:
+    assert f"\n{PAGES['readme']()}\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_study_has_a_page_and_its_verdicts() -> None:
+    for name in registry.names():
+        assert (ROOT / "docs" / "studies" / f"{name}.md").exists()
+        assert (ROOT / "docs" / "studies" / name / "claims.json").exists()
+
+
+def test_the_guide_lists_the_studies() -> None:
+    config = PAGES["on_config"](SimpleNamespace(nav=[{"Home": "index.md"}, {"Studies": ["studies.md"]}]))
+    assert config.nav[1]["Studies"] == ["studies.md", *(f"studies/{name}.md" for name in registry.names())]
+    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    shown = PAGES["on_page_markdown"](text, SimpleNamespace(file=SimpleNamespace(src_uri="studies.md")))
+    assert "<!--" not in shown
+    for name in registry.names():
+        assert f"| [`{name}`](studies/{name}.md) | " in shown
+    assert "| `contention` | 72 endpoints | 1,056 endpoints | 16,512 endpoints |" in shown
+
+
+def empty_study() -> Study[Setting, Evidence]:
+    """A study without figures."""
+    return Study[Setting, Evidence](
+        name="empty",
+        title="Empty",
+        paper=Paper(("A", "B", "C"), "Nothing", "2000"),
+        setting=contention.setting,
+        network=contention.network,
+        size=contention.size,
+        describe=contention.describe,
+        options=contention.options,
+        evidence=Evidence,
+    )
+
+
+def no_runs(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
+    return []
+
+
+def holds(evidence: Evidence) -> Judgement:  # noqa: ARG001
+    return Judgement(True, "")
+
+
+def test_papers_are_cited() -> None:
+    paper = empty_study().paper
+    assert (str(paper), paper.short) == ('A, B and C, "Nothing", 2000', 'A et al., "Nothing", 2000')
+    alone = Paper(("A",), "Nothing", "2000")
+    assert str(alone) == alone.short == 'A, "Nothing", 2000'
+
+
+def test_figures_come_in_the_order_of_their_modules() -> None:
+    study = empty_study()
+    for name, home in (("1", "b"), ("2", "a"), ("3", "b")):
+
+        def cases(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
+            return []
+
+        cases.__module__ = home
+        study.figure(name, title="", caption="")(cases)
+    study.consists_of(ModuleType("a"), ModuleType("b"))
+    assert list(study.figures) == ["2", "1", "3"]
+    with pytest.raises(ValueError, match="figure 2 is in a, which is not listed"):
+        study.consists_of(ModuleType("b"))
+    with pytest.raises(ValueError, match="no figure, claim or cost model in c"):
+        study.consists_of(ModuleType("a"), ModuleType("b"), ModuleType("c"))
+
+    def cost(source: Document | None) -> Cost:
+        raise AssertionError(source)
+
+    cost.__module__ = "c"
+    study.cost_model(cost)
+    study.consists_of(ModuleType("a"), ModuleType("b"), ModuleType("c"))
+    with pytest.raises(ValueError, match="the cost model is in c, which is not listed"):
+        study.consists_of(ModuleType("a"), ModuleType("b"))
+
+
+def test_claims_come_by_their_numbers_and_names_are_given_once() -> None:
+    study = empty_study()
+    for name in ("C10", "C2"):
+        assert study.claim(name, figure="", statement="", paper="", remark=f"of {name}")(holds) is holds
+    assert [claim.id for claim in study.claims] == ["C2", "C10"]
+    assert dict(study.remarks) == {"C2": "of C2", "C10": "of C10"}
+    with pytest.raises(ValueError, match="two claims 'C2'"):
+        study.claim("C2", figure="", statement="", paper="")(holds)
+    study.figure("1", title="", caption="")(no_runs)
+    with pytest.raises(ValueError, match="two figures '1'"):
+        study.figure("1", title="", caption="")(no_runs)
