@@ -2,7 +2,7 @@
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
-use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::run::{self as engine, Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -34,7 +34,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| run::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    py.detach(|| engine::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(scenario.to_value().to_string())
 }
 
@@ -109,7 +109,7 @@ fn catalogue() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = py.detach(|| engine::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(report.to_string())
 }
 
@@ -117,7 +117,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = py.detach(|| engine::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(table.to_string())
 }
 

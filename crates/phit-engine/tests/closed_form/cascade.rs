@@ -117,7 +117,10 @@ fn channel_loads_bound_what_a_group_carries() {
 fn adversarial_traffic_leaves_a_router_one_link() {
     // Router i to router i + 1, all in rows but for the last of each row: 18 endpoints share one link. The last of a row has
     // two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
-    let adversarial = json!({ "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } } });
+    let adversarial = json!({
+        "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } },
+        "measure": { "warmup": 500, "cycles": 1500 },
+    });
     let value = |load| with(group(json!({ "kind": "cascade" }), json!("minimal"), load), adversarial.clone());
     let outcome = run(&value(0.2));
     let most = (90.0 + 6.0 * 2.0) / 96.0 / 18.0;

@@ -3,6 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+// The engine's own toy topology, which traffic.rs includes, names them so.
+use phit_engine::{engine, topology};
+
 mod cascade;
 mod clos;
 mod latency;
