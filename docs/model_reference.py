@@ -8,6 +8,7 @@ from phit.keys import Key, Schema, keys, resolved
 
 TITLES = {
     "topology": "Topologies",
+    "router": "Routers",
     "routing": "Routing mechanisms",
     "queueing": "Queue organisations",
     "pattern": "Traffic patterns",
@@ -17,10 +18,11 @@ TITLES = {
     "probe": "Probes",
 }
 
-SECTIONS = ("router", "traffic", "measure")
+SECTIONS = ("traffic", "measure")
 
 PLACES = {
     "topology": "[topology]",
+    "router": "[router]",
     "routing": "[routing]",
     "queueing": "[queueing]",
     "pattern": "traffic.pattern",
@@ -30,10 +32,10 @@ PLACES = {
     "probe": "measure.probes",
 }
 
-SECTION_NOTES = {
+NOTES = {
     "router": (
-        "The router: input buffers with queues, routing, allocation, a crossbar, output buffers, "
-        'links. Router cycles are link cycles unless `clock = "crossbar"`. Links are described by class: `CLASS` is '
+        "Without `kind` it is the input-queued router, or, with a table `node`, the packet-level node. "
+        'Router cycles are link cycles unless `clock = "crossbar"`. Links are described by class: `CLASS` is '
         "`endpoint` or a class of the topology (`local` and `global` in a Dragonfly, `dim0`, `dim1`, ... in grids, "
         "`level1`, `level2`, ... in a folded Clos network), and a class takes what it does not say from the class "
         "`default`."
@@ -56,10 +58,11 @@ def page() -> str:
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
-            parts += [f"## `[{name}]`", SECTION_NOTES[name], table(section, schema)]
+            parts += [f"## `[{name}]`", NOTES[name], table(section, schema)]
     for concept, entries in phit.catalogue().items():
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")
+        parts.append(NOTES.get(concept, ""))
         for entry in entries:
             own = entry["schema"]
             parts += [f"### {concept}: `{entry['kind']}`", entry["description"].strip(), table(own, own) or "No keys."]

@@ -160,7 +160,10 @@ pub struct HopState {
     pub leg_hops: Hops,
 }
 
-/// Hops by link class, eight classes of up to 255 hops packed in one word.
+/// Link classes that a network may have: a packet counts the hops of each in a byte of one word.
+pub const MOST_CLASSES: usize = 8;
+
+/// Hops by link class: of each up to 255, packed in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hops(pub u64);
 

@@ -172,8 +172,9 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
 #[test]
 fn every_kind_has_a_scenario() {
     let have: BTreeSet<(&str, &str)> = cases().iter().map(|(concept, kind, _)| (*concept, *kind)).collect();
-    let registries: [(&str, &[&str]); 8] = [
+    let registries: [(&str, &[&str]); 9] = [
         ("topology", TopologyKind::KINDS),
+        ("router", RouterKind::KINDS),
         ("routing", RoutingKind::KINDS),
         ("queueing", QueueingKind::KINDS),
         ("allocator", AllocatorKind::KINDS),

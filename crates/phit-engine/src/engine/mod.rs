@@ -1,6 +1,7 @@
 //! Time, events and randomness: what knows nothing of routers' insides.
 
 pub mod bits;
+pub mod bytes;
 pub mod parallel;
 pub mod rng;
 pub mod table;

@@ -25,6 +25,7 @@ pub mod seams;
 pub mod links;
 
 pub(crate) mod checks;
+pub(crate) mod sources;
 
 // The kernels.
 pub mod input_queued;

@@ -9,7 +9,7 @@ pub mod voqnet;
 pub mod voqsw;
 
 pub use crate::fabric::seams::queueing::{
-    Branch, Division, Fit, Lanes, Manager, QueueSite, Queueing, QueueingContext, QueueingParams,
+    Branch, Division, Fit, Lanes, Manager, PortPlace, QueueSite, Queueing, QueueingContext, QueueingParams,
 };
 
 crate::registry! {

@@ -3,9 +3,13 @@
 use super::divisor::Divisor;
 use super::limits;
 use crate::error::ScenarioError;
+use crate::packet::MOST_CLASSES;
 
-/// Most dimensions: with the class of the endpoints, seven of the eight link classes that a packet counts hops of.
-const MOST_DIMENSIONS: usize = 6;
+/// Most dimensions of a grid.
+pub const MOST_DIMENSIONS: usize = 6;
+
+// Each dimension is a link class, and the endpoints' links are one.
+const _: () = assert!(MOST_DIMENSIONS < MOST_CLASSES);
 
 /// A box of routers.
 #[derive(Debug, Clone)]

@@ -24,6 +24,7 @@ pub mod single;
 mod tree;
 
 pub use crate::packet::{HopState, Hops, Leg};
+pub use coordinates::MOST_DIMENSIONS;
 pub use route_table::RouteTable;
 pub use tree::{Place, Tree};
 

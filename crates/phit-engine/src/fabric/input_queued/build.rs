@@ -14,7 +14,7 @@ use crate::engine::wheel::Wheel;
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::RoutingContext;
+use crate::fabric::seams::routing::{Routing, RoutingContext};
 use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::collector::Collector;
 use crate::packet::Arena;
@@ -81,6 +81,22 @@ impl Layout {
             (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
         self.first[router as usize].1 + before
     }
+}
+
+/// For each port of each router, the port whose output leads to it.
+type Upstreams = Vec<Vec<Option<(u32, u16)>>>;
+
+/// The ports of a partition, and the endpoints attached to them.
+#[derive(Default)]
+struct Ports {
+    /// First port of each router; one more at the end.
+    first_port: Vec<u32>,
+    inputs: Vec<Input>,
+    queues: Vec<Queue>,
+    outputs: Vec<Output>,
+    channels: Vec<OutputVc>,
+    /// Endpoint, router of the partition, port, first queue of the port.
+    attached: Vec<(u32, u32, u32, u32)>,
 }
 
 impl<'a> Plan<'a> {
@@ -159,10 +175,9 @@ impl<'a> Plan<'a> {
     }
 
     /// For each port of each router, the port whose output leads to it.
-    fn upstreams(&self) -> Vec<Vec<Option<(u32, u16)>>> {
+    fn upstreams(&self) -> Upstreams {
         let topology = &*self.topology;
-        let mut upstream: Vec<Vec<Option<(u32, u16)>>> =
-            (0..topology.routers()).map(|r| vec![None; topology.ports(r) as usize]).collect();
+        let mut upstream: Upstreams = (0..topology.routers()).map(|r| vec![None; topology.ports(r) as usize]).collect();
         for router in 0..topology.routers() {
             for port in 0..topology.ports(router) {
                 if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
@@ -173,36 +188,27 @@ impl<'a> Plan<'a> {
         upstream
     }
 
-    fn partition(&self, index: usize, layout: &Layout, upstream: &[Vec<Option<(u32, u16)>>]) -> Partition {
+    /// The ports of a partition's routers, with their queues and channels.
+    fn ports(&self, index: usize, layout: &Layout, upstream: &Upstreams) -> Ports {
         let (topology, config) = (&*self.topology, &*self.config);
-        let routers = layout.ranges[index].clone();
-        let count = routers.len();
-        let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
-        let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
-
-        // Where queues share a buffer, packets come into the first.
-        let division = config.buffers.division;
-        let enters = |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;
-        let mut first_port = Vec::with_capacity(count + 1);
-        let (mut inputs, mut queues, mut outputs, mut channels) = (vec![], vec![], vec![], vec![]);
-        let mut attached = Vec::new();
-        for (local, router) in routers.clone().enumerate() {
-            first_port.push(inputs.len() as u32);
+        let mut all = Ports::default();
+        for (local, router) in layout.ranges[index].clone().enumerate() {
+            all.first_port.push(all.inputs.len() as u32);
             for number in 0..topology.ports(router) {
                 let port = topology.port(router, number);
                 let link = &config.links[port.class as usize];
-                let (index_in, lanes) = (inputs.len() as u32, link.queues);
+                let (index_in, lanes) = (all.inputs.len() as u32, link.queues);
                 let (upstream_partition, sender) = match upstream[router as usize][number as usize] {
                     Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
                     None => (index as u32, NONE),
                 };
                 if let Peer::Endpoint(endpoint) = port.peer {
-                    attached.push((endpoint, local as u32, index_in, queues.len() as u32));
+                    all.attached.push((endpoint, local as u32, index_in, all.queues.len() as u32));
                 }
-                inputs.push(Input {
+                all.inputs.push(Input {
                     busy: 0,
                     wake: 0,
-                    queues: queues.len() as u32,
+                    queues: all.queues.len() as u32,
                     router: local as u32,
                     upstream_partition,
                     upstream: sender,
@@ -212,7 +218,7 @@ impl<'a> Plan<'a> {
                     ready: 0,
                     asleep: 0,
                 });
-                queues.extend((0..lanes).map(|_| Queue::new(index_in)));
+                all.queues.extend((0..lanes).map(|_| Queue::new(index_in)));
                 let (far_partition, far_queue, credits) = match port.peer {
                     Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
                     Peer::Router { router: next, port: into } => {
@@ -222,12 +228,12 @@ impl<'a> Plan<'a> {
                     // Without credits nothing is ever granted to it.
                     Peer::None => (SINK, NONE, 0),
                 };
-                outputs.push(Output {
+                all.outputs.push(Output {
                     busy: 0,
                     free: 0,
                     wake: 0,
                     held: 0,
-                    vc: channels.len() as u32,
+                    vc: all.channels.len() as u32,
                     vcs: lanes,
                     class: port.class,
                     ring_first: 0,
@@ -238,76 +244,114 @@ impl<'a> Plan<'a> {
                     phits: 0,
                     waiters: 0,
                 });
-                channels.extend((0..lanes).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }));
+                all.channels.extend(self.channels(lanes, credits));
             }
         }
-        first_port.push(inputs.len() as u32);
+        all.first_port.push(all.inputs.len() as u32);
+        all.attached.sort_unstable();
+        all
+    }
 
-        let injection_channels = channels.len() as u32;
-        let ports = inputs.len() as u32;
-        attached.sort_unstable();
-        let first_endpoint = attached.first().map_or(0, |a| a.0);
-        let mut endpoints = Vec::with_capacity(attached.len());
-        for &(endpoint, router, port, first_queue) in &attached {
-            let channel = channels.len() as u32;
-            inputs[port as usize].upstream = ports + endpoints.len() as u32;
-            let credits = config.links[0].buffer as i32;
-            channels.extend(
-                (0..config.links[0].queues).map(|lane| OutputVc { credits: if enters(lane) { credits } else { 0 } }),
-            );
+    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the first.
+    fn channels(&self, lanes: u16, credits: i32) -> impl Iterator<Item = OutputVc> + use<> {
+        let division = self.division;
+        let enters = move |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;
+        (0..lanes).map(move |lane| OutputVc { credits: if enters(lane) { credits } else { 0 } })
+    }
+
+    /// The endpoints attached to `ports`, as the senders of their injection ports.
+    fn endpoints(&self, ports: &mut Ports) -> Vec<Endpoint> {
+        let link = &self.config.links[0];
+        let outputs = ports.outputs.len() as u32;
+        let mut endpoints = Vec::with_capacity(ports.attached.len());
+        for &(endpoint, router, port, queues) in &ports.attached {
+            ports.inputs[port as usize].upstream = outputs + endpoints.len() as u32;
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
                 rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
                 next: None,
                 free: 0,
                 wake: 0,
-                channel,
-                queues: first_queue,
+                channel: ports.channels.len() as u32,
+                queues,
                 sent: 0,
                 lane: 0,
                 blocked: false,
                 router,
                 phits: 0,
             });
+            ports.channels.extend(self.channels(link.queues, link.buffer as i32));
         }
+        endpoints
+    }
 
-        let ring = config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
-        let queues_per_router = radix * widest;
-        let context = RoutingContext {
-            topology: self.topology.clone(),
-            routers: routers.clone(),
-            vcs: config.buffers.vcs.clone(),
-            queues: config.links.iter().map(|l| l.queues).collect(),
-            packet_size: self.traffic.packet_sizes().1.into(),
-            ticks_per_cycle: config.links.ticks_per_cycle,
-            table: self.table.clone(),
-        };
-        let routing = self.routing.build(&context);
-        let organisation = QueueingContext {
-            topology: self.topology.clone(),
-            routers: routers.clone(),
-            vcs: config.buffers.vcs.clone(),
-            table: self.table.clone(),
-            packet_size: self.traffic.packet_sizes().1.into(),
-            ticks_per_cycle: config.links.ticks_per_cycle,
-        };
-        let queueing = self.queueing.build(&organisation);
-        let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
-        let allocator = self.allocator.build(&AllocatorContext { ports, radix, queues: widest });
-        let settings =
-            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
-        let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
-        let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+    /// Of each input port, whether a wire of its own leads back to its sender: see [`Partition::ways_back`].
+    fn ways_back(&self, first: u32, inputs: &[Input], upstream: &Upstreams) -> Vec<Tick> {
         let way_back = |input: &Input| {
-            let at = topology.port(routers.start + input.router, input.number).peer;
-            let back = match (input.class, upstream[(routers.start + input.router) as usize][input.number as usize]) {
+            let router = first + input.router;
+            let at = self.topology.port(router, input.number).peer;
+            let back = match (input.class, upstream[router as usize][input.number as usize]) {
                 (0, _) | (_, None) => true,
                 (_, Some((router, port))) => at == Peer::Router { router, port },
             };
             if back { Tick::MAX } else { 0 }
         };
-        let ways_back: Vec<Tick> = match settings.managed {
-            true => inputs.iter().map(way_back).collect(),
+        inputs.iter().map(way_back).collect()
+    }
+
+    /// The routing mechanism for `routers`.
+    fn mechanism(&self, routers: Range<u32>) -> Box<dyn Routing> {
+        self.routing.build(&RoutingContext {
+            topology: self.topology.clone(),
+            routers,
+            vcs: self.config.buffers.vcs.clone(),
+            queues: self.config.links.iter().map(|l| l.queues).collect(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: self.config.links.ticks_per_cycle,
+            table: self.table.clone(),
+        })
+    }
+
+    /// What the queue organisation is given for `routers`.
+    fn organisation(&self, routers: Range<u32>) -> QueueingContext {
+        QueueingContext {
+            topology: self.topology.clone(),
+            routers,
+            vcs: self.config.buffers.vcs.clone(),
+            table: self.table.clone(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: self.config.links.ticks_per_cycle,
+        }
+    }
+
+    fn partition(&self, index: usize, layout: &Layout, upstream: &Upstreams) -> Partition {
+        let (topology, config) = (&*self.topology, &*self.config);
+        let routers = layout.ranges[index].clone();
+        let count = routers.len();
+        let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
+        let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
+        let queues_per_router = radix * widest;
+
+        let mut all = self.ports(index, layout, upstream);
+        let injection_channels = all.channels.len() as u32;
+        let endpoints = self.endpoints(&mut all);
+        let Ports { first_port, inputs, queues, outputs, channels, attached } = all;
+        let ports = inputs.len() as u32;
+        let first_endpoint = attached.first().map_or(0, |a| a.0);
+
+        let routing = self.mechanism(routers.clone());
+        let organisation = self.organisation(routers.clone());
+        let queueing = self.queueing.build(&organisation);
+        let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
+        let allocator = self.allocator.build(&AllocatorContext { ports, radix, queues: widest });
+        let settings =
+            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
+
+        let ring = config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
+        let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
+        let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+        let ways_back = match settings.managed {
+            true => self.ways_back(routers.start, &inputs, upstream),
             false => Vec::new(),
         };
         let lists = match settings.lists {

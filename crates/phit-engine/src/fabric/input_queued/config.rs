@@ -8,6 +8,8 @@ use crate::fabric::input_queued::params::{
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::seams::routing::{Buffers, Wants};
+use crate::fabric::sources::cycles;
+use crate::packet::MOST_CLASSES;
 
 /// The kernel's settings.
 #[derive(Debug, Clone)]
@@ -53,7 +55,7 @@ pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
 pub(crate) trait Kernel {
     /// Every packet is one flit, see [`Settings::single`].
     const SINGLE: bool = false;
-    /// Nothing out of the ordinary is asked for, see [`Settings::plain`].
+    /// Nothing out of the ordinary is asked for, see [`Compiled::Plain`].
     const PLAIN: bool = false;
     /// Queues wait in lists, see [`Settings::lists`].
     const LISTS: bool = false;
@@ -67,6 +69,65 @@ pub(crate) struct Single;
 pub(crate) struct Listed;
 /// Packets of one flit and nothing out of the ordinary.
 pub(crate) struct Plain;
+
+/// The kernels that are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compiled {
+    /// [`General`]
+    General,
+    /// [`Single`]
+    Single,
+    /// [`Listed`]
+    Listed,
+    /// [`Plain`]: no optional call, no choice of queue, no ideal crossbar, no delay before allocation.
+    Plain,
+}
+
+impl Compiled {
+    /// The kernel for these settings. They are listed one by one, so that a new one is not forgotten here.
+    fn of(settings: &Settings) -> Self {
+        let Settings {
+            // Numbers, and choices that every kernel makes as it goes.
+            latency: _,
+            credit_latency: _,
+            bandwidth: _,
+            arrival_bandwidth: _,
+            rereads: _,
+            every_cycle: _,
+            queues: _,
+            router_latency: _,
+            ticks_per_cycle: _,
+            cycles: _,
+            output_buffer: _,
+            ejection_vcs: _,
+            credit_at_output: _,
+            cut_through_holds_output: _,
+            transit_priority: _,
+            kernel: _,
+            // What a kernel may know of.
+            single,
+            lists,
+            // What the plain kernel does without.
+            wants,
+            transparent,
+            managed,
+            admits,
+            ideal,
+            immediate,
+            credits_in_turn,
+            endpoints_fill,
+            inputs_at_link_rate,
+        } = *settings;
+        let called = Wants { settled: false, ..wants } != Wants::default();
+        let extras = managed || admits || ideal || credits_in_turn || endpoints_fill || inputs_at_link_rate;
+        match single {
+            true if transparent && immediate && !called && !extras => Self::Plain,
+            true if lists => Self::Listed,
+            true => Self::Single,
+            false => Self::General,
+        }
+    }
+}
 
 impl Kernel for General {}
 impl Kernel for Single {
@@ -85,13 +146,13 @@ impl Kernel for Plain {
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Ticks from an output to whatever is at the far end, by class.
-    pub latency: [Tick; 8],
+    pub latency: [Tick; MOST_CLASSES],
     /// Ticks that a credit for an input port takes to be usable, by class.
-    pub credit_latency: [Tick; 8],
+    pub credit_latency: [Tick; MOST_CLASSES],
     /// Phits per cycle of the link behind an output, by class.
-    pub bandwidth: [u32; 8],
+    pub bandwidth: [u32; MOST_CLASSES],
     /// Phits per cycle in which flits arrive at an input, by class.
-    pub arrival_bandwidth: [u32; 8],
+    pub arrival_bandwidth: [u32; MOST_CLASSES],
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
     /// The mechanism wants to know of outputs whose occupancy has grown.
@@ -116,9 +177,8 @@ pub struct Settings {
     pub single: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
-    /// Nothing out of the ordinary is asked for: no optional call, no choice of queue, no ideal crossbar, no delay before
-    /// allocation. With [`Self::single`], the kernel is compiled for this case on its own, too.
-    pub plain: bool,
+    /// What of the kernel is compiled for this case.
+    pub(crate) kernel: Compiled,
     /// Grant to output.
     pub router_latency: Tick,
     /// Ticks per link cycle.
@@ -160,7 +220,7 @@ impl Settings {
     /// The settings of `config` for the policies at hand.
     pub fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
-            let mut table = [0; 8];
+            let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {
                 *entry = value(link);
             }
@@ -172,7 +232,7 @@ impl Settings {
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         let single = config.switching != Switching::Wormhole && !config.vc_stage;
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
-        Self {
+        let settings = Self {
             latency,
             credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
             bandwidth: by_class(&|link| link.bandwidth),
@@ -190,7 +250,7 @@ impl Settings {
             single,
             router_latency: config.latency,
             ticks_per_cycle: config.links.ticks_per_cycle,
-            cycles: Tick::MAX / config.links.ticks_per_cycle - 1,
+            cycles: cycles(config.links.ticks_per_cycle),
             output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: if single { 1 } else { config.buffers.vcs[0] },
             credit_at_output: config.credit_at_output,
@@ -200,16 +260,9 @@ impl Settings {
             inputs_at_link_rate: config.inputs_at_link_rate,
             transit_priority: config.transit_priority,
             immediate,
-            plain: immediate
-                && transparent
-                && !managed
-                && config.admittance.is_none()
-                && !ideal
-                && !config.inputs_at_link_rate
-                && !config.credits_in_turn
-                && config.links[0].ejection_buffer.is_none()
-                && Wants { settled: false, ..wants } == Wants::default(),
-        }
+            kernel: Compiled::General,
+        };
+        Self { kernel: Compiled::of(&settings), ..settings }
     }
 }
 
@@ -219,9 +272,9 @@ pub struct Times {
     /// Through the crossbar.
     pub crossing: Tick,
     /// Onto the link behind an output, by class.
-    pub serialisation: [Tick; 8],
+    pub serialisation: [Tick; MOST_CLASSES],
     /// From the link into an input, by class.
-    pub arrival: [Tick; 8],
+    pub arrival: [Tick; MOST_CLASSES],
 }
 
 impl Times {

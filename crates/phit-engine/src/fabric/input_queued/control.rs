@@ -8,6 +8,7 @@ use super::state::BROKEN;
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
+use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
 
 /// Who a control message is for.
@@ -157,7 +158,7 @@ impl Partition {
             }
             let leaves = self.put_on_link(index, phits);
             let output = &self.outputs[index];
-            let at = leaves + self.settings.latency[output.class as usize % 8].max(1);
+            let at = leaves + self.settings.latency[output.class as usize % MOST_CLASSES].max(1);
             let far = output.far_partition;
             self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
         }
@@ -172,7 +173,7 @@ impl Partition {
             return self.now;
         }
         let output = &mut self.outputs[output];
-        let class = output.class as usize % 8;
+        let class = output.class as usize % MOST_CLASSES;
         let start = self.config.links.align(self.now.max(output.free));
         let leaves = start + self.config.links.serialisation(phits, self.settings.bandwidth[class]);
         output.free = leaves;

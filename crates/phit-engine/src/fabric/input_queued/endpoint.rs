@@ -1,7 +1,4 @@
 //! Endpoints: the source queue and the injection link of each.
-//!
-//! The source queue is unlimited but virtual: an endpoint's packets are a sequence that its own random stream determines,
-//! so only the next one is ever held, and a saturated run needs no more memory than any other.
 
 use super::config::{General, Kernel};
 use super::events::kind;
@@ -10,6 +7,7 @@ use crate::engine::rng::Rng;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
 use crate::fabric::seams::routing::Injection;
+use crate::fabric::sources::Sources;
 use crate::packet::Packet;
 use crate::traffic::{Generated, Source};
 use std::ops::Range;
@@ -43,6 +41,17 @@ pub struct Endpoint {
     pub phits: u64,
 }
 
+/// The partition's sources: a macro, because it borrows single fields.
+macro_rules! sources {
+    ($self:ident) => {
+        Sources {
+            traffic: &$self.traffic,
+            ticks_per_cycle: $self.settings.ticks_per_cycle,
+            cycles: $self.settings.cycles,
+        }
+    };
+}
+
 impl Partition {
     /// Draws the first packet of every endpoint.
     pub(crate) fn start(&mut self) {
@@ -52,56 +61,25 @@ impl Partition {
         }
     }
 
-    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent.
+    /// Opens the measured window, or moves its end.
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
-        let before = self.collector.span();
-        self.collector.open(span.clone());
-        for endpoint in self.endpoints.iter() {
-            if let Some(packet) = endpoint.next {
-                let birth = packet.cycle * self.config.links.ticks_per_cycle;
-                if !before.contains(&birth) {
-                    self.collector.generated(birth, packet.size);
-                }
-            }
-        }
+        let drawn = self.endpoints.iter().filter_map(|endpoint| endpoint.next);
+        sources!(self).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: counts the packets generated in it that the sources have not been asked for yet. Returns
-    /// the number of all packets generated in the window.
+    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the window.
     pub(crate) fn close_window(&mut self) -> u64 {
-        let end = self.collector.span().end;
-        let cycle = self.config.links.ticks_per_cycle;
-        // The packet that stands first in the source queue has been counted.
-        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
-        for (index, endpoint) in self.endpoints.iter().enumerate() {
-            let mut source = endpoint.source.clone();
-            let mut next = endpoint.next;
-            while next.is_some_and(|packet| packet.cycle * cycle < end) {
-                next = self.following(self.first_endpoint + index as u32, &mut source);
-                if let Some(packet) = next.filter(|p| self.collector.span().contains(&(p.cycle * cycle))) {
-                    packets += 1;
-                    phits += u64::from(packet.size);
-                }
-            }
-        }
+        let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
+        let (packets, phits) = sources!(self).close(self.first_endpoint, senders, &self.collector);
         self.offered_phits = phits;
         packets
-    }
-
-    /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
-    fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
-        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.settings.cycles)
     }
 
     /// Draws the next packet of endpoint `e`.
     #[inline(always)]
     pub(crate) fn draw(&mut self, e: u32) {
         let endpoint = &mut self.endpoints[e];
-        let next = self.traffic.next(self.first_endpoint + e, &mut endpoint.source);
-        endpoint.next = next.filter(|packet| packet.cycle < self.settings.cycles);
-        if let Some(packet) = endpoint.next {
-            self.collector.generated(packet.cycle * self.config.links.ticks_per_cycle, packet.size);
-        }
+        endpoint.next = sources!(self).draw(self.first_endpoint + e, &mut endpoint.source, &mut self.collector);
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.

@@ -7,6 +7,7 @@ use crate::engine::bits::{bit, for_each_member};
 use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::Switching;
+use crate::packet::MOST_CLASSES;
 use crate::packet::Packet;
 
 /// What an event does, in the top bits of its target.
@@ -156,7 +157,7 @@ impl Partition {
         let packet = self.queues[queue].first;
         let mut eligible = from + self.config.allocation_delay;
         if self.config.switching == Switching::StoreAndForward {
-            let class = self.inputs[self.queues[queue].port].class as usize % 8;
+            let class = self.inputs[self.queues[queue].port].class as usize % MOST_CLASSES;
             let Packet { size, entry, .. } = self.packets[packet];
             let transfer = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);

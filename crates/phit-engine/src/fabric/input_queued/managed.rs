@@ -9,8 +9,8 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::{Manager, QueueSite};
 use crate::fabric::seams::routing::Payload;
+use crate::packet::MOST_CLASSES;
 use crate::packet::Packet;
-use crate::topology::Topology;
 
 impl Partition {
     /// Lets the manager do something, and puts it back.
@@ -123,14 +123,14 @@ impl Partition {
             Tick::MAX => self.put_on_link(port, phits.max(1)),
             // No link goes that way: a wire of its own, as for credits, as wide as the link.
             free => {
-                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % 8];
+                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % MOST_CLASSES];
                 let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
                 self.ways_back[port] = leaves;
                 self.collector.control_messages += 1;
                 leaves
             }
         };
-        let at = leaves + self.settings.latency[self.outputs[port].class as usize % 8].max(1);
+        let at = leaves + self.settings.latency[self.outputs[port].class as usize % MOST_CLASSES].max(1);
         self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
     }
 
@@ -151,31 +151,6 @@ impl QueueSite for Partition {
     #[inline]
     fn now(&self) -> Tick {
         self.now
-    }
-
-    fn topology(&self) -> &dyn Topology {
-        &*self.topology
-    }
-
-    #[inline]
-    fn router(&self, port: u32) -> u32 {
-        self.routers.start + self.inputs[port].router
-    }
-
-    #[inline]
-    fn ports(&self, port: u32) -> (u32, u32) {
-        let router = self.inputs[port].router;
-        (self.first_port[router], self.first_port[router + 1])
-    }
-
-    #[inline]
-    fn class(&self, port: u32) -> u8 {
-        self.inputs[port].class
-    }
-
-    #[inline]
-    fn vcs(&self) -> &[u8] {
-        &self.config.buffers.vcs
     }
 
     #[inline]

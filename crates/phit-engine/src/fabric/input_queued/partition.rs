@@ -2,7 +2,7 @@
 
 use super::admittance::Admittance;
 use super::candidates::Candidates;
-use super::config::{Config, General, Kernel, Listed, Plain, Settings, Single, Times};
+use super::config::{Compiled, Config, General, Kernel, Listed, Plain, Settings, Single, Times};
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
@@ -10,6 +10,8 @@ use super::mail::Mail;
 use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
+use crate::bytes_of;
+use crate::engine::bytes::Bytes;
 use crate::engine::parallel::Runs;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
@@ -165,11 +167,11 @@ impl Runs for Partition {
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
-        match self.settings {
-            Settings { plain: true, single: true, .. } => self.run_ticks::<Plain>(end),
-            Settings { lists: true, .. } => self.run_ticks::<Listed>(end),
-            Settings { single: true, .. } => self.run_ticks::<Single>(end),
-            _ => self.run_ticks::<General>(end),
+        match self.settings.kernel {
+            Compiled::Plain => self.run_ticks::<Plain>(end),
+            Compiled::Listed => self.run_ticks::<Listed>(end),
+            Compiled::Single => self.run_ticks::<Single>(end),
+            Compiled::General => self.run_ticks::<General>(end),
         }
         std::mem::swap(&mut self.outbox, outbox);
     }
@@ -254,34 +256,12 @@ impl Partition {
         self.packets.live()
     }
 
-    /// Bytes of the partition's tables.
+    /// Bytes of the partition's tables; a mechanism's own are not among them.
     pub fn bytes(&self) -> usize {
-        self.times.capacity() * size_of::<Times>()
-            + self.first_port.bytes()
-            + self.rngs.bytes()
-            + self.inputs.bytes()
-            + self.queues.bytes()
-            + self.outputs.bytes()
-            + self.channels.bytes()
-            + self.owners.bytes()
-            + self.latest.bytes()
-            + self.next_credit.bytes()
-            + self.rings.bytes()
-            + self.ring_phits.bytes()
-            + self.endpoints.bytes()
-            + self.candidates.bytes()
-            + self.lists.bytes()
-            + (self.looking.capacity() + self.again.capacity()) * 4
-            + self.senders.capacity() * 4
-            + self.packets.bytes()
-            + self.wheel.bytes()
-            + self.allocator.bytes()
+        bytes_of!(self, Self { times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings, ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel, collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held, watched, wakes, outgoing, free_messages; index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring, first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe, messages })
+            + self.messages.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
             + self.manager.as_ref().map_or(0, |manager| manager.bytes())
-            + self.held.bytes()
-            + self.ways_back.bytes()
             + self.admittances.iter().map(Admittance::bytes).sum::<usize>()
-            + self.reviews.bytes()
-            + self.collector.bytes()
     }
 }

@@ -3,7 +3,7 @@
 //! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it starts
 //! on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
-use super::config::{Kernel, Times};
+use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
 use super::state::TAIL_PENDING;
@@ -12,8 +12,56 @@ use crate::engine::wheel::Event;
 use crate::engine::{NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
+use crate::packet::MOST_CLASSES;
+
+/// When a granted flit is where.
+struct Passage {
+    /// Its input may send the next from then on.
+    occupied: Tick,
+    /// The crossbar side of its output is free from then on.
+    held: Tick,
+    /// It has left the input buffer.
+    left: Tick,
+    /// It starts on the link.
+    start: Tick,
+    /// The link has taken all of it.
+    end: Tick,
+}
+
+impl Passage {
+    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at `entry`, over an
+    /// output of `class` whose link is free from `free` on.
+    #[inline(always)]
+    fn new<K: Kernel>(
+        settings: &Settings,
+        times: &Times,
+        (came_by, class): (usize, usize),
+        (now, entry, free): (Tick, Tick, Tick),
+        size: u32,
+    ) -> Self {
+        // A cut-through transfer lasts until the flit's last phit is in.
+        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let crossing = if settings.ideal::<K>() { 0 } else { times.crossing.max(arriving) };
+        let busy = now + crossing;
+        let serialisation = times.serialisation[class];
+        let enters = now + settings.router_latency;
+        let earliest = enters.max(free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
+        let start = align(earliest, settings.ticks_per_cycle);
+        Self {
+            occupied: match !K::PLAIN && settings.inputs_at_link_rate {
+                true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
+                false => busy,
+            },
+            held: if settings.cut_through_holds_output { busy } else { now + times.crossing },
+            left: now + crossing.max(arriving).max(1),
+            start,
+            end: start + serialisation,
+        }
+    }
+}
 
 impl Partition {
+    /// Carries out `grant`.
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
@@ -37,33 +85,20 @@ impl Partition {
             }
         };
 
-        let (settings, ideal) = (&self.settings, self.settings.ideal::<K>());
+        let settings = &self.settings;
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
-        let came_by = came_by as usize % 8;
+        let came_by = came_by as usize % MOST_CLASSES;
         let output = &mut self.outputs[grant.output];
-        let class = output.class as usize % 8;
-
+        let class = output.class as usize % MOST_CLASSES;
         let times = match self.times.get(size as usize) {
             Some(times) => times,
             None => &Times::new(&self.config, settings, size),
         };
-        // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
-        let crossing = if ideal { 0 } else { times.crossing.max(arriving) };
-        let busy = now + crossing;
-        let serialisation = times.serialisation[class];
-        let enters = now + settings.router_latency;
-        let earliest = enters.max(output.free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
-        let start = align(earliest, settings.ticks_per_cycle);
-        let occupied = if !K::PLAIN && settings.inputs_at_link_rate {
-            busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle)
-        } else {
-            busy
-        };
-        input.busy = occupied;
-        output.busy = if settings.cut_through_holds_output { busy } else { now + times.crossing };
-        output.free = start + serialisation;
+        let passage = Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size);
+        input.busy = passage.occupied;
+        output.busy = passage.held;
+        output.free = passage.end;
         output.phits += u64::from(size);
         if self.ring != 0 {
             let mut place = u32::from(output.ring_first) + u32::from(output.ring_count);
@@ -71,7 +106,7 @@ impl Partition {
                 place -= self.ring;
             }
             let place = grant.output * self.ring + place;
-            self.rings[place] = start;
+            self.rings[place] = passage.start;
             self.ring_phits[place] = grant.size;
             output.ring_count += 1;
             output.held += size;
@@ -89,53 +124,12 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
-        let mut released = if settings.credit_at_output { start } else { now + crossing.max(arriving).max(1) };
-        if !K::PLAIN && settings.credits_in_turn {
-            let next = &mut self.next_credit[port];
-            released = align(released.max(*next), settings.ticks_per_cycle);
-            *next = released + settings.ticks_per_cycle;
-        }
-        let credit_at = released + settings.credit_latency[came_by];
-        let at = start + settings.latency[class];
-
+        let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
         if far >= BROKEN {
-            if !K::PLAIN && settings.endpoints_fill && far == SINK {
-                self.channels[channel].credits -= size as i32;
-                let consumed = at + serialisation + settings.ticks_per_cycle;
-                let credit = pack_credit(grant.vc.into(), size);
-                self.wheel.insert(
-                    now,
-                    consumed + settings.credit_latency[0],
-                    Event { target: kind::CREDIT << kind::SHIFT | grant.output, data: credit },
-                );
-            }
-            if tail {
-                self.file(at + serialisation, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
-            }
-            if far == BROKEN {
-                self.channels[channel].credits -= size as i32;
-            }
+            self.leave::<K>(grant, packet, &passage, channel, far, tail);
         } else {
             self.channels[channel].credits -= size as i32;
-            let queue = far_queue + u32::from(grant.vc);
-            if head {
-                // Mechanisms know virtual channels, not the queues that these are divided into.
-                let vc = if K::PLAIN || settings.transparent {
-                    grant.vc
-                } else {
-                    (u32::from(grant.vc) / settings.queues) as u16
-                };
-                (p.came_by, p.came_in) = (class as u8, vc as u8);
-                if far == self.index {
-                    self.file(at, kind::ARRIVAL, queue, packet);
-                } else {
-                    let mail = &mut self.outbox[far as usize];
-                    mail.heads.push((at, queue));
-                    mail.packets.push(*p);
-                }
-            } else {
-                self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
-            }
+            self.go_on::<K>(grant, packet, &passage, far, far_queue, head);
         }
         if !K::SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
             self.owners[channel] = if tail { NONE } else { grant.queue };
@@ -156,7 +150,7 @@ impl Partition {
             self.gone(grant.queue, packet);
         }
         if tail {
-            self.pop::<K>(grant.queue, packet, occupied, far != self.index && far < BROKEN);
+            self.pop::<K>(grant.queue, packet, passage.occupied, far != self.index && far < BROKEN);
             return;
         }
         let q = &mut self.queues[grant.queue];
@@ -165,6 +159,85 @@ impl Partition {
         q.vcs = 0;
         if q.first != q.last || q.sent < q.arrived {
             self.offer::<K>(port, grant.queue);
+        }
+    }
+
+    /// The tick in which input `port` sends the credit of the flit.
+    #[inline(always)]
+    fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
+        let settings = &self.settings;
+        let released = if settings.credit_at_output { passage.start } else { passage.left };
+        if K::PLAIN || !settings.credits_in_turn {
+            return released;
+        }
+        let next = &mut self.next_credit[port];
+        let released = align(released.max(*next), settings.ticks_per_cycle);
+        *next = released + settings.ticks_per_cycle;
+        released
+    }
+
+    /// The flit goes where no router is: to an endpoint, or over a link that has broken.
+    #[inline(always)]
+    fn leave<K: Kernel>(
+        &mut self,
+        grant: &Request,
+        packet: u32,
+        passage: &Passage,
+        channel: u32,
+        far: u32,
+        tail: bool,
+    ) {
+        let (settings, size) = (&self.settings, u32::from(grant.size));
+        let at = passage.end + settings.latency[self.outputs[grant.output].class as usize % MOST_CLASSES];
+        if !K::PLAIN && settings.endpoints_fill && far == SINK {
+            self.channels[channel].credits -= size as i32;
+            let consumed = at + settings.ticks_per_cycle;
+            let credit = pack_credit(grant.vc.into(), size);
+            self.wheel.insert(
+                self.now,
+                consumed + settings.credit_latency[0],
+                Event { target: kind::CREDIT << kind::SHIFT | grant.output, data: credit },
+            );
+        }
+        if tail {
+            self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
+        }
+        if far == BROKEN {
+            self.channels[channel].credits -= size as i32;
+        }
+    }
+
+    /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`.
+    #[inline(always)]
+    fn go_on<K: Kernel>(
+        &mut self,
+        grant: &Request,
+        packet: u32,
+        passage: &Passage,
+        far: u32,
+        far_queue: u32,
+        head: bool,
+    ) {
+        let class = self.outputs[grant.output].class;
+        let at = passage.start + self.settings.latency[class as usize % MOST_CLASSES];
+        let queue = far_queue + u32::from(grant.vc);
+        if !head {
+            self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
+            return;
+        }
+        // Mechanisms know virtual channels, not the queues that these are divided into.
+        let vc = match K::PLAIN || self.settings.transparent {
+            true => grant.vc,
+            false => (u32::from(grant.vc) / self.settings.queues) as u16,
+        };
+        let p = &mut self.packets[packet];
+        (p.came_by, p.came_in) = (class, vc as u8);
+        if far == self.index {
+            self.file(at, kind::ARRIVAL, queue, packet);
+        } else {
+            let mail = &mut self.outbox[far as usize];
+            mail.heads.push((at, queue));
+            mail.packets.push(*p);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::state::{Network, kind};
 use crate::engine::Tick;
+use crate::fabric::sources::{Sources, cycles};
+use crate::traffic::Traffic;
 use std::ops::Range;
 
 impl Network {
@@ -15,10 +17,7 @@ impl Network {
 
     fn draw(&mut self, endpoint: u32) {
         let there = &mut self.endpoints[endpoint];
-        there.next = self.traffic.next(endpoint, &mut there.source).filter(|packet| packet.cycle < LAST_CYCLE);
-        if let Some(packet) = there.next {
-            self.collector.generated(packet.cycle, packet.size);
-        }
+        there.next = sources(&self.traffic).draw(endpoint, &mut there.source, &mut self.collector);
     }
 
     /// Files the sending of the next packet of `endpoint`, from tick `from` on. A packet generated in one tick can be sent
@@ -54,37 +53,23 @@ impl Network {
         self.schedule(endpoint, self.now);
     }
 
-    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent.
+    /// Opens the measured window, or moves its end.
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
-        let before = self.collector.span();
-        self.collector.open(span);
-        for packet in self.endpoints.iter().filter_map(|endpoint| endpoint.next) {
-            if !before.contains(&packet.cycle) {
-                self.collector.generated(packet.cycle, packet.size);
-            }
-        }
+        let drawn = self.endpoints.iter().filter_map(|endpoint| endpoint.next);
+        sources(&self.traffic).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: counts the packets generated in it that the sources have not been asked for yet. Returns
-    /// the number of all packets generated in the window.
+    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the window.
     pub(crate) fn close_window(&mut self) -> u64 {
-        let span = self.collector.span();
-        let (mut packets, mut phits) = (self.collector.generated_packets, self.collector.generated_phits);
-        for (index, endpoint) in self.endpoints.iter().enumerate() {
-            let mut source = endpoint.source.clone();
-            let mut next = endpoint.next;
-            while next.is_some_and(|packet| packet.cycle < span.end) {
-                next = self.traffic.next(index as u32, &mut source);
-                if let Some(packet) = next.filter(|packet| span.contains(&packet.cycle)) {
-                    packets += 1;
-                    phits += u64::from(packet.size);
-                }
-            }
-        }
+        let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
+        let (packets, phits) = sources(&self.traffic).close(0, senders, &self.collector);
         self.offered_phits = phits;
         packets
     }
 }
 
-/// Packets of later cycles cannot be sent: ticks have 32 bits.
-const LAST_CYCLE: Tick = Tick::MAX - 1;
+/// A node's tick is a cycle.
+#[inline(always)]
+fn sources(traffic: &Traffic) -> Sources<'_> {
+    Sources { traffic, ticks_per_cycle: 1, cycles: cycles(1) }
+}

@@ -2,6 +2,8 @@
 
 use super::calendar::Calendar;
 use super::landing::Landings;
+use crate::bytes_of;
+use crate::engine::bytes::Bytes;
 use crate::engine::rng::Rng;
 use crate::engine::table::Table;
 use crate::engine::{NONE, Tick};
@@ -227,6 +229,11 @@ impl Answers {
         link.last = node;
     }
 
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.nodes.bytes() + self.free.bytes()
+    }
+
     /// Takes the first answer of `link`.
     #[inline]
     pub fn pop(&mut self, link: &mut Link) -> Option<Word> {
@@ -436,25 +443,9 @@ impl Network {
 
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
-        let tables = [
-            self.calendar.bytes(),
-            self.links.bytes(),
-            self.busy.bytes(),
-            self.classes.bytes(),
-            self.used.bytes(),
-            self.slots.bytes(),
-            self.endpoints.bytes(),
-            self.choices.bytes(),
-            self.choices.iter().map(Choices::bytes).sum(),
-            self.ejections.bytes(),
-            self.arrived.bytes(),
-            self.records.bytes(),
-            self.origins.bytes(),
-            self.vacant.capacity() * 4,
-            self.collector.bytes(),
-            self.landings.as_ref().map_or(0, Landings::bytes),
-        ];
-        tables.iter().sum()
+        bytes_of!(self, Self { calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records, origins, vacant, free, collector; link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router, vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings, offered_phits, refused })
+            + self.choices.iter().map(Choices::bytes).sum::<usize>()
+            + self.landings.as_ref().map_or(0, Landings::bytes)
     }
 
     /// First slot of a queue.

@@ -6,8 +6,8 @@ use super::{Fbicm, Version};
 use crate::engine::Tick;
 use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::packet::Packet;
-use crate::queueing::{Branch, Manager, QueueSite, QueueingContext};
-use crate::topology::{Hop, RouteTable};
+use crate::queueing::{Branch, Manager, PortPlace, QueueSite, QueueingContext};
+use crate::topology::{Hop, RouteTable, Topology};
 use std::sync::Arc;
 
 mod audit;
@@ -66,6 +66,11 @@ pub(super) struct Rule {
     params: Fbicm,
     table: Arc<RouteTable>,
     ticks_per_cycle: Tick,
+    topology: Arc<dyn Topology>,
+    /// By port.
+    places: Vec<PortPlace>,
+    /// Virtual channels per link class.
+    channels: Vec<u8>,
     /// Most virtual channels of a port.
     vcs: u32,
     /// By port and virtual channel.
@@ -91,6 +96,9 @@ impl Rule {
             known: vec![0; ports as usize],
             sources: vec![Copy::default(); endpoints as usize * cfqs],
             ticks_per_cycle: context.ticks_per_cycle,
+            topology: context.topology.clone(),
+            places: context.places(),
+            channels: context.vcs.clone(),
             vcs,
             table,
             params,
@@ -132,11 +140,11 @@ impl Rule {
     /// The output (port in the partition, and virtual channel) that the first packet of `queue` asks for, and its destination.
     fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<(u32, u8, u32)> {
         let packet = site.head(port, queue)?;
-        let router = site.router(port);
+        let PortPlace { router, first, .. } = self.places[port as usize];
         let output = self.table.port(router, packet.destination);
-        let index = site.ports(port).0 + u32::from(output);
-        let class = site.class(index);
-        let hop = one_channel(site.topology(), router, output, class, packet, site.vcs(), &mut self.hops);
+        let index = first + u32::from(output);
+        let class = self.places[index as usize].class;
+        let hop = one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops);
         Some((index, hop.vc, packet.destination))
     }
 
@@ -177,7 +185,7 @@ impl Manager for Rule {
     }
 
     fn review(&mut self, site: &mut dyn QueueSite, port: u32) {
-        for vc in 0..site.vcs()[usize::from(site.class(port))] {
+        for vc in 0..self.channels[usize::from(self.places[port as usize].class)] {
             self.post_process(site, port, vc);
             let b = self.buffer(port, vc);
             if self.buffers[b].active == 0 {
@@ -191,8 +199,8 @@ impl Manager for Rule {
         }
     }
 
-    fn hear(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload) {
-        self.heard(site, port, message);
+    fn hear(&mut self, _: &mut dyn QueueSite, port: u32, message: &Payload) {
+        self.heard(port, message);
     }
 
     fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload) {

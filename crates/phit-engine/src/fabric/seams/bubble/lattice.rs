@@ -5,8 +5,7 @@ use crate::error::ScenarioError;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 
-/// Most dimensions of a grid.
-pub const MOST_DIMENSIONS: usize = 6;
+pub use crate::topology::MOST_DIMENSIONS;
 
 /// Coordinates of a router; those beyond the last dimension are zero.
 pub type Position = [i32; MOST_DIMENSIONS];

@@ -143,7 +143,7 @@ pub trait Deroute: Send + Sync + Debug {
 pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
     // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and none of
     // these comparisons has to be guessed by the processor.
-    const DIMENSIONS: u32 = 8;
+    const DIMENSIONS: u32 = lattice::MOST_DIMENSIONS.next_power_of_two() as u32;
     let best = way.iter().zip(0..).fold(0, |best: u32, (&hops, d)| {
         let slots = free(lattice::direction(d as usize, hops < 0));
         best.max(if hops != 0 { (slots + 1) * DIMENSIONS + (DIMENSIONS - 1 - d) } else { 0 })

@@ -3,7 +3,6 @@
 use crate::engine::Tick;
 use crate::fabric::seams::routing::Payload;
 use crate::packet::Packet;
-use crate::topology::{Hop, Topology};
 
 /// What a managed organisation does at its input ports and endpoints.
 ///
@@ -63,26 +62,12 @@ pub struct Branch<'a> {
 }
 
 /// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output of one
-/// port have the same.
+/// port have the same. Where each is, a manager knows from the beginning ([`QueueingContext::places`](super::QueueingContext::places)).
 pub trait QueueSite {
     /// Current tick.
     fn now(&self) -> Tick;
-    /// The graph.
-    fn topology(&self) -> &dyn Topology;
-    /// The router of `port`, its number in the network.
-    fn router(&self, port: u32) -> u32;
-    /// The first port of the router of `port`, and the first of the next router.
-    fn ports(&self, port: u32) -> (u32, u32);
-    /// Link class of `port`.
-    fn class(&self, port: u32) -> u8;
-    /// Virtual channels of each link class.
-    fn vcs(&self) -> &[u8];
     /// The packet at the front of `queue` of input `port`.
     fn head(&self, port: u32, queue: u16) -> Option<&Packet>;
-    /// The output port (an index in the partition) behind which `hop` at the router of `port` leads.
-    fn output(&self, port: u32, hop: Hop) -> u32 {
-        self.ports(port).0 + u32::from(hop.port)
-    }
     /// Moves the packet at the front of one queue of input `port` to the end of another.
     fn move_head(&mut self, port: u32, from: u16, to: u16);
     /// Holds `queue` of input `port` back, or lets it go: while it is held, it requests nothing.

@@ -101,10 +101,35 @@ pub struct QueueingContext {
 }
 
 impl QueueingContext {
+    /// The places of the partition's ports, by their indices.
+    pub fn places(&self) -> Vec<PortPlace> {
+        let mut places = vec![];
+        for router in self.routers.clone() {
+            let (first, ports) = (places.len() as u32, self.topology.ports(router));
+            let end = first + u32::from(ports);
+            let class = |port: u16| self.topology.port(router, port).class;
+            places.extend((0..ports).map(|port| PortPlace { router, first, end, class: class(port) }));
+        }
+        places
+    }
+
     /// The tables of the routing mechanism, or balanced ones where it has none.
     pub fn routes(&self) -> Option<Arc<RouteTable>> {
         self.table.clone().or_else(|| RouteTable::balanced(&*self.topology).map(Arc::new))
     }
+}
+
+/// Where a port of a partition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortPlace {
+    /// Its router, by its number in the network.
+    pub router: u32,
+    /// First port of its router, as an index in the partition.
+    pub first: u32,
+    /// First port of the next router.
+    pub end: u32,
+    /// Its link class.
+    pub class: u8,
 }
 
 /// What an organisation can be checked against.

@@ -1,9 +1,9 @@
 //! Which packets are isolated: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
 
 use super::Rule;
-use crate::queueing::QueueSite;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::Line;
+use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
     /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
@@ -59,10 +59,11 @@ impl Rule {
             return self.allocate(site, b, output, 0, None, &[destination]);
         }
         // All that goes over the output, but for what is isolated already here or known to be held up further on.
-        let number = (output - site.ports(port).0) as u16;
+        let PortPlace { router, first, .. } = self.places[port as usize];
+        let number = (output - first) as u16;
         let all: Vec<u32> = self
             .table
-            .behind(site.router(port), number)
+            .behind(router, number)
             .filter(|d| self.buffers[b].find(*d).is_none() && self.known_at(output, out_vc, *d).is_none())
             .collect();
         self.allocate(site, b, output, 0, None, &all)
@@ -92,7 +93,7 @@ impl Rule {
         let whole = first || !self.buffers[b].lines.iter().any(linked);
         let list: Vec<u32> = match whole {
             true => {
-                let here = |d: &u32| self.leads(site, output, *d) && self.buffers[b].find(*d).is_none();
+                let here = |d: &u32| self.leads(output, *d) && self.buffers[b].find(*d).is_none();
                 copy.destinations.iter().copied().filter(here).collect()
             }
             false => vec![destination],
@@ -102,8 +103,9 @@ impl Rule {
 
     /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of the next
     /// router gets its packets from here by another output, and they are not held up there.
-    pub(super) fn leads(&self, site: &dyn QueueSite, output: u32, destination: u32) -> bool {
-        site.ports(output).0 + u32::from(self.table.port(site.router(output), destination)) == output
+    pub(super) fn leads(&self, output: u32, destination: u32) -> bool {
+        let PortPlace { router, first, .. } = self.places[output as usize];
+        first + u32::from(self.table.port(router, destination)) == output
     }
 
     /// A free line with its CFQ; `None` if all are taken, and then the packet stays where it is.

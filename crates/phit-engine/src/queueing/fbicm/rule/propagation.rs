@@ -2,10 +2,10 @@
 
 use super::{Buffer, Rule};
 use crate::fabric::seams::routing::Payload;
-use crate::queueing::QueueSite;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::{Copy, insert};
 use crate::queueing::fbicm::notification::{Kind, Notification, decode};
+use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
     /// Flow control and deallocation of one line.
@@ -94,12 +94,12 @@ impl Rule {
     }
 
     /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that output's.
-    fn spread(&mut self, site: &dyn QueueSite, output: u32, next: (u8, u8), destination: u32) {
-        if !self.leads(site, output, destination) {
+    fn spread(&mut self, output: u32, next: (u8, u8), destination: u32) {
+        if !self.leads(output, destination) {
             return;
         }
         let room = self.params.destinations as usize;
-        self.each_linked(site, output, next, |buffer, line| {
+        self.each_linked(output, next, |buffer, line| {
             if buffer.lines[line].destinations.len() < room && buffer.find(destination).is_none() {
                 buffer.lines[line].add(destination);
             }
@@ -108,14 +108,8 @@ impl Rule {
 
     /// Calls `change` with every line of the router's input ports that is linked to line `next`, by virtual channel and number, of
     /// an output.
-    fn each_linked(
-        &mut self,
-        site: &dyn QueueSite,
-        output: u32,
-        next: (u8, u8),
-        mut change: impl FnMut(&mut Buffer, usize),
-    ) {
-        let (first, end) = site.ports(output);
+    fn each_linked(&mut self, output: u32, next: (u8, u8), mut change: impl FnMut(&mut Buffer, usize)) {
+        let PortPlace { first, end, .. } = self.places[output as usize];
         let buffers = (first * self.vcs) as usize..(end * self.vcs) as usize;
         for buffer in self.buffers[buffers].iter_mut().filter(|buffer| buffer.active > 0) {
             for line in 0..buffer.lines.len() {
@@ -128,7 +122,7 @@ impl Rule {
     }
 
     /// A message has come from the input port behind output `port`.
-    pub(super) fn heard(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload) {
+    pub(super) fn heard(&mut self, port: u32, message: &Payload) {
         let (kind, vc, line, hops, destinations) = decode(message);
         let copy = &mut self.copies_mut(port, vc)[usize::from(line)];
         match kind {
@@ -143,7 +137,7 @@ impl Rule {
             Kind::Update => {
                 for destination in destinations {
                     insert(&mut self.copies_mut(port, vc)[usize::from(line)].destinations, destination);
-                    self.spread(site, port, (vc, line), destination);
+                    self.spread(port, (vc, line), destination);
                 }
             }
             Kind::Stop => copy.stopped = true,
@@ -152,7 +146,7 @@ impl Rule {
                 copy.active = false;
                 copy.stopped = false;
                 self.known[port as usize] -= 1;
-                self.each_linked(site, port, (vc, line), |buffer, line| buffer.lines[line].next = None);
+                self.each_linked(port, (vc, line), |buffer, line| buffer.lines[line].next = None);
             }
         }
     }

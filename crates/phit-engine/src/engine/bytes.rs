@@ -1,0 +1,31 @@
+//! Bytes of tables.
+
+use super::table::Table;
+
+/// What holds memory besides its own size.
+pub trait Bytes {
+    /// Bytes held.
+    fn bytes(&self) -> usize;
+}
+
+impl<T> Bytes for Vec<T> {
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+}
+
+impl<T> Bytes for Table<T> {
+    fn bytes(&self) -> usize {
+        Table::bytes(self)
+    }
+}
+
+/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the semicolon those that
+/// hold none or share it. A field that is in neither list does not compile.
+#[macro_export]
+macro_rules! bytes_of {
+    ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
+        let $type { $($counted,)+ $($other: _,)* } = $this;
+        0 $(+ $counted.bytes())+
+    }};
+}

@@ -1,0 +1,80 @@
+//! What endpoints inject: the sequences of packets that their sources draw, and what is counted of them.
+//!
+//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream determines, so only the
+//! next one is ever held, and a saturated run needs no more memory than any other.
+
+use crate::engine::Tick;
+use crate::measure::collector::Collector;
+use crate::traffic::{Generated, Source, Traffic};
+use std::ops::Range;
+
+/// The sources of a network, or of a part of it.
+pub(crate) struct Sources<'a> {
+    /// The traffic.
+    pub traffic: &'a Traffic,
+    /// Ticks per link cycle.
+    pub ticks_per_cycle: Tick,
+    /// Packets of this cycle and later ones cannot be sent, see [`cycles`].
+    pub cycles: Tick,
+}
+
+/// Cycles whose ticks fit in 32 bits.
+pub(crate) fn cycles(ticks_per_cycle: Tick) -> Tick {
+    Tick::MAX / ticks_per_cycle - 1
+}
+
+impl Sources<'_> {
+    /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
+    #[inline(always)]
+    fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.cycles)
+    }
+
+    #[inline(always)]
+    fn birth(&self, packet: Generated) -> Tick {
+        packet.cycle * self.ticks_per_cycle
+    }
+
+    /// Draws the next packet of `endpoint`, and counts it.
+    #[inline(always)]
+    pub fn draw(&self, endpoint: u32, source: &mut Source, collector: &mut Collector) -> Option<Generated> {
+        let next = self.following(endpoint, source);
+        if let Some(packet) = next {
+            collector.generated(self.birth(packet), packet.size);
+        }
+        next
+    }
+
+    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent, `drawn`.
+    pub fn open(&self, span: Range<Tick>, drawn: impl Iterator<Item = Generated>, collector: &mut Collector) {
+        let before = collector.span();
+        collector.open(span);
+        for packet in drawn.filter(|packet| !before.contains(&self.birth(*packet))) {
+            collector.generated(self.birth(packet), packet.size);
+        }
+    }
+
+    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not been asked for
+    /// yet. `senders` are the endpoints from number `first` on, each with its source and the packet that it has drawn.
+    pub fn close<'b>(
+        &self,
+        first: u32,
+        senders: impl Iterator<Item = (&'b Source, Option<Generated>)>,
+        collector: &Collector,
+    ) -> (u64, u64) {
+        let span = collector.span();
+        // The packet that stands first in a source queue has been counted.
+        let (mut packets, mut phits) = (collector.generated_packets, collector.generated_phits);
+        for (endpoint, (source, mut next)) in (first..).zip(senders) {
+            let mut source = source.clone();
+            while next.is_some_and(|packet| self.birth(packet) < span.end) {
+                next = self.following(endpoint, &mut source);
+                if let Some(packet) = next.filter(|packet| span.contains(&self.birth(*packet))) {
+                    packets += 1;
+                    phits += u64::from(packet.size);
+                }
+            }
+        }
+        (packets, phits)
+    }
+}
