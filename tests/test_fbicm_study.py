@@ -6,16 +6,13 @@ from pathlib import Path
 import phit
 import polars as pl
 import pytest
-from phit.studies import registry
-from phit.studies.fbicm import cost, rules, traffic
-from phit.studies.fbicm.network import SCHEMES
+from phit.studies.fbicm import cost, study, transient
+from phit.studies.fbicm.paper import SCHEMES, Evidence
 from phit.studies.fbicm.setting import NET_1, NET_2, setting
 from phit.studies.kit.claim import Verdict, judge
 from phit.studies.kit.scale import Scale
 
 from .conftest import Cli
-
-STUDY = registry.find("fbicm")
 
 
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
@@ -32,14 +29,14 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert lapse.read_text().count("data-t=") == len(moments) > 10
     assert lapse.stat().st_size < 500_000
     found = {row["id"]: row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())}
-    assert list(found) == [claim.id for claim in STUDY.claims]
+    assert list(found) == [claim.id for claim in study.claims]
     assert (found["F1"], found["F9"], found["F10"]) == ("not run", "holds", "holds")
     assert "F11" in out
 
 
 def test_every_case_is_a_valid_scenario() -> None:
     of = setting(Scale.PAPER)
-    for figure in STUDY.figures.values():
+    for figure in study.figures.values():
         for case in figure.cases(of, None):
             if "trace" in case.scenario["traffic"]:
                 continue
@@ -52,11 +49,11 @@ def test_the_traffic_of_table_5_2() -> None:
     assert [net.target for net in of.networks] == [32, 123]
     assert of.loads[-1] == 1.0
     for net in (NET_1, NET_2):
-        for sources in (traffic.spread_sources(net), traffic.crowded_sources(net)):
+        for sources in (transient.spread_sources(net), transient.crowded_sources(net)):
             assert len(set(sources)) == len(sources) == net.endpoints // 4
             assert max(sources) < net.endpoints
-        assert net.target not in traffic.spread_sources(net)
-        for offered in (traffic.single(net, of.hot), traffic.multiple(net, of.hot)):
+        assert net.target not in transient.spread_sources(net)
+        for offered in (transient.single(net, of.hot), transient.multiple(net, of.hot)):
             # 75 % of the sources at 100 % of their links all the time, the others from 1000 to 1300 µs.
             assert offered["load"] == 1.0
             before, (begin, end) = offered["pattern"], offered["changes"]
@@ -68,9 +65,9 @@ def test_the_traffic_of_table_5_2() -> None:
             assert quiet["endpoints"] == loud["endpoints"]
             assert len(loud["endpoints"]) == net.endpoints // 4
             assert loud["pattern"]["share"] == 1.0
-        assert traffic.single(net, of.hot)["changes"][0]["pattern"]["parts"][0]["pattern"]["targets"] == [net.target]
+        assert transient.single(net, of.hot)["changes"][0]["pattern"]["parts"][0]["pattern"]["targets"] == [net.target]
         # More destinations than a list of eight holds, all behind one link upwards of a leaf switch.
-        shared = traffic.shared_destinations(net)
+        shared = transient.shared_destinations(net)
         assert len(shared) > 8
         routes = phit.routes(
             {
@@ -80,7 +77,7 @@ def test_the_traffic_of_table_5_2() -> None:
                 "traffic": {"load": 0.1},
             }
         )
-        leaf = traffic.crowded_sources(net)[0] // net.arity
+        leaf = transient.crowded_sources(net)[0] // net.arity
         ports = {routes[leaf][d] for d in shared if d // net.arity != leaf}
         assert len(ports) == 1
 
@@ -91,7 +88,7 @@ def test_the_cost_model_is_table_5_3() -> None:
     assert [row.voqnet for row in rows[:2]] == [16384, 65536]
 
 
-def evidence(values: dict[str, float], *, after: float | None = None) -> rules.Evidence:
+def evidence(values: dict[str, float], *, after: float | None = None) -> Evidence:
     """Throughput over time: 0.75 before the hot spot, the given values while it is there, 0.75 (or `after` for 1Q)
     after it."""
     of = setting(Scale.SMALL)
@@ -108,7 +105,7 @@ def evidence(values: dict[str, float], *, after: float | None = None) -> rules.E
         for scheme, value in values.items()
         for t in range(800, 2000, 10)
     ]
-    return rules.Evidence({"5.2": pl.DataFrame(rows)}, of)
+    return Evidence({"5.2": pl.DataFrame(rows)}, of)
 
 
 GOOD = {"1Q": 0.14, "DBBM": 0.68, "VOQsw": 0.62, "VOQnet": 0.757, "FBICM": 0.74}
@@ -132,7 +129,7 @@ GOOD = {"1Q": 0.14, "DBBM": 0.68, "VOQsw": 0.62, "VOQnet": 0.757, "FBICM": 0.74}
 def test_rules_tell_the_shapes_apart(
     claim: str, changes: dict[str, float], after: float | None, holds: bool | None
 ) -> None:
-    found = next(c for c in STUDY.claims if c.id == claim)
+    found = next(c for c in study.claims if c.id == claim)
     verdict = judge(found, evidence(GOOD | changes, after=after)).verdict
     expected = {True: Verdict.HOLDS, False: Verdict.DIFFERS, None: Verdict.NOT_RUN}[holds]
     assert verdict is expected

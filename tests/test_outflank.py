@@ -11,20 +11,20 @@ import pytest
 from phit.errors import InputError
 from phit.plots import crossings
 from phit.saturation import Trial
-from phit.studies import registry
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.scale import Scale
-from phit.studies.outflank import cases, model, rules, text
-from phit.studies.outflank.evidence import CUT, Curves, Evidence
-from phit.studies.outflank.numbers import PATTERNS, ROUTINGS, SIDES, TABLE_3, sustained
-from phit.studies.outflank.setting import FIRST, STEP, setting
+from phit.studies.outflank import choices, long, study, tables
+from phit.studies.outflank.load import constant, orderings
+from phit.studies.outflank.paper import AUTHOR, PAPER, PATTERNS, Evidence, dims, grid
+from phit.studies.outflank.setting import setting
+from phit.studies.outflank.tables import TABLE_3
+from phit.studies.peers import outflank_author
+from phit.studies.peers.outflank_author import CUT, FIRST, PACKET_NS, ROUTINGS, SIDES, STEP, Lifetimes, sustained
 from phit.studies.validation import outflank as validation
 from phit.studies.validation import outflank_agreement
 from phit.studies.validation.comparison import compare
 
 from .conftest import ROOT, Cli
-
-STUDY = registry.find("outflank")
 
 
 def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame
         for pattern in PATTERNS:
             for routing in ROUTINGS:
                 last = sustained(pattern, routing, k) + (shift if routing == "OFR" else 0.0)
-                for gamma in cases.grid(FIRST, last + 2 * STEP):
+                for gamma in grid(FIRST, last + 2 * STEP):
                     oidn, widn, _, por = TABLE_3[pattern]
                     beyond = gamma > last + STEP / 2
                     outflanked = routing == "OFR"
@@ -61,42 +61,42 @@ def evidence(found: pl.DataFrame) -> Evidence:
 
 def test_the_papers_own_numbers_fulfil_every_rule() -> None:
     found = evidence(table())
-    for claim in STUDY.claims:
+    for claim in study.claims:
         judgement = claim.check(found)
         assert judgement.holds, (claim.id, judgement)
-    assert rules.throughput(found).measured == "30 of 30 equal, the worst off by 0.00"
+    assert tables.equal_numbers(found).measured == "30 of 30 equal, the worst off by 0.00"
 
 
 def test_other_numbers_do_not() -> None:
     off = evidence(table(shift=-0.15))
-    for rule in (rules.throughput, rules.gains, rules.wins, rules.best_gain, rules.orderings):
+    for rule in (tables.equal_numbers, tables.gains, tables.wins, tables.best_gain, orderings):
         assert not rule(off).holds
     slow = pl.when(pl.col("routing") == "OFR").then(pl.col("lifetime_us") + 0.5).otherwise(pl.col("lifetime_us"))
-    assert not rules.orderings(evidence(table().with_columns(lifetime_us=slow))).holds
+    assert not orderings(evidence(table().with_columns(lifetime_us=slow))).holds
     shares = evidence(table().with_columns(widn=pl.col("widn") + 0.02, derouted=pl.col("derouted") + 0.05))
-    assert not rules.derouted(shares).holds
+    assert not tables.printed_shares(shares).holds
     slope = evidence(table().with_columns(derouted=pl.col("derouted") * (1 + pl.col("load"))))
-    assert not rules.constant(slope).holds
+    assert not constant(slope).holds
     stuck = evidence(table().with_columns(converged=pl.col("load") < 0.5))
-    assert not rules.delivered(stuck).holds
+    assert not tables.delivered(stuck).holds
 
 
 def test_what_was_not_run_is_not_judged() -> None:
     small = evidence(table(sides=(8,)))
     with pytest.raises(NotRunError, match="15 of the 30 numbers not run; of those that were, 15 of 15 equal"):
-        rules.throughput(small)
-    for rule in (rules.gains, rules.wins, rules.best_gain, rules.derouted, rules.orderings):
+        tables.equal_numbers(small)
+    for rule in (tables.gains, tables.wins, tables.best_gain, tables.printed_shares, orderings):
         with pytest.raises(NotRunError):
             rule(small)
     with pytest.raises(NotRunError):
-        rules.constant(evidence(table().filter(pl.col("load") != 0.2)))
+        constant(evidence(table().filter(pl.col("load") != 0.2)))
     unfinished = evidence(table(sides=(8,)).filter(pl.col("load") < 0.3))
     with pytest.raises(NotRunError):
-        rules.throughput(unfinished)
+        tables.equal_numbers(unfinished)
 
 
 def drawn(table: pl.DataFrame, stem: str) -> dict[str, Any]:
-    chart: dict[str, Any] = STUDY.figures[stem].charts(table, setting(Scale.PAPER))[stem].to_dict()
+    chart: dict[str, Any] = study.figures[stem].charts(table, setting(Scale.PAPER))[stem].to_dict()
     return chart
 
 
@@ -130,16 +130,16 @@ def test_tables_say_what_was_not_run() -> None:
             "pattern": "Uniform",
             "routing": "ABR",
             "load": 0.1,
-            "acceptance": [cases.ANSWERS, cases.CREDITS],
+            "acceptance": [choices.ANSWERS, choices.CREDITS],
             "lifetime_us": [20.0, 20.5],
             "hops": 2.0,
             "derouted": 0.0,
         }
     )
-    assert "| Uniform | ABR | 0.10 | 20.00 / 20.50 | 2.000 / 2.000 | 0.0 / 0.0 |" in text.credited(
+    assert "| Uniform | ABR | 0.10 | 20.00 / 20.50 | 2.000 / 2.000 | 0.0 / 0.0 |" in choices.credited.prose(
         rows, setting(Scale.SMALL)
     )
-    half = text.credited(rows.filter(pl.col("acceptance") == cases.CREDITS), setting(Scale.SMALL))
+    half = choices.credited.prose(rows.filter(pl.col("acceptance") == choices.CREDITS), setting(Scale.SMALL))
     assert "| Uniform | ABR | 0.10 | – / 20.50 | – / 2.000 | – / 0.0 |" in half
 
 
@@ -149,17 +149,17 @@ def test_sustained_loads_of_steady_states_are_told_with_their_bounds() -> None:
         for routing, shares in {"ABR": (0.5, 0.4), "POR": (1.0, 0.9), "OFR": (1.0, 0.99)}.items()
         for load, share in zip((0.65, 0.7), shares, strict=True)
     ]
-    found = text.delivery(pl.DataFrame(rows), setting(Scale.SMALL))
+    found = long.steady_states.prose(pl.DataFrame(rows), setting(Scale.SMALL))
     assert "| Uniform | < 0.65 (0.55) | 0.65 (0.70) | ≥ 0.70 (0.70) |" in found
 
 
 def test_the_network_of_a_transposition_is_square() -> None:
-    assert [model.dims("Transposition", k) for k in (4, 8, 16)] == [[4, 4, 4], [8, 8, 16], [16, 16, 16]]
-    assert model.dims("Uniform", 8) == [8, 8, 8]
+    assert [dims("Transposition", k) for k in (4, 8, 16)] == [[4, 4, 4], [8, 8, 16], [16, 16, 16]]
+    assert dims("Uniform", 8) == [8, 8, 8]
 
 
 def test_gamma_0_saturates_the_bisection() -> None:
-    case = cases.throughput(setting(Scale.SMOKE), None)[0]
+    case = tables.throughput.cases(setting(Scale.SMOKE), None)[0]
     result = phit.run(case.scenario)
     # 8 / k of a link of 5 phits per cycle, k = 4.
     assert result["bisection_load"] == 10.0
@@ -168,11 +168,11 @@ def test_gamma_0_saturates_the_bisection() -> None:
     assert result["offered_load"] == pytest.approx(FIRST * 10.0, rel=0.01)
 
 
-@pytest.mark.parametrize("reading", [model.AUTHOR, model.PAPER])
+@pytest.mark.parametrize("reading", [AUTHOR, PAPER])
 @pytest.mark.parametrize("routing", ROUTINGS)
 def test_both_readings_are_free_of_deadlock(reading: str, routing: str) -> None:
     of = setting(Scale.SMOKE)
-    found = cases.throughput(of, None) if reading == model.AUTHOR else cases.steady(of, None)
+    found = tables.throughput.cases(of, None) if reading == AUTHOR else long.steady_states.cases(of, None)
     case = next(case for case in found if case.labels["routing"] == routing)
     assert phit.verify(case.scenario)["proved"]
 
@@ -180,8 +180,8 @@ def test_both_readings_are_free_of_deadlock(reading: str, routing: str) -> None:
 def test_one_packet_agrees_with_the_author_to_the_cycle() -> None:
     # 85.33 ns to the first tick of the injection, 144 to the router, 404.8 for each hop, 144 to the sink.
     for bit, hops in ((0, 1), (2, 4), (3, 1), (7, 2)):
-        routing = model.ROUTINGS[model.AUTHOR]["ABR"]
-        scenario = model.author("Butterfly/FFT", [8, 8, 8], routing, 0.1, packets=1, messages=1, seed=1)
+        routing = ROUTINGS["ABR"]
+        scenario = outflank_author.scenario("Butterfly/FFT", [8, 8, 8], routing, 0.1, packets=1, messages=1, seed=1)
         scenario["traffic"]["pattern"] = {"kind": "fft", "bit": bit}
         result = phit.run(scenario)
         expected = 60 * (256 / 3 + 144 + 404.8 * hops + 144)
@@ -239,16 +239,14 @@ def test_saturation_is_found_on_a_grid_and_by_bisection() -> None:
 
 
 def short_run(routing: str, gamma: float) -> dict[str, Any]:
-    return model.author(
-        "Uniform", [4, 4, 4], model.ROUTINGS[model.AUTHOR][routing], gamma, packets=96, messages=4, seed=1
-    )
+    return outflank_author.scenario("Uniform", [4, 4, 4], ROUTINGS[routing], gamma, packets=96, messages=4, seed=1)
 
 
 def test_gamma_is_found_on_the_papers_grid() -> None:
     """The last load whose lifetime is at most 1.4 times that of the first load of the same routing."""
     found = phit.saturate(short_run("ABR", 0.1), first=FIRST, last=1.0, step=STEP, latency_factor=1.4)
     assert found.sustained is not None
-    assert [trial.load for trial in found.trials] == cases.grid(FIRST, found.sustained + STEP)
+    assert [trial.load for trial in found.trials] == grid(FIRST, found.sustained + STEP)
     assert found.saturated == pytest.approx(found.sustained + STEP)
     latencies = [trial.latency or 0.0 for trial in found.trials]
     assert max(latencies[:-1]) <= 1.4 * latencies[0] < latencies[-1]
@@ -268,9 +266,9 @@ def test_gamma_is_found_as_the_study_finds_it() -> None:
         for routing, saturation in found.items()
         for trial in saturation.trials
     ]
-    study = Curves(pl.DataFrame(rows), "table2")
+    curves = Lifetimes(pl.DataFrame(rows), "table2")
     for routing, saturation in found.items():
-        assert study.by_lifetime("Uniform", 4, routing).load == saturation.sustained
+        assert curves.sustained("Uniform", routing, 4) == saturation.sustained
 
 
 SATURATE: list[tuple[dict[str, float], str]] = [
@@ -325,9 +323,7 @@ def test_recorded_messages_cross_the_node_in_its_own_time(tmp_path: Path) -> Non
     file = tmp_path / "trace.parquet"
     times = {"time": [0, 5_000], "source": [0, 5], "destination": [1, 10], "bytes": [512, 512]}
     pl.DataFrame(times).write_parquet(file)
-    scenario = model.author(
-        "Uniform", [4, 4, 4], model.ROUTINGS[model.AUTHOR]["OFR"], 0.1, packets=1, messages=1, seed=1
-    )
+    scenario = outflank_author.scenario("Uniform", [4, 4, 4], ROUTINGS["OFR"], 0.1, packets=1, messages=1, seed=1)
     scenario["traffic"] = {"load": 0, "packet_size": "512 B", "trace": str(file)}
     scenario["measure"]["cycles"] = 60 * 10_000
     result = phit.run(scenario)
@@ -361,7 +357,7 @@ def test_saturate_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
 def test_answers_and_credits_agree(routing: str) -> None:
     """Below saturation it hardly matters how a router says that it has room."""
     found: dict[float, dict[str, phit.Result]] = {}
-    for case in cases.acceptance(setting(Scale.SMOKE), 1):
+    for case in choices.acceptance.cases(setting(Scale.SMOKE), 1):
         labels = case.labels
         if (labels["routing"], labels["pattern"]) == (routing, "Uniform"):
             found.setdefault(labels["load"], {})[labels["acceptance"]] = phit.run(case.scenario)
@@ -369,11 +365,11 @@ def test_answers_and_credits_agree(routing: str) -> None:
 
     def waits(service: float, load: float) -> float:
         """In an M/D/1 queue of this service time; gamma_0 is 8 / k of a link for each node."""
-        busy = load * 8 / 4 * service / model.PACKET_NS
+        busy = load * 8 / 4 * service / PACKET_NS
         return busy / (2 * (1 - busy)) * service
 
     for load, runs in found.items():
-        answered, held, credited = (runs[by] for by in cases.ACCEPTANCES)
+        answered, held, credited = (runs[by] for by in choices.ACCEPTANCES)
         # Within the node all else is the same: endpoints wait as long for a credit as for an answer.
         for measure in ("latency_mean", "network_latency_mean", "hops_mean", "accepted_load"):
             assert held[measure] == pytest.approx(answered[measure], rel=0.01), measure

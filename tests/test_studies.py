@@ -25,13 +25,6 @@ PAGES = runpy.run_path(str(ROOT / "docs" / "studies_pages.py"))
 SHARED = {"kit", "peers"}
 """What every folder may import."""
 
-UNPORTED = {
-    ("fbicm", "unported"),
-    ("outflank", "unported"),
-    ("validation", "outflank"),
-}
-"""What is imported against the rule, by whom."""
-
 
 def imported(path: Path) -> Iterator[str]:
     """The folders and modules of `phit.studies` that a file imports."""
@@ -68,7 +61,7 @@ def test_a_study_imports_itself_the_kit_and_the_peers() -> None:
         for name in imported(path)
         if name not in allowed(folder)
     }
-    assert wrong == UNPORTED
+    assert wrong == set()
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 """Tables in Markdown, and what stands in them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 
-def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table with a line of headings."""
+def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]], numbers: Container[str] = ()) -> str:
+    """A table with a line of headings; the columns of `numbers`, by their headings, are aligned to the right."""
     head = list(head)
+    rule = ["---:" if heading in numbers else "---" for heading in head]
     body = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *body))
 
 
 def toml_line(table: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Runs an experiment: every point once, kept as soon as it is there."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
@@ -54,12 +54,16 @@ def run_points(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: bool = False,
+    each: Callable[[Point, Answer], object] = lambda *_: None,
 ) -> pl.DataFrame:
-    """Runs given points as those of an experiment; the arguments are those of `sweep`."""
+    """Runs given points as those of an experiment.
+
+    The arguments are those of `sweep`; `each` is told the answer of every point that is run.
+    """
     with reporter(progress) as report:
         folder = ResultsFolder(Path(out), report.warn) if out is not None else nullcontext()
         with folder as results:
-            return _sweep(experiment, points, results, report, workers, executor)
+            return _sweep(experiment, points, results, report, workers, executor, each)
 
 
 def _sweep(
@@ -69,6 +73,7 @@ def _sweep(
     report: Reporter,
     workers: int | None,
     executor: Executor | None,
+    each: Callable[[Point, Answer], object],
 ) -> pl.DataFrame:
     summaries = results.adopt(experiment, points) if results else {}
     missing = [point for point in points if point.hash not in summaries]
@@ -84,11 +89,12 @@ def _sweep(
             summaries[point.hash] = answer["summary"]
             if results:
                 results.add(point, answer)
+            each(point, answer)
             report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
         # What is on disk counts, wherever between a point's end and its file the interruption came.
         kept = sum(results.has(point) if results else point.hash in summaries for point in points)
-        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost, as there is no --out"
+        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
         if results:

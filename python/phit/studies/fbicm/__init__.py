@@ -1,12 +1,18 @@
 """Congestion management in k-ary n-trees: FBICM (Escudero-Sahuquillo et al., report DIAB-10-04-1, 2010).
 
-`setting` says what is run at which scale, `network` what a scenario of each scheme looks like, `traffic` the six
-cases of table 5.2 and
-the I/O traces, `cases` the runs of every figure, `measures` their tables, `drawing` how they look; `claims` lists
-what the
-report says, with rules in `rules`; `cost` is the cost model of section 5.5.
+`paper` holds its schemes and what a scenario of each looks like, `setting` what is run at which scale. The figures,
+each with its runs, its drawing and the claims about it:
+
+* `load`: 5.1, uniform traffic
+* `transient`: 5.2 to 5.4, throughput over time with hot spots and bursts of I/O; the traffic of table 5.2
+* `cost`: table 5.3, memories, and what the two versions of FBICM send
+* `thresholds`: the scan of those that the report leaves open
+* `isolation`: head-of-line blocking in one switch, hot spots in other networks, a congestion tree over time
 """
 
+from phit.studies.fbicm import cost, isolation, load, thresholds, transient
 from phit.studies.fbicm.paper import study
 
 __all__ = ["study"]
+
+study.consists_of(load, transient, cost, thresholds, isolation)

@@ -1,21 +1,33 @@
-"""What the schemes cost in the memory of a port (sections 5.1 and 5.5)."""
+"""What the schemes cost in the memory of a port (table 5.3), and what FBICM's versions send (sections 4.2, 4.3)."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import altair as alt
+import polars as pl
 from rich import box
 from rich.table import Table
 
+from phit.plots import COLOURS
 from phit.scenario import Document, complete
-from phit.studies.fbicm.network import MEMORY, VOQNET_QUEUE
+from phit.studies.fbicm.load import uniform
+from phit.studies.fbicm.paper import FBICM, MEMORY, VERSIONS, VOQNET_QUEUE, Evidence, named, scenario, study
+from phit.studies.fbicm.setting import US, Network, Setting
+from phit.studies.fbicm.transient import multiple, recorded, single
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Charts, finished
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.scale import Scale
 
 LINE_BYTES = 6
 """Of a CAM line without its list: 4 of the timer, 2 of all other fields."""
 
 DESTINATION_BYTES = 2
+"""Of a destination in a line's list."""
 
-SIZES = (64, 256, 1024)
-"""Networks of table 5.3."""
+TABLE_5_3 = {"FBICM first": {64: 1072, 256: 4144, 1024: 16432}, "FBICM": {64: 176, 256: 176, 1024: 176}}
+"""Bytes of a CAM, by version and number of endpoints."""
 
 
 def cam_bytes(lines: int, destinations: int) -> int:
@@ -61,16 +73,208 @@ class Memories:
         return table
 
 
+@study.cost_model
 def of_scenario(document: Document | None) -> Memories:
     """The memories of a scenario's queueing and network, or those of table 5.3."""
-    queueing: Document = {}
-    sizes: tuple[int, ...] = SIZES
+    queueing = FBICM
+    sizes = tuple(TABLE_5_3["FBICM"])
     if document is not None:
         completed = complete(document)
         if completed["queueing"]["kind"] == "fbicm":
             queueing = completed["queueing"]
         if completed["topology"]["kind"] == "k_ary_n_tree":
             sizes = (completed["topology"]["arity"] ** completed["topology"]["levels"],)
-    lines, destinations = queueing.get("cfqs", 8), queueing.get("destinations", 8)
+    lines, destinations = queueing["cfqs"], queueing["destinations"]
     rows = (Row(n, cam_bytes(lines, n), cam_bytes(lines, destinations), VOQNET_QUEUE * n) for n in sizes)
     return Memories(lines, destinations, tuple(rows))
+
+
+COUNTED = (
+    "detections",
+    "lines_allocated",
+    "lines_freed",
+    "line_lifetime",
+    "without_line",
+    "cam_on",
+    "cams",
+    "cam_bytes",
+    "allocations_sent",
+    "allocation_bits",
+    "updates_sent",
+    "update_bits",
+    "stops_sent",
+    "stop_bits",
+    "gos_sent",
+    "go_bits",
+    "deallocations_sent",
+    "deallocation_bits",
+)
+"""What FBICM counts."""
+
+
+def counts(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """One row per run: what FBICM has counted.
+
+    `bits` are those of all notifications, `lifetime` is that of a line in cycles, `cam_share` the share of the time in
+    which a CAM is on.
+    """
+    found = tables.runs(labels, done)
+    if found.is_empty():
+        return pl.DataFrame()
+    keys = [c for c in labels.columns if c != "point"]
+    own = {f"queueing.{name}": name for name in COUNTED if f"queueing.{name}" in found.columns}
+    table = found.select(*keys, "accepted_load", "cycles", "out_of_order", *own).rename(own)
+    return table.with_columns(
+        bits=pl.sum_horizontal(name for name in own.values() if name.endswith("_bits")),
+        lifetime=pl.col("line_lifetime") / pl.col("lines_freed"),
+        cam_share=pl.col("cam_on") / (pl.col("cams") * pl.col("cycles")),
+        bytes_per_cam=pl.col("cam_bytes") / pl.col("cams"),
+    )
+
+
+LOW_LOAD = 0.1
+"""At which there is no congestion."""
+
+
+@study.figure(
+    "table5.3",
+    title="Table 5.3: memories",
+    caption="Bytes of a CAM of both versions in networks of three sizes.",
+    is_table=True,
+    table=counts,
+)
+def memories(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
+    """Table 5.3: the memories of networks as they are simulated; of one small network at the smallest scale."""
+    levels = (2,) if setting.scale is Scale.SMOKE else (3, 4, 5)
+    return [
+        Case(
+            {"mechanism": version, "endpoints": net.endpoints, "seed": 1},
+            scenario(net, version, uniform(LOW_LOAD), {"warmup": 0, "cycles": US}, 1),
+        )
+        for net in (Network(f"{4**count}", 4, count, 0, US) for count in levels)
+        for version in VERSIONS
+    ]
+
+
+@study.claim(
+    "F8",
+    figure="table 5.3",
+    statement="Bytes of a CAM for 64, 256, 1,024 endpoints: 1,072, 4,144, 16,432 in the first version, 176 in the new "
+    "one",
+    paper="exact",
+)
+def bytes_of_a_cam(evidence: Evidence) -> Judgement:
+    """Table 5.3, from the memories of the runs."""
+    found: dict[str, dict[int, int]] = {}
+    rows = evidence.table("table5.3").select("mechanism", "endpoints", "bytes_per_cam")
+    for version, endpoints, size in rows.iter_rows():
+        found.setdefault(version, {})[endpoints] = round(size)
+    expected = {v: {n: size for n, size in TABLE_5_3[v].items() if n in sizes} for v, sizes in found.items()}
+    if not any(expected.values()):
+        raise NotRunError("table 5.3: none of the report's networks was run")
+    words = "; ".join(f"{v}: {', '.join(f'{size:,}' for size in sizes.values())}" for v, sizes in found.items())
+    return Judgement(found == expected, f"{words} bytes")
+
+
+HOT = {"single": "single hot spot (#2)", "multiple": "several hot destinations (#3)"}
+"""The cases in which there are notifications."""
+
+KINDS = ("allocation", "update", "stop", "go", "deallocation")
+"""Notifications, in the order of a line's life."""
+
+
+@study.figure(
+    "versions",
+    title="First and new version",
+    caption="What both versions send, how long their queues live, and when their memories are on (sections 4.2, 4.3).",
+    table=counts,
+)
+def versions(setting: Setting, seeds: int | None) -> list[Case]:
+    """Both versions on cases #2 and #3, and without congestion."""
+    net = setting.networks[0]
+    probes = [{"kind": "queueing", "every": setting.bin}]
+    offered = {
+        "single": single(net, setting.hot),
+        "multiple": multiple(net, setting.hot),
+        "none": uniform(LOW_LOAD),
+    }
+    return [
+        Case(
+            {"network": net.name, "mechanism": version, "case": case, "seed": seed},
+            scenario(net, version, traffic, {**recorded(setting, net.end), "probes": probes}, seed),
+        )
+        for case, traffic in offered.items()
+        for version in VERSIONS
+        for seed in seeds_of(seeds, setting.version_seeds)
+    ]
+
+
+@versions.draw
+def _version_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    """What the versions send in a run, by kind of notification."""
+    hot = table.filter(pl.col("case").is_in(list(HOT)))
+    means = hot.group_by("mechanism", "case", maintain_order=True).agg(pl.col(f"{kind}_bits").mean() for kind in KINDS)
+    long = means.unpivot(index=["mechanism", "case"], variable_name="kind", value_name="bits").with_columns(
+        pl.col("kind").str.strip_suffix("_bits").replace_strict({k: i for i, k in enumerate(KINDS)}).alias("place"),
+        pl.col("kind").str.strip_suffix("_bits"),
+        pl.col("case").replace_strict(HOT),
+        megabits=pl.col("bits") / 1e6,
+    )
+    scale = alt.Scale(domain=list(KINDS), range=list(COLOURS[: len(KINDS)]))
+    bars = (
+        alt.Chart(long)
+        .mark_bar()
+        .encode(
+            alt.X("megabits:Q", title="Notifications in a run (Mbit)"),
+            alt.Y("mechanism:N", title=None),
+            alt.Color("kind:N", title="Notification", scale=scale),
+            alt.Row(
+                "case:N", title=None, sort=list(HOT.values()), header=alt.Header(labelOrient="top", labelFontSize=13)
+            ),
+            order="place:Q",
+            tooltip=["mechanism", "kind", alt.Tooltip("megabits:Q", format=".3~g")],
+        )
+        .properties(width=480, height=70)
+    )
+    count = max(hot.group_by("mechanism", "case").len()["len"])
+    seeds = "one seed" if count == 1 else f"means of {count} seeds"
+    notes = (f"{named(setting, table['network'][0])}; {setting.networks[0].end / US:g} µs; {seeds}",)
+    return {"versions": finished(bars, "Notifications of the two versions", notes)}
+
+
+def _of_version(evidence: Evidence, version: str, case: str) -> pl.DataFrame:
+    """The runs of a version, one row for each seed."""
+    rows = evidence.rows("versions", mechanism=version, case=case)
+    if rows.is_empty():
+        raise NotRunError(f"{evidence.name('versions', mechanism=version, case=case)} was not run")
+    return rows
+
+
+def _mean(rows: pl.DataFrame, column: str) -> float:
+    return float(rows[column].to_numpy().mean())
+
+
+@study.claim(
+    "F10",
+    figure="4.2-4.3",
+    statement="The new version sends fewer notification bits, frees CFQs sooner, and has its CAM off without "
+    "congestion",
+    paper="less, and sooner beyond the 95 % interval over seeds, on cases #2 and #3; never on at a load of 0.1",
+)
+def cheaper_version(evidence: Evidence) -> Judgement:
+    """Fewer bits, queues freed sooner by more than seeds differ, and memories off where there is no congestion."""
+    holds, notes = True, []
+    for case in HOT:
+        new, first = (_of_version(evidence, version, case) for version in VERSIONS)
+        bits, bits_first = _mean(new, "bits"), _mean(first, "bits")
+        life, life_first = _mean(new, "lifetime") / US, _mean(first, "lifetime") / US
+        by_seed = new.join(first, on="seed", suffix="_first", how="inner")
+        later = (by_seed["lifetime"] - by_seed["lifetime_first"]) / US
+        half = tables.half_width(later.to_list())
+        holds &= bits < bits_first and life - life_first + half < 0
+        notes.append(
+            f"{case}: {bits / 1000:.0f} against {bits_first / 1000:.0f} kbit, "
+            f"{life:.2f} against {life_first:.2f} us (± {half:.2f}, {len(later)} seeds)"
+        )
+    idle = _mean(_of_version(evidence, "FBICM", "none"), "cam_share")
+    return Judgement(holds and idle == 0, "; ".join(notes), f"CAM on {100 * idle:.3g} % of the time without congestion")

@@ -1,108 +1,142 @@
-"""The study: its figures and what they consist of."""
+"""The report: its networks, its schemes, and what all its figures share.
+
+A switch is input-queued, its crossbar as fast as a link; a cycle is a nanosecond and a phit a byte (section 5.1).
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from phit.markdown import markdown_table, toml_line
-from phit.plots import Chart
-from phit.studies.fbicm import cases, drawing, measures
-from phit.studies.fbicm.claims import CLAIMS
-from phit.studies.fbicm.cost import of_scenario
-from phit.studies.fbicm.network import ADMITTANCE, MEMORY, PACKET, QUEUEING, THRESHOLDS, VOQNET_QUEUE
-from phit.studies.fbicm.remarks import REMARKS
-from phit.studies.fbicm.rules import Evidence
-from phit.studies.fbicm.setting import US, Setting, setting
+from phit.scenario import Document
+from phit.studies.fbicm.setting import US, Network, Setting, setting
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Look
+from phit.studies.kit.evidence import Evidence as AnyEvidence
+from phit.studies.kit.plan import Done
 from phit.studies.kit.study import Paper, Study
-from phit.studies.unported import Figure, adopt
+
+Evidence = AnyEvidence[Setting]
+"""What the rules of the claims look at."""
+
+MEMORY = 8192
+"""Bytes of an input port's memory."""
+
+VOQNET_QUEUE = 256
+"""Bytes of a queue of VOQnet, of which a port has one for each endpoint."""
+
+PACKET = 64
+"""Bytes of a packet."""
+
+ADMITTANCE = 8192
+"""Bytes of an admittance queue; the report leaves them open."""
+
+THRESHOLDS = {"detection": 512, "stop": 256, "go": 128}
+"""Bytes in a queue at which FBICM acts; the report leaves them open.
+
+Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but
+cost throughput where congestion is short.
+"""
+
+FBICM: Document = {"kind": "fbicm", "version": "new", "cfqs": 8, "destinations": 8, **THRESHOLDS}
+
+QUEUEING: dict[str, Document] = {
+    "1Q": {"kind": "virtual_channels"},
+    "DBBM": {"kind": "dbbm", "queues": 8},
+    "VOQsw": {"kind": "voqsw"},
+    "VOQnet": {"kind": "voqnet"},
+    "FBICM": FBICM,
+    "FBICM first": {**FBICM, "version": "first"},
+}
+"""`[queueing]` of each scheme."""
+
+SCHEMES = ("1Q", "DBBM", "VOQsw", "VOQnet", "FBICM")
+"""Those of the report's figures."""
+
+VERSIONS = ("FBICM", "FBICM first")
+"""The new version of chapter 4 and the first one, of chapter 3."""
 
 
-def _no_chart(table: pl.DataFrame, of: Setting) -> dict[str, Chart]:  # noqa: ARG001
-    return {}
+def buffer(scheme: str, endpoints: int) -> int:
+    """Bytes of a port's memory."""
+    return VOQNET_QUEUE * endpoints if scheme == "VOQnet" else MEMORY
 
 
-FIGURES = (
-    Figure(
-        "5.1",
-        "Uniform traffic",
-        "Throughput against generated traffic, destinations uniform (cases #1 and #4).",
-        cases.uniform,
-        measures.steady,
-        drawing.uniform_figure,
-    ),
-    Figure(
-        "5.2",
-        "Single hot spot",
-        "Throughput over time; a quarter of the sources sends to one endpoint for a while (cases #2 and #5).",
-        cases.single,
-        measures.over_time,
-        drawing.time_figure("5.2", "single hot spot"),
-    ),
-    Figure(
-        "5.3",
-        "Several hot destinations",
-        "The same with all destinations behind one link upwards of each of some leaf switches (cases #3 and #6).",
-        cases.multiple,
-        measures.over_time,
-        drawing.time_figure("5.3", "several hot destinations"),
-    ),
-    Figure(
-        "5.4",
-        "I/O traffic",
-        "Throughput over time under the built-in bursty trace, compressed 20 and 40 times.",
-        cases.io,
-        measures.over_time,
-        drawing.io_figure,
-    ),
-    Figure(
-        "table5.3",
-        "Table 5.3: memories",
-        "Bytes of a CAM of both versions in networks of three sizes.",
-        cases.memory,
-        measures.counts,
-        _no_chart,
-        is_table=True,
-    ),
-    Figure(
-        "versions",
-        "First and new version",
-        "What both versions send, how long their queues live, and when their memories are on (sections 4.2, 4.3).",
-        cases.versions,
-        measures.counts,
-        drawing.versions_figure,
-    ),
-    Figure(
-        "thresholds",
-        "The open thresholds",
-        "Throughput of FBICM against VOQnet, with a hot spot and without, by detection and Stop threshold.",
-        cases.thresholds,
-        measures.steady,
-        drawing.scan_figure,
-    ),
-    Figure(
-        "limit",
-        "Head-of-line blocking in one switch",
-        "One queue at each input of a switch of 64 ports, uniform traffic at full load (chapter 1).",
-        cases.limit,
-        measures.steady,
-        _no_chart,
-    ),
-    Figure(
-        "elsewhere",
-        "Beyond the report",
-        "A hot spot in a folded Clos network and a Dragonfly, and in a tree with adaptive ways up, by which the hot "
-        "flow reaches all roots: queues by output no longer isolate it, queues by destination do.",
-        cases.elsewhere,
-        measures.over_time,
-        drawing.elsewhere_figure,
-    ),
-    Figure(
-        "tree",
-        "A congestion tree over time",
-        "Bytes in every input port while a congestion tree grows and drains, with one queue and with FBICM.",
-        cases.lapse,
-        measures.frames,
-        drawing.lapse_figure,
-    ),
-)
+def topology(of: Network) -> Document:
+    """`[topology]`."""
+    return {"kind": "k_ary_n_tree", "arity": of.arity, "levels": of.levels}
+
+
+def router(scheme: str, endpoints: int, vcs: Document | None = None) -> Document:
+    """`[router]`: an input-queued switch with a crossbar as fast as a link, links of 1 byte per cycle and 1 cycle."""
+    links: Document = {"default": {"latency": 1, "bandwidth": 1, "vcs": 1, "buffer": buffer(scheme, endpoints)}}
+    for name, count in (vcs or {}).items():
+        links[name] = {"vcs": count}
+    return {
+        "latency": 1,
+        "speedup": 1,
+        "switching": "virtual_cut_through",
+        "admittance": "per_destination",
+        "admittance_room": ADMITTANCE,
+        "links": links,
+    }
+
+
+def network(of: Setting) -> Document:
+    """What all runs share, but for the size of the network."""
+    return {"topology": topology(of.networks[0])}
+
+
+def scenario(of: Network, scheme: str, traffic: Document, measure: Document, seed: int, **queueing: Any) -> Document:
+    """One run; `queueing` are keys of `[queueing]`."""
+    return {
+        "seed": seed,
+        "topology": topology(of),
+        "router": router(scheme, of.endpoints),
+        "routing": {"kind": "table"},
+        "queueing": {**QUEUEING[scheme], **queueing},
+        "traffic": {"packet_size": PACKET, **traffic},
+        "measure": {"histogram": False, "order": True, **measure},
+    }
+
+
+def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """The table of steady states, with the packets that came out of order."""
+    table = tables.steady(labels, done)
+    if table.is_empty():
+        return table
+    keys = [c for c in labels.columns if c not in ("seed", "point")]
+    order = tables.runs(labels, done).group_by(keys).agg(pl.col("out_of_order").sum())
+    return table.join(order, on=keys, how="left", maintain_order="left", nulls_equal=True)
+
+
+LOOK = Look.of(("VOQnet", "FBICM", "VOQsw", "DBBM", "1Q", "FBICM first"))
+"""The same colour and mark for a scheme in every figure."""
+
+ACCEPTED = "Throughput (share of the links)"
+
+
+def named(of: Setting, name: str) -> str:
+    """A network with its size, as a chart names it."""
+    found = [net for net in of.networks if net.name == name]
+    return f"{name}: {found[0].arity}-ary {found[0].levels}-tree, {found[0].endpoints} endpoints" if found else name
+
+
+def run_networks(evidence: Evidence, figure: str) -> list[Network]:
+    """The networks in which a figure was run."""
+    there = evidence.curves(figure).values("network")
+    return [net for net in evidence.setting.networks if net.name in there]
+
+
+def listed(loads: Mapping[str, float]) -> str:
+    """The throughput of each scheme in words."""
+    return ", ".join(f"{scheme} {load:.3f}" for scheme, load in loads.items())
+
+
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    return f"{' and '.join(f'{net.endpoints:,}' for net in of.networks)} endpoints"
 
 
 def describe(of: Setting) -> str:
@@ -112,7 +146,7 @@ def describe(of: Setting) -> str:
 
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    begin, end = of.hot[0] / US, of.hot[1] / US
+    begin, end = of.window
     ends = ", ".join(f"{net.end / US:g} µs in {net.name}" for net in of.networks)
     rows = [[name, toml_line(queueing)] for name, queueing in QUEUEING.items()]
     thresholds = ", ".join(f"{key} {value} bytes" for key, value in THRESHOLDS.items())
@@ -142,11 +176,6 @@ Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spot
 of {ends}."""
 
 
-def size(of: Setting) -> str:
-    """How large the networks are."""
-    return f"{' and '.join(f'{net.endpoints:,}' for net in of.networks)} endpoints"
-
-
 study = Study[Setting, Evidence](
     name="fbicm",
     title="Congestion management by flow isolation",
@@ -156,11 +185,9 @@ study = Study[Setting, Evidence](
         "technical report DIAB-10-04-1, University of Castilla-La Mancha, 2010",
     ),
     setting=setting,
-    network=cases.network,
+    network=network,
     size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
 )
-adopt(study, FIGURES, CLAIMS, REMARKS)
-study.cost_model(of_scenario)

@@ -65,6 +65,16 @@ class Setting:
         return max(network.endpoints for network in self.networks)
 
     @property
+    def io_cycles(self) -> int:
+        """Cycles of a run of the I/O trace."""
+        return round(self.io_seconds / 20 * 1e6 * US)
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """When the hot spot begins and ends, in microseconds."""
+        return self.hot[0] // US, self.hot[1] // US
+
+    @property
     def moments(self) -> list[int]:
         """Cycles of the frames of the time-lapse, in the first network.
 

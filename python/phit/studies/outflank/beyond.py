@@ -1,15 +1,49 @@
 """What the paper does not show: other parameters, other networks, recorded traffic."""
 
 from functools import cache
+from itertools import product
+
+import polars as pl
 
 from phit import traces
+from phit.markdown import markdown_table
 from phit.scenario import Document
-from phit.studies.kit.plan import Case, Labels
-from phit.studies.outflank import model
-from phit.studies.outflank.cases import author, seeds_of
-from phit.studies.outflank.model import AUTHOR, PAPER
-from phit.studies.outflank.numbers import ROUTINGS
+from phit.studies.kit.charts import Charts, finished, in_rows
+from phit.studies.kit.plan import Case, Labels, seeds_of
+from phit.studies.kit.study import Text
+from phit.studies.outflank.paper import (
+    AUTHOR,
+    HEADINGS,
+    LIFETIME,
+    NAMES,
+    PAPER,
+    PER_MICROSECOND,
+    ROUTINGS,
+    author,
+    by_routing,
+    cell,
+    lifetimes,
+    loads_of,
+    message_cycles,
+    steady,
+    study,
+)
 from phit.studies.outflank.setting import Setting
+from phit.studies.peers.outflank_author import PATTERNS, PHITS_PER_BYTE
+
+
+def _columns(*names: str) -> Text[Setting]:
+    """A function that shows these columns of a table, row by row."""
+
+    def show(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
+        # Only OFR has derouted packets of several kinds.
+        kinds = [pl.when(pl.col("routing") == "OFR").then(pl.col(name)).alias(name) for name in ("oidn", "widn")]
+        rows = table.with_columns(kinds).select(names).iter_rows(named=True)
+        cells = ([cell(name, value) for name, value in row.items()] for row in rows)
+        return markdown_table([HEADINGS.get(name, name) for name in names], cells)
+
+    return show
+
 
 VARIANTS: dict[str, Document] = {
     **{f"eta {eta:g}": {"eta": eta} for eta in (0.5, 1.0, 2.0, 4.0)},
@@ -23,17 +57,23 @@ SENSITIVITY_LOADS = (0.4, 0.7)
 """Well below gamma* of OFR under uniform traffic at k = 8, and at it."""
 
 
+@study.figure(
+    "sensitivity",
+    title="Sensitivity to eta and Delta",
+    caption="Uniform traffic in the author's node, well below gamma* and at it, with other weights of the dilation, "
+    "other Deltas, and a Delta that grows with the distance (section 3.1.2), by the author's rules and by those of the "
+    "text. By the author's, eta counts only while every queue of the source holds a packet.",
+    table=lifetimes,
+    text=_columns("rules", "variant", "load", "lifetime_us", "hops", "derouted", "oidn", "widn"),
+)
 def sensitivity(setting: Setting, seeds: int | None) -> list[Case]:
-    """OFR with other parameters, under uniform traffic, whose packets have all distances; by both readings' rules."""
+    """OFR with other parameters, under uniform traffic, whose packets have all distances."""
     found = []
-    for rules in (AUTHOR, PAPER):
-        for name, change in VARIANTS.items():
-            for gamma in SENSITIVITY_LOADS:
-                for seed in seeds_of(seeds, setting.seeds):
-                    case = author(setting, "Uniform", "OFR", setting.sides[0], gamma, seed)
-                    routing = {**model.ROUTINGS[rules]["OFR"], **change}
-                    labels: Labels = {**case.labels, "rules": rules, "variant": name}
-                    found.append(Case(labels, {**case.scenario, "routing": routing}))
+    for rules, (variant, change) in product((AUTHOR, PAPER), VARIANTS.items()):
+        for gamma, seed in product(SENSITIVITY_LOADS, seeds_of(seeds, setting.seeds)):
+            case = author(setting, "Uniform", "OFR", setting.sides[0], gamma, seed)
+            labels: Labels = {**case.labels, "rules": rules, "variant": variant}
+            found.append(Case(labels, {**case.scenario, "routing": {**ROUTINGS[rules]["OFR"], **change}}))
     return found
 
 
@@ -45,18 +85,23 @@ NETWORKS: dict[str, Document] = {
 }
 """Those of five and six dimensions have the shapes of BlueGene/Q's and the K computer's."""
 
+MESH = NETWORKS["mesh 8 x 8 x 8"]
+
 LOADS = (0.2, 0.4, 0.6, 0.8)
 
 
-def _steady(
-    setting: Setting, topology: Document, pattern: Document, rule: Document, gamma: float, seed: int
+def _cut_through(
+    setting: Setting, topology: Document, pattern: Document, routing: Document, gamma: float, seed: int
 ) -> Document:
-    # On a mesh the bisection carries half as much, so that messages are twice as far apart.
-    period = model.message_cycles(topology["dims"], gamma, setting.packets, PAPER) * (1 + (topology["kind"] == "mesh"))
-    return model.steady(
+    """A steady state under virtual cut-through; `routing` is the whole table."""
+    period = message_cycles(topology["dims"], gamma, setting.packets, PAPER)
+    if topology["kind"] == "mesh":
+        # The bisection carries half as much, so that messages are twice as far apart.
+        period *= 2
+    return steady(
         topology,
         pattern,
-        rule,
+        routing,
         gamma,
         warmup=round(setting.settling * period),
         cycles=round(setting.measured * period),
@@ -66,30 +111,45 @@ def _steady(
     )
 
 
-def _rule(topology: Document, routing: str) -> Document:
-    rule = model.ROUTINGS[PAPER][routing]
-    return {**rule, "idns": "outflank"} if (topology["kind"], routing) == ("mesh", "OFR") else rule
+def _routing(topology: Document, name: str) -> Document:
+    """The rules of the text; a mesh has no links that wrap around."""
+    rule = ROUTINGS[PAPER][name]
+    return {**rule, "idns": "outflank"} if (topology["kind"], name) == ("mesh", "OFR") else rule
 
 
+@study.figure(
+    "beyond",
+    title="Other networks",
+    caption="Meshes, and tori of two, five and six dimensions, under virtual cut-through with credits and uniform "
+    "traffic. Packets that go the other half of a ring, or by the other of two parallel links, count as derouted, as "
+    "the author counts them, though their way is no longer: hops tell how much longer ways are.",
+    table=lifetimes,
+    text=_columns("network", "routing", "load", "lifetime_us", "hops", "derouted", "oidn", "widn", "delivered"),
+)
 def networks(setting: Setting, seeds: int | None) -> list[Case]:
-    """Other networks under virtual cut-through."""
+    """Every routing on every network that it is made for."""
     found = []
-    for name, topology in NETWORKS.items():
-        for routing in ROUTINGS:
-            if (topology["kind"], routing) == ("mesh", "POR"):
-                continue
-            for gamma in LOADS:
-                for seed in seeds_of(seeds, setting.seeds):
-                    labels: Labels = {
-                        "reading": PAPER,
-                        "network": name,
-                        "routing": routing,
-                        "load": gamma,
-                        "seed": seed,
-                    }
-                    scenario = _steady(setting, topology, {"kind": "uniform"}, _rule(topology, routing), gamma, seed)
-                    found.append(Case(labels, scenario))
+    for (name, topology), routing in product(NETWORKS.items(), NAMES):
+        if (topology["kind"], routing) == ("mesh", "POR"):
+            continue
+        for gamma, seed in product(LOADS, seeds_of(seeds, setting.seeds)):
+            labels: Labels = {"reading": PAPER, "network": name, "routing": routing, "load": gamma, "seed": seed}
+            rule = _routing(topology, routing)
+            found.append(Case(labels, _cut_through(setting, topology, {"kind": "uniform"}, rule, gamma, seed)))
     return found
+
+
+@networks.draw
+def _networks_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: ARG001
+    domain = loads_of(table)
+    panels = []
+    for name in table["network"].unique(maintain_order=True):
+        rows = table.filter(pl.col("network") == name)
+        top = min(3 * float(min(rows["lifetime_us"])), 1.15 * float(max(rows["lifetime_us"])))
+        chart = by_routing(rows, "lifetime_us", LIFETIME, clip=True, top=top, title=name, domain=domain, step=None)
+        panels.append(chart)
+    notes = ("uniform traffic, virtual cut-through with credits; ▲ goes on above", "equal curves hide one another")
+    return {"beyond": finished(in_rows(panels), "Other networks: mean packet lifetime", notes)}
 
 
 MESH_ETAS = (2.0, 0.5, 0.1)
@@ -100,17 +160,24 @@ MESH_PATTERNS = ("Uniform", "3D Transposition")
 MESH_LOADS = (0.4, 0.8)
 
 
+@study.figure(
+    "mesh",
+    title="OutFlank on a mesh",
+    caption="On a mesh of 8 x 8 x 8 OFR with the paper's eta deroutes next to nothing, for the reason above. A smaller "
+    "eta deroutes, which costs throughput under uniform traffic and gains it under the 3D transposition.",
+    table=lifetimes,
+    text=_columns("pattern", "load", "variant", "lifetime_us", "hops", "derouted", "delivered"),
+)
 def mesh(setting: Setting, seeds: int | None) -> list[Case]:
-    """On a mesh, whether a smaller weight of the dilation makes OutFlank IDNs of use."""
-    topology = NETWORKS["mesh 8 x 8 x 8"]
+    """Whether a smaller weight of the dilation makes OutFlank's intermediate destinations of use on a mesh."""
     rules = {
-        "ABR": model.ROUTINGS[PAPER]["ABR"],
-        **{f"OFR, eta {eta:g}": {**_rule(topology, "OFR"), "eta": eta} for eta in MESH_ETAS},
+        "ABR": _routing(MESH, "ABR"),
+        **{f"OFR, eta {eta:g}": {**_routing(MESH, "OFR"), "eta": eta} for eta in MESH_ETAS},
     }
     return [
         Case(
             {"reading": PAPER, "pattern": pattern, "load": gamma, "variant": name, "routing": name[:3], "seed": seed},
-            _steady(setting, topology, model.PATTERNS[pattern], rule, gamma, seed),
+            _cut_through(setting, MESH, PATTERNS[pattern], rule, gamma, seed),
         )
         for pattern in MESH_PATTERNS
         for gamma in MESH_LOADS
@@ -131,34 +198,36 @@ def _messages(seed: int, endpoints: int, compression: int) -> list[list[int]]:
     """Block I/O of as many hosts as disks, in cycles and phits of the author's node."""
     seconds = TRACE_SECONDS * compression / COMPRESSIONS[-1]
     requests = traces.bursty(seed=seed, hosts=endpoints // 2, disks=endpoints // 2, seconds=seconds)
-    per_nanosecond, per_byte = model.PER_MICROSECOND[AUTHOR] / 1000, model.PHITS_PER_BYTE
+    per_nanosecond = PER_MICROSECOND[AUTHOR] / 1000
     timed = [
-        [round(time * per_nanosecond / compression), source, to, size * per_byte]
+        [round(time * per_nanosecond / compression), source, to, size * PHITS_PER_BYTE]
         for time, source, to, size in traces.block_io_messages(requests, endpoints)
     ]
     return sorted(timed, key=lambda message: message[0])
 
 
+@study.figure(
+    "recorded",
+    title="Recorded traffic",
+    caption="Block I/O of as many hosts as disks, bursty and with popular disks, from the generator of traces, in the "
+    "author's node until everything is delivered; its times are divided by the compression.",
+    table=lifetimes,
+    text=_columns("compression", "routing", "lifetime_us", "network_us", "hops", "derouted"),
+)
 def recorded(setting: Setting, seeds: int | None) -> list[Case]:
-    """Bursty block I/O in the author's node, until everything is delivered: the paper's future work."""
-    found = []
+    """Bursty block I/O in the author's node: the paper's future work."""
     k = setting.sides[0]
-    for compression in COMPRESSIONS:
-        for routing in ROUTINGS:
-            for seed in seeds_of(seeds, setting.seeds):
-                case = author(setting, "Uniform", routing, k, 0.1, seed)
-                traffic = {
-                    "load": 0.0,
-                    "packet_size": case.scenario["traffic"]["packet_size"],
-                    "trace": _messages(seed, k**3, compression),
-                }
-                cycles = round(TRACE_SECONDS / COMPRESSIONS[-1] * 1e6 * model.PER_MICROSECOND[AUTHOR]) + 1
-                measure = {**case.scenario["measure"], "cycles": cycles}
-                labels: Labels = {
-                    "reading": AUTHOR,
-                    "compression": compression,
-                    "routing": routing,
-                    "seed": seed,
-                }
-                found.append(Case(labels, {**case.scenario, "traffic": traffic, "measure": measure}))
+    cycles = round(TRACE_SECONDS / COMPRESSIONS[-1] * 1e6 * PER_MICROSECOND[AUTHOR]) + 1
+    found = []
+    for compression, routing, seed in product(COMPRESSIONS, NAMES, seeds_of(seeds, setting.seeds)):
+        # One of the author's runs, whose traffic is replaced.
+        scenario = author(setting, "Uniform", routing, k, 0.1, seed).scenario
+        traffic = {
+            "load": 0.0,
+            "packet_size": scenario["traffic"]["packet_size"],
+            "trace": _messages(seed, k**3, compression),
+        }
+        measure = {**scenario["measure"], "cycles": cycles}
+        labels: Labels = {"reading": AUTHOR, "compression": compression, "routing": routing, "seed": seed}
+        found.append(Case(labels, {**scenario, "traffic": traffic, "measure": measure}))
     return found

@@ -1,153 +1,217 @@
-"""The study: its tables and figures and what they consist of."""
+"""The paper: its networks and routings in two readings, and what all its tables and figures share.
+
+`author` is the node of the simulator that made its numbers, with the choices that the text does not mention, in short
+runs until everything is delivered. `paper` is what the text says, with credits in place of answers, in steady states of
+the input-queued router.
+"""
+
+from typing import Any
+
+import polars as pl
 
 from phit.markdown import markdown_table, toml_line
+from phit.plots import Chart
+from phit.scenario import Document
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Look, panel
+from phit.studies.kit.evidence import Evidence as AnyEvidence
+from phit.studies.kit.plan import Case, Done, Labels
 from phit.studies.kit.study import Paper, Study
-from phit.studies.outflank import beyond, cases, drawing, evidence, model, text
-from phit.studies.outflank.claims import CLAIMS
-from phit.studies.outflank.evidence import CUT, SHARE, Evidence
-from phit.studies.outflank.remarks import REMARKS
 from phit.studies.outflank.setting import Setting, setting
-from phit.studies.unported import Figure, adopt
+from phit.studies.peers import outflank_author
+from phit.studies.peers.outflank_author import CUT, FIRST, SIDES, STEP, TABLE_2, Lifetimes, links, sustained
 
-FIGURES = (
-    Figure(
-        "table2",
-        "Table 2: maximum sustained throughput",
-        "All runs of the author's reading: five patterns, three routings, every size, loads in steps of 0.05.",
-        cases.throughput,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.throughput,
-        is_table=True,
-    ),
-    Figure(
-        "table3",
-        "Table 3: derouted packets",
-        "Shares of derouted packets at low load.",
-        cases.derouted,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.derouted,
-        is_table=True,
-    ),
-    Figure(
-        "4",
-        "Mean packet lifetime",
-        "Mean packet lifetime against offered load on the largest network.",
-        cases.lifetimes,
-        evidence.lifetimes,
-        drawing.lifetimes,
-    ),
-    Figure(
-        "5",
-        "Derouted packets over the load",
-        "Shares of derouted packets against offered load, Butterfly/FFT on the largest network.",
-        cases.butterfly,
-        evidence.lifetimes,
-        drawing.derouted,
-    ),
-    Figure(
-        "steady",
-        "The reading of the paper",
-        "Steady states around the paper's gamma* with what the text says: credits, four OIDNs for collinear pairs, the "
-        "profit as printed, a random direction for half a ring.",
-        cases.steady,
-        evidence.lifetimes,
-        drawing.throughput("steady", "Throughput with credits"),
-        text=text.delivery,
-    ),
-    Figure(
-        "divergence",
-        "Long runs",
-        "The author's node under the Butterfly, three times as many messages: the loads that are sustained for good. "
-        "Table 2 is about lifetimes: under ABR the slowest messages, half a ring away, take longer than the time to "
-        "the next message, and their lifetimes grow at loads that are delivered in full. No routing can carry more "
-        "than 0.8 at k = 8 and 1.2 at k = 16: an endpoint sends its next packet when the one before is answered.",
-        cases.divergence,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.divergence,
-    ),
-    Figure(
-        "acceptance",
-        "Answers and credits",
-        "The same links, queues and routing rules with ACK/NAK answers and with credits in the packet-level node, and "
-        "with credits in the input-queued router; single packets at random times. Lifetimes count from generation: in "
-        "the node an endpoint sends its next packet when the answer to the one before, or its credit, is there, 225 ns "
-        "later, which makes it an M/D/1 queue of that service time; in the router it sends one in 64 ns.",
-        cases.acceptance,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.acceptance,
-    ),
-    Figure(
-        "credits",
-        "The author's node with credits",
-        "Low load, the paper's gamma*, and the step above it: lifetimes in the author's node, in which a packet is "
-        "refused and sent again where there is no room, and in the same node with credits, in which it waits.",
-        cases.credited,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.credited,
-    ),
-    Figure(
-        "text",
-        "The rules of the text in the author's node",
-        "Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's node. "
-        "Why so few packets are derouted by them: in equation (15) with eta = 2 the minimal way is worth 2 or more, "
-        "however full its queues, and a way of d' hops instead of d at most 1 + 2 d/d'. That is more only if d' < 2 d, "
-        "and an OIDN's way is at least 4 hops longer, so that at distances of 4 hops and less, all of the Butterfly's "
-        "at k = 8, it is never taken. In the author's simulator a way whose queues are full is worth nothing "
-        "(`full_way`); without this one choice no packet of the Butterfly is derouted there either. Under uniform "
-        "traffic `mean` decides: half of the derouted packets are due to it.",
-        cases.text,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.rules,
-    ),
-    Figure(
-        "sensitivity",
-        "Sensitivity to eta and Delta",
-        "Uniform traffic in the author's node, well below gamma* and at it, with other weights of the dilation, other "
-        "Deltas, and a Delta that grows with the distance (section 3.1.2), by the author's rules and by those of the "
-        "text. By the author's, eta counts only while every queue of the source holds a packet.",
-        beyond.sensitivity,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.columns("rules", "variant", "load", "lifetime_us", "hops", "derouted", "oidn", "widn"),
-    ),
-    Figure(
-        "beyond",
-        "Other networks",
-        "Meshes, and tori of two, five and six dimensions, under virtual cut-through with credits and uniform traffic. "
-        "Packets that go the other half of a ring, or by the other of two parallel links, count as derouted, as the "
-        "author counts them, though their way is no longer: hops tell how much longer ways are.",
-        beyond.networks,
-        evidence.lifetimes,
-        drawing.networks,
-        text=text.columns("network", "routing", "load", "lifetime_us", "hops", "derouted", "oidn", "widn", "delivered"),
-    ),
-    Figure(
-        "mesh",
-        "OutFlank on a mesh",
-        "On a mesh of 8 x 8 x 8 OFR with the paper's eta deroutes next to nothing, for the reason above. A smaller eta "
-        "deroutes, which costs throughput under uniform traffic and gains it under the 3D transposition.",
-        beyond.mesh,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.columns("pattern", "load", "variant", "lifetime_us", "hops", "derouted", "delivered"),
-    ),
-    Figure(
-        "recorded",
-        "Recorded traffic",
-        "Block I/O of as many hosts as disks, bursty and with popular disks, from the generator of traces, in the "
-        "author's node until everything is delivered; its times are divided by the compression.",
-        beyond.recorded,
-        evidence.lifetimes,
-        drawing.none,
-        text=text.columns("compression", "routing", "lifetime_us", "network_us", "hops", "derouted"),
-    ),
-)
+AUTHOR, PAPER = "author", "paper"
+
+PER_MICROSECOND = {AUTHOR: outflank_author.PER_MICROSECOND, PAPER: 625}
+"""Cycles of a microsecond."""
+
+ROUTINGS: dict[str, dict[str, Document]] = {
+    AUTHOR: outflank_author.ROUTINGS,
+    PAPER: {
+        "ABR": {"kind": "abr"},
+        "POR": {"kind": "por", "eta": 1.0},
+        "OFR": {"kind": "outflank", "delta": 2, "eta": 2.0},
+    },
+}
+"""By reading."""
+
+NAMES = tuple(ROUTINGS[PAPER])
+"""The routings, in the order of the paper's tables."""
+
+PATTERNS = tuple(TABLE_2)
+"""The paper's patterns."""
+
+BUTTERFLY = "Butterfly/FFT"
+
+SHARE = 0.98
+"""A load of a steady state counts as sustained if this share of it is delivered."""
+
+
+def network(of: Setting) -> Document:  # noqa: ARG001
+    """What all runs share, at every scale: the links of table 1. So a folder can be used at several scales."""
+    return {"router": {"links": links()}}
+
+
+def dims(pattern: str, k: int) -> list[int]:
+    """Sides of the torus: a transposition needs a square number of nodes, so that k = 8 becomes 8 x 8 x 16."""
+    return [k, k, 2 * k] if pattern == "Transposition" and (k**3).bit_length() % 2 == 0 else [k, k, k]
+
+
+def grid(first: float, last: float) -> list[float]:
+    """The loads of the paper's grid from one to another."""
+    return [
+        round(FIRST + STEP * i, 2) for i in range(round((last - FIRST) / STEP) + 1) if FIRST + STEP * i >= first - 1e-9
+    ]
+
+
+def last_load(setting: Setting, pattern: str, routing: str, k: int) -> float:
+    """Up to where a curve is run: some steps beyond the paper's gamma*."""
+    known = sustained(pattern, routing, k) if k in SIDES else 0.6
+    return known + setting.margin * STEP
+
+
+def message_cycles(sides: list[int], gamma: float, packets: int, reading: str) -> float:
+    """Cycles between two messages of a node of a torus at load gamma."""
+    return outflank_author.message_cycles(sides, gamma, packets, PER_MICROSECOND[reading])
+
+
+def author(setting: Setting, pattern: str, routing: str, k: int, gamma: float, seed: int) -> Case:
+    """One of the author's runs."""
+    labels: Labels = {"reading": AUTHOR, "pattern": pattern, "k": k, "routing": routing, "load": gamma, "seed": seed}
+    scenario = outflank_author.scenario(
+        pattern,
+        dims(pattern, k),
+        ROUTINGS[AUTHOR][routing],
+        gamma,
+        packets=setting.packets,
+        messages=setting.messages,
+        seed=seed,
+    )
+    return Case(labels, scenario)
+
+
+def steady(
+    topology: Document,
+    pattern: Document,
+    routing: Document,
+    gamma: float,
+    *,
+    warmup: int,
+    cycles: int,
+    seed: int,
+    packets: int,
+    switching: str = "store_and_forward",
+) -> Document:
+    """A steady state of the input-queued router with credits: the links, queues and messages are the author's."""
+    return {
+        "seed": seed,
+        "topology": topology,
+        # Packets wait at the far end of a link for room in the next queue, and nowhere else.
+        "router": {"switching": switching, "allocator": "ideal", "links": links()},
+        "routing": routing,
+        "traffic": {
+            "pattern": pattern,
+            "load": gamma,
+            "load_unit": "bisection",
+            "packet_size": "512 B",
+            "process": {"kind": "periodic", "phase": "random"},
+            "message": {"packets": packets},
+        },
+        "measure": {"warmup": warmup, "cycles": cycles, "histogram": False},
+    }
+
+
+class Evidence(AnyEvidence[Setting]):
+    """What the rules of the claims look at."""
+
+    def curves(self, figure: str, **where: Any) -> Lifetimes:
+        """The lifetimes of a figure; those of table 2 are all of the author's reading."""
+        return Lifetimes(self.rows(figure, **where), figure)
+
+
+def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """One row for each combination of labels: means over seeds, times in microseconds.
+
+    `derouted`, `oidn` and `widn` are shares of packets from 0 to 1, `delivered` is the share of the offered load, and
+    `accepted` the load that it comes to, in the unit of `load`.
+    """
+    found = tables.runs(labels, done)
+    if found.is_empty():
+        return pl.DataFrame()
+    keys = [column for column in labels.columns if column not in ("seed", "point")]
+    per_microsecond = pl.col("reading").replace_strict(PER_MICROSECOND, return_dtype=pl.Float64)
+    # A trace has no load.
+    accepted = (pl.col("delivered") * pl.col("load")).alias("accepted")
+    shares = {"derouted": "misrouted", "oidn": "misrouted_locally", "widn": "misrouted_globally"}
+    return (
+        found.group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().alias("seeds"),
+            (pl.col("latency_mean") / per_microsecond).mean().alias("lifetime_us"),
+            (pl.col("latency_mean") / per_microsecond).std().alias("lifetime_us_half"),
+            (pl.col("network_latency_mean") / per_microsecond).mean().alias("network_us"),
+            pl.col("hops_mean").mean().alias("hops"),
+            *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in shares.items()),
+            (pl.col("accepted_load") / pl.col("offered_load")).mean().alias("delivered"),
+            pl.col("converged").all(),
+            pl.col("packets").sum(),
+            pl.col("packet_hops").sum(),
+            pl.col("cpu_seconds").sum(),
+        )
+        .with_columns(tables.half_widths("lifetime_us"))
+        .with_columns([accepted] if "load" in keys else [])
+        .sort(keys, maintain_order=True)
+    )
+
+
+HEADINGS = {
+    "load": "offered load (gamma_0)",
+    "lifetime_us": "lifetime (µs)",
+    "network_us": "in the network (µs)",
+    "hops": "hops",
+    "derouted": "derouted (%)",
+    "oidn": "by OIDN (%)",
+    "widn": "by WIDN (%)",
+    "delivered": "delivered (%)",
+}
+"""Of columns with units; the others are their own headings."""
+
+_DIGITS = {"load": 2, "lifetime_us": 2, "network_us": 3, "hops": 3, "derouted": 1, "oidn": 1, "widn": 1, "delivered": 1}
+
+MISSING = "–"
+"""In place of what was not run."""
+
+
+def cell(column: str, value: float | str | None) -> str:
+    """A value of a column as text."""
+    if value is None:
+        return MISSING
+    if isinstance(value, str | int):
+        return str(value)
+    return f"{value * (100 if '%' in HEADINGS[column] else 1):.{_DIGITS[column]}f}"
+
+
+LEGEND = ("OFR", "POR", "ABR")
+"""The routings, in the order of the paper's figures."""
+
+LOOK = Look.of(LEGEND)
+
+LOAD = "Offered load (multiple of the bisection's)"
+LIFETIME = "Mean packet lifetime (µs)"
+
+PANEL = {"width": 300, "height": 200}
+"""The size of a panel of several, in pixels."""
+
+
+def loads_of(table: pl.DataFrame) -> tuple[float, float]:
+    """The loads of all panels, so that these can be compared."""
+    return 0.0, 1.03 * float(max(table["load"]))
+
+
+def by_routing(rows: pl.DataFrame, y: str, y_title: str, **look: Any) -> Chart:
+    """A curve for each routing; lines join neighbours of the grid alone, unless another is given."""
+    return panel(rows, "routing", "load", y, LOOK, LOAD, y_title, legend=LEGEND, **{"step": STEP, **PANEL, **look})
 
 
 def describe(of: Setting) -> str:
@@ -158,9 +222,7 @@ def describe(of: Setting) -> str:
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
     rows = [
-        [reading, name, toml_line(table)]
-        for reading, routings in model.ROUTINGS.items()
-        for name, table in routings.items()
+        [reading, name, toml_line(table)] for reading, routings in ROUTINGS.items() for name, table in routings.items()
     ]
     table = markdown_table(["reading", "routing", "`[routing]`"], rows)
     author = (
@@ -190,10 +252,9 @@ study = Study[Setting, Evidence](
         "ICPADS 2013",
     ),
     setting=setting,
-    network=cases.network,
+    network=network,
     size=size,
     describe=describe,
     options=options,
     evidence=Evidence,
 )
-adopt(study, FIGURES, CLAIMS, REMARKS)

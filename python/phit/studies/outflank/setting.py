@@ -5,12 +5,6 @@ from typing import Any
 
 from phit.studies.kit.scale import Scale
 
-STEP = 0.05
-"""The paper's grid of offered loads, in units of gamma_0."""
-
-FIRST = 0.1
-"""Its first load: the one that stands for low load."""
-
 
 @dataclass(frozen=True)
 class Setting:

@@ -1,6 +1,14 @@
-"""FOGSim, version 2: its router."""
+"""FOGSim, version 2: its router, its traffic, and its routing mechanisms by their configuration keys."""
+
+from collections.abc import Mapping
 
 from phit.scenario import Document
+
+INJECTION_QUEUES = 3
+"""Injection queues of an endpoint: adversarial traffic uses one of them, uniform traffic all."""
+
+INJECTION_QUEUE = 1000
+"""Phits in each of them."""
 
 
 def router(local: int) -> Document:
@@ -21,8 +29,141 @@ def router(local: int) -> Document:
             "update": "request",
         },
         "links": {
-            "endpoint": {"latency": 0, "injection_bandwidth": "infinite", "vcs": 3, "buffer": 1000},
+            "endpoint": {
+                "latency": 0,
+                "injection_bandwidth": "infinite",
+                "vcs": INJECTION_QUEUES,
+                "buffer": INJECTION_QUEUE,
+            },
             "local": {"latency": 10, "vcs": local, "buffer": 32},
             "global": {"latency": 100, "vcs": 2, "buffer": 256},
         },
+    }
+
+
+PATTERNS: dict[str, Document] = {
+    "UN": {"kind": "uniform"},
+    "ADV+1": {"kind": "adversarial", "offset": 1},
+    "ADV+4": {"kind": "adversarial", "offset": 4},
+}
+"""The patterns that Phit has. The other: adversarial to routers of the same index, `ADV+1s`."""
+
+
+def traffic(pattern: str, load: float) -> Document:
+    """Bernoulli arrivals of packets of 8 phits, at a load in phits/(endpoint·cycle)."""
+    return {"pattern": PATTERNS[pattern], "process": "bernoulli", "load": load, "packet_size": 8}
+
+
+Keys = Mapping[str, str]
+"""A configuration of FOGSim's."""
+
+UNTRANSLATED = {"ArbiterIterations"}
+"""Keys that nothing in Phit corresponds to: its allocator of this kind has one round."""
+
+ADAPTIVE = ("PB", "OLM", "Base", "Hybrid", "ECtN")
+"""The mechanisms that decide by the network's state."""
+
+FOUR_LOCAL_VCS = {"LocalLinkChannels": "4"}
+PIGGYBACK = {"piggybacking_coef": "200", "ugal_global_threshold": "3", "ugal_local_threshold": "3"}
+IN_TRANSIT = {"routing": "OLM", "GlobalMisroutingPolicy": "MM_L"}
+RESTRICTION = {
+    "VcMisroutingCongestedRestrictionCoefPercent": "150",
+    "VcMisroutingCongestedRestrictionThreshold": "5",
+}
+
+CONFIGURATION: dict[str, Keys] = {
+    "MIN": {"routing": "MIN"},
+    "VAL": {"routing": "VAL_ANY", **FOUR_LOCAL_VCS},
+    "VAL_group": {"routing": "VAL"},
+    "PB": {"routing": "PB_ANY", **FOUR_LOCAL_VCS, **PIGGYBACK},
+    "PB_local0": {"routing": "PB_ANY", **FOUR_LOCAL_VCS, **PIGGYBACK, "ugal_local_threshold": "0"},
+    "PB_group": {"routing": "PB", **PIGGYBACK},
+    "OLM": {**IN_TRANSIT, "MisroutingTrigger": "CGA", "PercentGlobalThreshold": "50", **RESTRICTION},
+    "Base": {**IN_TRANSIT, "MisroutingTrigger": "CA"},
+    "Hybrid": {**IN_TRANSIT, "MisroutingTrigger": "HYBRID", "PercentGlobalThreshold": "35", **RESTRICTION},
+    "ECtN": {**IN_TRANSIT, "MisroutingTrigger": "CA_REMOTE"},
+}
+"""By mechanism, the keys that its runs set; thresholds of contention counters depend on the network as well."""
+
+THRESHOLDS: dict[int, dict[str, Keys]] = {
+    4: {
+        "Base": {"ContentionThreshold": "4"},
+        "Hybrid": {"ContentionThreshold": "5"},
+        "ECtN": {"ContentionThreshold": "4", "ContentionGlobalThreshold": "5"},
+    },
+    8: {
+        "Base": {"ContentionThreshold": "6"},
+        "Hybrid": {"ContentionThreshold": "7"},
+        "ECtN": {"ContentionThreshold": "6", "ContentionGlobalThreshold": "10"},
+    },
+}
+"""By h and mechanism, heads that an output (or a global link of the group) may have waiting for it."""
+
+
+def configuration(mechanism: str, h: int, others: Keys) -> Keys:
+    """The keys of a run that concern routing."""
+    return {**CONFIGURATION[mechanism], **THRESHOLDS[h].get(mechanism, {}), **others}
+
+
+def local_vcs(keys: Keys) -> int:
+    """Virtual channels of local links."""
+    return int(keys.get("LocalLinkChannels", 3))
+
+
+def routing(keys: Keys) -> Document:
+    """The table `[routing]` that does the same."""
+    match keys["routing"]:
+        case "MIN":
+            return {"kind": "minimal"}
+        case "VAL":
+            return {"kind": "valiant", "via": "group"}
+        case "VAL_ANY":
+            return {"kind": "valiant", "second_half": "next"}
+        case "PB":
+            return {"kind": "piggyback", "via": "group", **_piggyback(keys)}
+        case "PB_ANY":
+            return {"kind": "piggyback", "second_half": "next", "hop_count": "consecutive", **_piggyback(keys)}
+    match keys["MisroutingTrigger"]:
+        case "CGA":
+            return {"kind": "olm", "threshold": _percent(keys, "PercentGlobalThreshold"), **_restriction(keys)}
+        case "CA":
+            return {"kind": "contention_base", **_contention(keys)}
+        case "HYBRID":
+            credit = {"credit_threshold": _percent(keys, "PercentGlobalThreshold"), **_restriction(keys)}
+            return {"kind": "contention_hybrid", **_contention(keys), "candidates": "any", **credit}
+        case "CA_REMOTE":
+            combined = {"combined_threshold": int(keys["ContentionGlobalThreshold"]), "period": 100}
+            return {"kind": "ectn", **_contention(keys), **combined, "candidates": "local"}
+        case other:
+            raise ValueError(f"MisroutingTrigger={other}: not translated")
+
+
+def _percent(keys: Keys, key: str) -> float:
+    return float(keys[key]) / 100
+
+
+def _piggyback(keys: Keys) -> Document:
+    return {
+        "coefficient": _percent(keys, "piggybacking_coef"),
+        "global_threshold": int(keys["ugal_global_threshold"]),
+        "local_threshold": int(keys["ugal_local_threshold"]),
+    }
+
+
+def _restriction(keys: Keys) -> Document:
+    coefficient = _percent(keys, "VcMisroutingCongestedRestrictionCoefPercent")
+    packets = int(keys["VcMisroutingCongestedRestrictionThreshold"])
+    return {"restriction": {"coefficient": coefficient, "packets": packets}}
+
+
+def _contention(keys: Keys) -> Document:
+    return {"threshold": int(keys["ContentionThreshold"]), "comparison": "reaches"}
+
+
+def network(p: int, a: int, h: int, keys: Keys) -> Document:
+    """Topology, router and routing of a run with these configuration keys."""
+    return {
+        "topology": {"kind": "dragonfly", "p": p, "a": a, "h": h},
+        "router": router(local_vcs(keys)),
+        "routing": routing(keys),
     }

@@ -1,8 +1,9 @@
-"""Agreement with other simulators: FOGSim and BookSim, setting by setting.
+"""Agreement with other simulators: FOGSim, BookSim and that of the OutFlank paper's author, setting by setting.
 
-`reference` reads their tables, `fogsim`, `booksim` and `booksim_fattree` translate their settings into scenarios,
-`comparison` holds the tolerances and the verdicts, `document` writes the page and `figures` the plots. `run` does all
-of it.
+`reference` reads their tables; `fogsim`, `booksim`, `booksim_fattree`, `booksim_cascade` and `outflank` make cases of
+them, in the words of `phit.studies.peers`, and `transient` the answers to a change of traffic. `comparison` holds the
+tolerances and the verdicts, `document` writes the page, `figures` and `transient_figures` the plots, `summary` the
+table for a terminal. `run` does all of it.
 """
 
 from phit.studies.validation.comparison import Case, Comparison, Verdict

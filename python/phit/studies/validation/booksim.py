@@ -4,6 +4,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from phit.scenario import Document
 from phit.studies.peers.booksim import UNIFORM, router
 from phit.studies.validation.comparison import (
     BOOKSIM,
@@ -11,7 +12,6 @@ from phit.studies.validation.comparison import (
     EXACT,
     SATURATION_THROUGHPUT,
     Case,
-    Document,
 )
 from phit.studies.validation.reference import Row, rows
 

@@ -3,9 +3,10 @@
 from collections import defaultdict
 from pathlib import Path
 
+from phit.scenario import Document
 from phit.studies.peers.booksim import UNIFORM, router
 from phit.studies.validation import booksim
-from phit.studies.validation.comparison import Case, Document
+from phit.studies.validation.comparison import Case
 from phit.studies.validation.reference import Row, rows
 
 TABLES = ("booksim_fattree.csv", "booksim_fattree_infinite_buffers.csv")

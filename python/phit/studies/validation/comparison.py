@@ -7,8 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from phit.plots import half_width
-
-Document = dict[str, Any]
+from phit.scenario import Document
 
 FOGSIM = {"accepted_load": 0.01, "latency_mean": 0.02, "latency_p99": 0.05, "hops_mean": 0.01}
 """Relative tolerances against FOGSim; latencies are judged below `FOGSIM_CALM` of saturation."""

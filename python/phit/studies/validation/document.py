@@ -1,10 +1,11 @@
 """The page that shows every comparison."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import phit
+from phit.markdown import markdown_table
+from phit.results import write_atomically
 from phit.studies.validation import outflank_agreement
 from phit.studies.validation.comparison import (
     BOOKSIM,
@@ -120,17 +121,14 @@ def tolerances() -> str:
 
 def verdicts(comparisons: Sequence[Comparison], phases: Sequence[Phase]) -> str:
     """How many agree, by simulator."""
-    lines = [f"| simulator | {' | '.join(Verdict)} |", "| --- |" + " ---: |" * len(Verdict)]
     found = {
         name: [c.verdict for c in comparisons if c.case.simulator == name]
         for name in dict.fromkeys(c.case.simulator for c in comparisons)
     }
     if phases:
         found["FOGSim, answers to a change"] = [phase.verdict for phase in phases]
-    for name, of_one in found.items():
-        count = Counter(of_one)
-        lines.append(f"| {name} | " + " | ".join(str(count[verdict]) for verdict in Verdict) + " |")
-    return "\n".join(lines)
+    rows = [(name, *(str(of_one.count(verdict)) for verdict in Verdict)) for name, of_one in found.items()]
+    return markdown_table(("simulator", *Verdict), rows, numbers=tuple(Verdict))
 
 
 def number(value: float) -> str:
@@ -153,34 +151,41 @@ def shown(verdict: Verdict) -> str:
     return f"**{verdict}**" if verdict is Verdict.DIFFERS else str(verdict)
 
 
-def row(c: Comparison) -> str:
-    """One line of a table."""
+def row(c: Comparison) -> tuple[str, ...]:
+    """One line of the table of a series."""
     tolerance = "–" if c.tolerance is None else "exact" if c.tolerance == EXACT else limit(c.measure, c.tolerance)
     half = f" ± {number(c.half)}" if c.half else ""
     where = c.case.setting or f"{c.case.load:g}"
     return (
-        f"| {where} | {NAMES[c.measure]} | {number(c.theirs)} | {number(c.ours)}{half} "
-        f"| {signed(c.measure, c.difference)} | {tolerance} | {shown(c.verdict)} |"
+        where,
+        NAMES[c.measure],
+        number(c.theirs),
+        f"{number(c.ours)}{half}",
+        signed(c.measure, c.difference),
+        tolerance,
+        shown(c.verdict),
     )
 
 
-def section(series: str, comparisons: Sequence[Comparison]) -> Iterator[str]:
+NUMBERS = ("theirs", "Phit", "difference", "tolerance")
+"""Columns of the table of a series."""
+
+
+def section(series: str, comparisons: Sequence[Comparison]) -> str:
     """The table of a series and what explains it."""
-    yield f"### {series}\n"
     first = "setting" if comparisons[0].case.setting else "load"
-    yield f"| {first} | measure | theirs | Phit | difference | tolerance | verdict |"
-    yield "| --- | --- | ---: | ---: | ---: | ---: | --- |"
-    for c in comparisons:
-        yield row(c)
+    table = markdown_table((first, "measure", *NUMBERS, "verdict"), map(row, comparisons), numbers=NUMBERS)
     notes: dict[str, list[str]] = {}
     for c in comparisons:
         if c.note and c.verdict is not Verdict.AGREES:
             notes.setdefault(c.note, []).append(f"{NAMES[c.measure]} at {c.case.setting or f'{c.case.load:g}'}")
-    if notes:
-        yield ""
-        for note, where in notes.items():
-            yield f"* {', '.join(dict.fromkeys(where))}: {note}."
-    yield ""
+    words = [f"* {', '.join(dict.fromkeys(where))}: {note}." for note, where in notes.items()]
+    return _blocks(f"### {series}", table, "\n".join(words))
+
+
+def _blocks(*texts: str) -> str:
+    """Those of the texts that are not empty, apart from one another."""
+    return "\n\n".join(text for text in texts if text)
 
 
 TRANSIENT_RULE = f"""## FOGSim: answers to a change of traffic
@@ -199,38 +204,32 @@ first swings are at the same time in all and stand in the means; later the seeds
 widens the limits."""
 
 
-def transient_row(phase: Phase) -> str:
+def transient_row(phase: Phase) -> tuple[str, ...]:
     """One line of the table of transients."""
     worst, (begin, end) = phase.worst, PHASES[phase.name]
     return (
-        f"| {phase.transient.mechanism} | {begin} to {end} | {NAMES[phase.measure]} "
-        f"| {len(phase.windows)} | {phase.beyond} | {signed(phase.measure, phase.mean_difference)} "
-        f"| {signed(phase.measure, worst.difference)} at {worst.start} | {limit(phase.measure, round(worst.limit, 4))} "
-        f"| {shown(phase.verdict)} |"
+        phase.transient.mechanism,
+        f"{begin} to {end}",
+        NAMES[phase.measure],
+        str(len(phase.windows)),
+        str(phase.beyond),
+        signed(phase.measure, phase.mean_difference),
+        f"{signed(phase.measure, worst.difference)} at {worst.start}",
+        limit(phase.measure, round(worst.limit, 4)),
+        shown(phase.verdict),
     )
 
 
-def transient_section(phases: Sequence[Phase]) -> Iterator[str]:
+TRANSIENT_NUMBERS = ("windows", "beyond limit", "mean difference", "worst", "limit")
+"""Columns of the table of transients."""
+
+
+def transient_section(phases: Sequence[Phase]) -> str:
     """The table of answers to a change and what explains it."""
-    headings = (
-        "mechanism",
-        "cycles",
-        "measure",
-        "windows",
-        "beyond limit",
-        "mean difference",
-        "worst",
-        "limit",
-        "verdict",
-    )
-    yield f"| {' | '.join(headings)} |"
-    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
-    for phase in phases:
-        yield transient_row(phase)
+    head = ("mechanism", "cycles", "measure", *TRANSIENT_NUMBERS, "verdict")
+    table = markdown_table(head, map(transient_row, phases), numbers=TRANSIENT_NUMBERS)
     notes = dict.fromkeys(f"* {p.transient.mechanism}: {p.note}." for p in phases if p.note)
-    if notes:
-        yield ""
-        yield from notes
+    return _blocks(table, "\n".join(notes))
 
 
 def write(
@@ -255,7 +254,7 @@ def write(
                 parts.append(f"![Phit and {simulator}: {stem.split('_')[1]}]({link})")
         for series in dict.fromkeys(c.case.series for c in comparisons if c.case.simulator == simulator):
             chosen = [c for c in comparisons if c.case.simulator == simulator and c.case.series == series]
-            parts.append("\n".join(section(series, chosen)).rstrip())
+            parts.append(section(series, chosen))
     if phases:
         parts.append(TRANSIENT_RULE)
         parts += [
@@ -263,7 +262,7 @@ def write(
             for stem, link in pictures.items()
             if "_transient_" in stem
         ]
-        parts.append("\n".join(transient_section(phases)))
+        parts.append(transient_section(phases))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    write_atomically(path, lambda file: file.write(f"{_blocks(*parts)}\n".encode()))
     return path

@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from phit.plots import COLOURS, Chart, save, styled, title_of
+from phit.plots import COLOURS, Chart, save, title_of
+from phit.studies.kit.charts import finished
 from phit.studies.validation.comparison import SHARES, Comparison
 
 MEASURES = {
@@ -70,11 +71,16 @@ def figure(rows: pl.DataFrame, simulator: str, measure: str) -> Chart:
     names = sorted(rows["curve"].unique().to_list(), key=[*PATTERNS, ""].index)
     panels = rows["panel"].unique(maintain_order=True).to_list()
     charts = [_panel(rows.filter(pl.col("panel") == name), name, measure, names) for name in panels]
-    lines = [alt.hconcat(*charts[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(charts), PANELS_IN_A_ROW)]
     note = f"lines: Phit, with 95 % confidence bands; rings: {simulator}"
     if measure == "latency_mean":
         note += f"; the axis ends at {CEILING:g} times the lowest latency"
-    return styled(alt.vconcat(*lines, spacing=28), f"Phit and {simulator}: {MEASURES[measure]}", note)
+    return in_rows(charts, f"Phit and {simulator}: {MEASURES[measure]}", note)
+
+
+def in_rows(panels: Sequence[Chart], title: str, note: str) -> Chart:
+    """Panels in rows of three, wider apart than those of the studies, which share a legend."""
+    rows = [alt.hconcat(*panels[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(panels), PANELS_IN_A_ROW)]
+    return finished(alt.vconcat(*rows, spacing=28), title, [note])
 
 
 def _panel(rows: pl.DataFrame, name: str, measure: str, names: list[str]) -> Chart:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from phit.studies.outflank import model
-from phit.studies.outflank.model import AUTHOR, PER_MICROSECOND
-from phit.studies.outflank.numbers import SIDES, TABLE_2, sustained
-from phit.studies.validation.comparison import OUTFLANK, Case, Document
+from phit.scenario import Document
+from phit.studies.peers import outflank_author
+from phit.studies.peers.outflank_author import PER_MICROSECOND, ROUTINGS, SIDES, TABLE_2, sustained
+from phit.studies.validation.comparison import OUTFLANK, Case
 from phit.studies.validation.reference import Row, rows
 
 SIMULATOR = "OutFlank"
@@ -36,7 +36,7 @@ CHAOTIC = "beyond the paper's gamma* a run depends on the order of what happens 
 
 
 def _cycles(seconds: str) -> float:
-    return float(seconds) * 1e6 * PER_MICROSECOND[AUTHOR]
+    return float(seconds) * 1e6 * PER_MICROSECOND
 
 
 def _theirs(row: Row, derouted: str, oidn: str, widn: str) -> dict[str, list[float]]:
@@ -55,8 +55,8 @@ def _single_messages(folder: Path) -> Iterator[Case]:
     for row in rows(folder, "outflank_micro.csv"):
         pattern, sides = NAMES[row["pattern"]], [int(row[key]) for key in ("kx", "ky", "kz")]
         packets, routing = int(row["M"]), row["algorithm"]
-        scenario = model.author(
-            pattern, sides, model.ROUTINGS[AUTHOR][routing], FIRST, packets=packets, messages=int(row["count"]), seed=1
+        scenario = outflank_author.scenario(
+            pattern, sides, ROUTINGS[routing], FIRST, packets=packets, messages=int(row["count"]), seed=1
         )
         bit = ""
         if row["butterfly_bit"]:
@@ -91,7 +91,7 @@ def _curves(folder: Path) -> Iterator[Case]:
         if gamma > _last(pattern, routing) + 1e-9:
             continue
         sides = [int(row[key]) for key in ("kx", "ky", "kz")]
-        scenario = model.author(pattern, sides, model.ROUTINGS[AUTHOR][routing], gamma, packets=96, messages=32, seed=1)
+        scenario = outflank_author.scenario(pattern, sides, ROUTINGS[routing], gamma, packets=96, messages=32, seed=1)
         theirs = _theirs(row, "derouted_total", "derouted_oidn", "derouted_widn")
         network = "x".join(str(side) for side in sides)
         series = f"{network}, {pattern}, {routing}"
@@ -103,8 +103,8 @@ def _again(folder: Path) -> Iterator[Case]:
     for row in rows(folder, "outflank_runs_table1.csv"):
         pattern, gamma, routing = NAMES[row["pattern"]], float(row["gamma"]), row["algorithm"]
         sides, messages = [int(row[key]) for key in ("kx", "ky", "kz")], int(row["count"])
-        scenario = model.author(
-            pattern, sides, model.ROUTINGS[AUTHOR][routing], gamma, packets=96, messages=messages, seed=1
+        scenario = outflank_author.scenario(
+            pattern, sides, ROUTINGS[routing], gamma, packets=96, messages=messages, seed=1
         )
         network = "x".join(str(side) for side in sides)
         yield _case(

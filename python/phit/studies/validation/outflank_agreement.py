@@ -6,24 +6,20 @@ from math import prod
 import polars as pl
 
 from phit.studies.kit.claim import NotRunError
-from phit.studies.outflank.evidence import CUT, Curves
-from phit.studies.outflank.setting import STEP
+from phit.studies.peers.outflank_author import CUT_WORDS, STEP, Lifetimes
 from phit.studies.validation.comparison import NAMES, Comparison, Verdict
 from phit.studies.validation.outflank import SIMULATOR
 
 __all__ = ["SIMULATOR", "sustained", "text"]
 
-RULE = (
-    f"gamma* is the last load with a mean lifetime of at most {CUT:g} times the smallest low-load lifetime of the "
-    "three routings, in either simulator's numbers."
-)
+RULE = f"gamma* is the {CUT_WORDS}, in either simulator's numbers."
 
 
 def _routers(network: str) -> int:
     return prod(int(side) for side in network.split("x"))
 
 
-def _curves(comparisons: Sequence[Comparison], *, ours: bool) -> Curves:
+def _curves(comparisons: Sequence[Comparison], *, ours: bool) -> Lifetimes:
     """Lifetimes over load; the number of routers takes the place of k."""
     rows = []
     for c in comparisons:
@@ -31,7 +27,7 @@ def _curves(comparisons: Sequence[Comparison], *, ours: bool) -> Curves:
             network, pattern, routing = c.case.series.split(", ")
             lifetime = c.ours if ours else c.theirs
             rows.append((_routers(network), pattern, routing, c.case.load, lifetime))
-    return Curves(pl.DataFrame(rows, schema=["k", "pattern", "routing", "load", "lifetime_us"], orient="row"), "")
+    return Lifetimes(pl.DataFrame(rows, schema=["k", "pattern", "routing", "load", "lifetime_us"], orient="row"), "")
 
 
 def sustained(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, float, float]]:
@@ -41,7 +37,7 @@ def sustained(comparisons: Sequence[Comparison]) -> Iterator[tuple[str, float, f
     for name in series:
         network, pattern, routing = name.split(", ")
         try:
-            loads = [curves.by_lifetime(pattern, _routers(network), routing).load for curves in (theirs, ours)]
+            loads = [curves.sustained(pattern, routing, _routers(network)) for curves in (theirs, ours)]
         except NotRunError:
             continue
         yield name, loads[0], loads[1]

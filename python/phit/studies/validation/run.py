@@ -1,17 +1,14 @@
 """Runs every case and writes what came out."""
 
+import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from phit.errors import PhitError, one_line
-from phit.executors import Answer, run_here, run_in_processes
 from phit.experiment import Experiment, Point
-from phit.progress import reporter
-from phit.results import ResultsFolder
-from phit.scenario import complete, to_json
+from phit.results import Answer, ResultsFolder
+from phit.scenario import Document, complete
 from phit.studies.validation import (
     booksim,
     booksim_cascade,
@@ -24,8 +21,9 @@ from phit.studies.validation import (
     transient,
     transient_figures,
 )
-from phit.studies.validation.comparison import Case, Comparison, Document, Verdict, compare
+from phit.studies.validation.comparison import Case, Comparison, Verdict, compare
 from phit.studies.validation.transient import Phase, Transient
+from phit.sweeping import run_points
 
 
 class Runs(Protocol):
@@ -97,32 +95,26 @@ def answers(
 
     The folder `results`, if there is one, keeps what has finished; runs that it holds are not repeated.
     """
-    plan = [(i, complete(scenario)) for i, runs in enumerate(chosen) for scenario in runs.scenarios(quick)]
-    points = [Point({"case": str(chosen[i]), "seed": scenario["seed"]}, scenario) for i, scenario in plan]
-    found: list[list[Answer]] = [[] for _ in chosen]
-    with reporter(progress) as report, ResultsFolder(results, report.warn) if results else nullcontext() as kept:
-        missing = list(range(len(points)))
-        if kept is not None:
-            there = kept.adopt(Experiment("validation", {}, {"name": "validation"}, {}), points)
-            missing = [position for position in missing if points[position].hash not in there]
-            for position in set(range(len(points))).difference(missing):
-                found[plan[position][0]].append(kept.answer(points[position]))
-        report.begin("validation", [points[position] for position in missing], len(points) - len(missing))
-        documents = [to_json(points[position].scenario) for position in missing]
-        runs = (
-            run_here(documents, report.shares) if workers == 1 else run_in_processes(documents, workers, report.shares)
-        )
-        for i, answer in runs:
-            position = missing[i]
-            index = plan[position][0]
-            if isinstance(answer, Exception):
-                raise PhitError(f"{chosen[index]}: {one_line(answer)}")
-            found[index].append(answer)
-            if kept is not None:
-                kept.add(points[position], answer)
-            report.finished(i, points[position], answer["summary"])
-    # Runs end in any order; means must not depend on it.
-    return [sorted(of_one, key=lambda answer: answer["summary"]["scenario"]["seed"]) for of_one in found]
+    runs = [[_point(one, scenario) for scenario in one.scenarios(quick)] for one in chosen]
+    points = [point for of_one in runs for point in of_one]
+    experiment = Experiment("validation", {}, {"name": "validation"}, {})
+    found: dict[str, Answer] = {}
+    run_points(
+        experiment,
+        points,
+        results,
+        workers=workers,
+        progress=progress,
+        each=lambda point, answer: found.update({point.hash: answer}),
+    )
+    if results is not None:
+        kept = ResultsFolder(results, warnings.warn)
+        found |= {point.hash: kept.answer(point) for point in points if point.hash not in found}
+    return [[found[point.hash] for point in of_one] for of_one in runs]
+
+
+def _point(of: Runs, scenario: Document) -> Point:
+    return Point({"case": str(of), "seed": scenario["seed"]}, complete(scenario))
 
 
 def validate(

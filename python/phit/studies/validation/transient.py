@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from phit.plots import half_width
-from phit.studies.validation import fogsim
-from phit.studies.validation.comparison import SHARES, Document, Known, Verdict, judge
-from phit.studies.validation.fogsim_routing import configuration, known
+from phit.scenario import Document
+from phit.studies.peers import fogsim
+from phit.studies.validation.comparison import SHARES, Known, Verdict, judge
+from phit.studies.validation.fogsim import known
 from phit.studies.validation.reference import Row, rows
 
 TABLE = "fogsim_h4_transient.csv"
@@ -149,8 +150,13 @@ def _transient(mechanism: str, bins: list[Row]) -> Transient:
         theirs={ours: _joined(bins, column, 0.01 if ours in SHARES else 1.0) for ours, column in MEASURES.items()},
         their_seeds=int(first["seeds"]),
         quick=mechanism == "Base",
-        known=known(mechanism, first["p"], configuration(mechanism, first["h"], {})),
+        known=known(mechanism, int(first["p"]), configuration(first)),
     )
+
+
+def configuration(row: Row) -> fogsim.Keys:
+    """The keys of a run that concern routing."""
+    return fogsim.configuration(row["mechanism"], int(row["h"]), {})
 
 
 def _joined(bins: list[Row], column: str, unit: float) -> dict[int, float]:
@@ -169,8 +175,8 @@ def scenario(row: Row) -> Document:
     begin, end = PHASES["before"][0], PHASES["after"][1]
     change = {"cycle": WARMUP, "pattern": fogsim.PATTERNS[row["second_pattern"]]}
     return {
-        **fogsim.network(row["p"], row["a"], row["h"], configuration(row["mechanism"], row["h"], {})),
-        "traffic": {**fogsim.traffic(row["first_pattern"], row["load"]), "changes": [change]},
+        **fogsim.network(int(row["p"]), int(row["a"]), int(row["h"]), configuration(row)),
+        "traffic": {**fogsim.traffic(row["first_pattern"], float(row["load"])), "changes": [change]},
         "measure": {
             "warmup": WARMUP + begin,
             "cycles": end - begin,

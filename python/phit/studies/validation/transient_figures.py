@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from phit.plots import COLOURS, Chart, save, styled, title_of
+from phit.plots import COLOURS, Chart, save, title_of
 from phit.studies.validation.comparison import SHARES
 from phit.studies.validation.figures import MEASURES as SHOWN_AS
-from phit.studies.validation.figures import PANELS_IN_A_ROW
+from phit.studies.validation.figures import in_rows
 from phit.studies.validation.transient import WINDOW, Phase
 
 SHOWN = (-100, 600)
@@ -51,11 +51,10 @@ def figure(phases: Sequence[Phase], measure: str) -> Chart:
     charts = [
         _panel(rows, name, measure, top, COLOURS[i % len(COLOURS)]) for i, (name, rows) in enumerate(tables.items())
     ]
-    lines = [alt.hconcat(*charts[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(charts), PANELS_IN_A_ROW)]
     change = phases[0].transient.change
     note = f"{change}; lines: Phit, with 95 % confidence bands; rings: FOGSim; windows of {WINDOW} cycles"
     title = f"Phit and FOGSim: {SHOWN_AS[measure]} after a change of traffic"
-    return styled(alt.vconcat(*lines, spacing=28), title, note)
+    return in_rows(charts, title, note)
 
 
 def _panel(rows: pl.DataFrame, name: str, measure: str, top: float, colour: str) -> Chart:

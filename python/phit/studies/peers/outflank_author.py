@@ -1,0 +1,180 @@
+"""The simulator of the OutFlank paper's author (F. Versaci, ICPADS 2013): its runs, what they gave, how gamma* is read.
+
+Loads are multiples of gamma_0, the one that saturates the bisection; gamma* is the largest that is sustained.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from phit.scenario import Document
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Curves
+
+CYCLE = "1/60 ns"
+"""In which every time of table 1 is a whole number, those of answers and of the clock of the injection among them."""
+
+PER_MICROSECOND = 60_000
+"""Cycles of a microsecond."""
+
+PHITS_PER_BYTE = 120
+"""A phit is 1/15 bit, so that what a link carries in a cycle is a whole number."""
+
+PACKET_NS = 204.8
+"""512 B at 20 Gb/s."""
+
+PATTERNS: dict[str, Document] = {
+    "Butterfly/FFT": {"kind": "fft"},
+    "Transposition": {"kind": "transpose"},
+    "3D Transposition": {"kind": "rotation"},
+    "Uniform": {"kind": "uniform", "include_self": True},
+    "Bit-Reverse": {"kind": "bit_reverse"},
+    "Bit complement": {"kind": "bit_complement"},
+}
+"""By the paper's names; the last is one that it does not have."""
+
+_CHOICES: Document = {
+    "half_way": "plus",
+    "empty_queue": "every_way",
+    "full_way": "worthless",
+    "least_distance": 2,
+}
+
+ROUTINGS: dict[str, Document] = {
+    "ABR": {"kind": "abr", "half_way": "plus"},
+    "POR": {"kind": "por", "eta": 1.0, "mean": "all_dimensions", **_CHOICES},
+    "OFR": {
+        "kind": "outflank",
+        "delta": 2,
+        "eta": 2.0,
+        "midpoint": "folded",
+        "collinear": "negative_side",
+        "mean": "second_leg",
+        **_CHOICES,
+    },
+}
+"""With the choices that the paper does not mention."""
+
+
+def links() -> Document:
+    """Table 1."""
+    return {
+        "default": {"latency": "200 ns", "bandwidth": "20 Gb/s", "vcs": 3, "buffer": "4096 B"},
+        "endpoint": {"latency": "80 ns", "bandwidth": "64 Gb/s", "vcs": 1, "buffer": "4096 B"},
+    }
+
+
+def message_cycles(sides: Sequence[int], gamma: float, packets: int, per_microsecond: int = PER_MICROSECOND) -> float:
+    """Cycles between two messages of a node at load gamma on a torus: gamma_0 is 8 / k of a link."""
+    return max(sides) / 8 * packets * PACKET_NS / gamma * per_microsecond / 1000
+
+
+def scenario(
+    pattern: str, sides: Sequence[int], routing: Document, gamma: float, *, packets: int, messages: int, seed: int
+) -> Document:
+    """So many messages of each node of a torus, until everything is delivered."""
+    return {
+        "seed": seed,
+        "units": {"cycle": CYCLE},
+        "topology": {"kind": "torus", "dims": list(sides)},
+        "router": {
+            "node": {"answer": "10 B", "injection_rate": 2.4, "injection_room": "more_than_half"},
+            "links": links(),
+        },
+        "routing": routing,
+        "traffic": {
+            "pattern": PATTERNS[pattern],
+            "load": gamma,
+            "load_unit": "bisection",
+            "packet_size": "512 B",
+            "process": {"kind": "periodic", "phase": "zero"},
+            "message": {"packets": packets, "count": messages},
+        },
+        "measure": {
+            "warmup": 0,
+            "cycles": round(messages * message_cycles(sides, gamma, packets)) + 1,
+            "count": "generated",
+            "max_drain": 1_000_000_000,
+            "histogram": False,
+        },
+    }
+
+
+SIDES = (8, 16)
+"""k of the networks of k x k x k routers."""
+
+TABLE_2 = {
+    "Butterfly/FFT": {"ABR": (0.30, 0.35), "POR": (0.55, 0.55), "OFR": (0.60, 0.75)},
+    "Transposition": {"ABR": (0.50, 0.55), "POR": (0.60, 0.70), "OFR": (0.50, 0.75)},
+    "3D Transposition": {"ABR": (0.25, 0.20), "POR": (0.45, 0.40), "OFR": (0.45, 0.35)},
+    "Uniform": {"ABR": (0.55, 0.70), "POR": (0.70, 0.80), "OFR": (0.70, 0.80)},
+    "Bit-Reverse": {"ABR": (0.35, 0.40), "POR": (0.60, 0.50), "OFR": (0.50, 0.60)},
+}
+"""gamma* as the paper prints it, for k = 8 and 16."""
+
+
+def sustained(pattern: str, routing: str, k: int) -> float:
+    """A number of table 2."""
+    return TABLE_2[pattern][routing][SIDES.index(k)]
+
+
+FIRST = 0.1
+"""The first load of the paper's grid: the one that stands for low load."""
+
+STEP = 0.05
+"""Between two loads of the grid."""
+
+CUT = 1.40
+"""A load counts as sustained up to this multiple of the smallest low-load lifetime."""
+
+CUT_WORDS = (
+    f"last load with a mean lifetime of at most {CUT:g} times the smallest low-load lifetime of the three routings"
+)
+"""What gamma* is of short runs. The paper does not say how it read its own."""
+
+
+@dataclass(frozen=True)
+class Sustained:
+    """The largest sustained load of a curve."""
+
+    load: float
+    """0 if not even the first is sustained."""
+    bounded: bool
+    """False if the curve ends there: the true one may be larger."""
+
+
+class Lifetimes(Curves):
+    """A table of mean lifetimes, `lifetime_us`, by `pattern`, `routing`, `k` and `load`."""
+
+    def rows(self, **where: Any) -> pl.DataFrame:
+        """The rows with these labels, of which there must be some, by load."""
+        found = self._rows(**where)
+        if found.is_empty():
+            raise NotRunError(f"{self._name}: no run of {', '.join(str(value) for value in where.values())}")
+        return found.sort("load")
+
+    def value(self, column: str, **where: Any) -> float:
+        """A value of the only row with these labels."""
+        return float(self._row(**where)[column])
+
+    def last(self, rows: pl.DataFrame, good: pl.Series) -> Sustained:
+        """The load before the first of a curve that is not good: the two must be neighbours on the grid."""
+        last = 0.0
+        for load, keep in zip(rows["load"], good, strict=True):
+            if not keep:
+                if last and load - last > STEP + 1e-6:
+                    raise NotRunError(f"{self._name}: no run between loads {last:g} and {load:g}")
+                return Sustained(last, bounded=True)
+            last = load
+        return Sustained(last, bounded=False)
+
+    def sustained(self, pattern: str, routing: str, k: int) -> float:
+        """gamma* by `CUT`, of a curve that goes on beyond it."""
+        low = min(self.value("lifetime_us", pattern=pattern, k=k, routing=name, load=FIRST) for name in ROUTINGS)
+        rows = self.rows(pattern=pattern, k=k, routing=routing)
+        found = self.last(rows, rows["lifetime_us"] <= CUT * low)
+        if not found.bounded:
+            raise NotRunError(f"{self._name}: {pattern}, k={k}, {routing} is still sustained at {found.load:g}")
+        return found.load
