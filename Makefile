@@ -5,6 +5,7 @@ SCALE ?= full
 ROUNDS ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 STAMPS := $(VENV)/.stamps
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
@@ -14,7 +15,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python identical soak validate lint bench schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,14 +38,22 @@ test: test-rust test-python ## Run all fast tests, Rust and Python
 test-rust: ## Run the Rust tests
 	PROPTEST_RNG_SEED=1 cargo test --workspace --quiet
 
-test-python: $(STAMPS)/build ## Run the Python tests
+# They run the engine that the Rust tests have compiled (tests/engine.py); the user's extension stays as it is.
+test-python: $(STAMPS)/packages ## Run the Python tests
 	$(BIN)/pytest -q --hypothesis-profile=ci
+
+# Times of single tests are an unstable option of Rust's test harness, which this switches on for the tests, not the compiler.
+TIMED := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
+test-times: $(STAMPS)/packages ## List the tests that take longest, one after another
+	@PROPTEST_RNG_SEED=1 cargo test --workspace $(TIMED) -- -Z unstable-options --report-time --test-threads=1 \
+		| sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$$/\2s \1/p' | sort -rn | head -n 20
+	@$(BIN)/pytest -q --hypothesis-profile=ci --durations=20
 
 # Of the test binaries that `make test` builds, the one that compares digests of results with those recorded.
 identical: ## Run some 260 scenarios, name every result that has changed (RECORD=1: record anew)
 	PHIT_RECORD_DIGESTS=$(RECORD) cargo test --workspace --quiet --test identical -- --nocapture
 
-soak: $(STAMPS)/build ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)
+soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)
 	@for round in $$(seq $(ROUNDS)); do \
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 		echo "round $$round of $(ROUNDS), seed $$seed"; \
@@ -55,7 +64,7 @@ soak: $(STAMPS)/build ## Run all fast tests with random cases that differ, ROUND
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate
 
-lint: $(STAMPS)/build ## Check formatting, lints and types
+lint: $(STAMPS)/packages ## Check formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check
@@ -75,18 +84,20 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 clean: ## Remove everything that was built (results in out/ stay)
 	rm -rf $(VENV) target site python/phit/_phit*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
-$(STAMPS)/venv: pyproject.toml
+# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed. Modules are compiled when they are used.
+$(STAMPS)/packages: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --group dev
+	$(PIP) --upgrade 'pip>=25.1'
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+		> $(STAMPS)/dependencies
+	$(PIP) --group dev --requirement $(STAMPS)/dependencies
 	@touch $@
 
-$(STAMPS)/docs: $(STAMPS)/venv
-	$(BIN)/python -m pip install --quiet --group docs
+$(STAMPS)/docs: $(STAMPS)/packages
+	$(PIP) --group docs
 	@touch $@
 
-$(STAMPS)/build: $(STAMPS)/venv $(RUST)
+$(STAMPS)/build: $(STAMPS)/packages $(RUST)
 	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
 	@touch $@

@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phit.cli import main
-from phit.scenario import set_path
+
+from . import engine
+
+engine.use()
+
+from phit.cli import main  # noqa: E402
+from phit.scenario import set_path  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -17,6 +18,14 @@ from phit.studies.kit.scale import Scale
 from phit.studies.kit.tables import steady, transient
 
 from .conftest import Cli, Start
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with figure 5b; tests work on copies."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
+    return folder
 
 
 def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
@@ -70,9 +79,9 @@ def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
     assert (folder / "figures" / "6.png").exists()
 
 
-def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path) -> None:
+def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path, reproduced: Path) -> None:
     folder, docs = tmp_path / "results", tmp_path / "docs"
-    reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
+    shutil.copytree(reproduced, folder)
     command = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--no-run", "--publish", docs)
     status, _, err = cli(*command)
     assert status == 0, err
@@ -87,7 +96,7 @@ def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path) -> None
 
 def test_a_killed_study_goes_on(start: Start, cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "results"
-    arguments = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--seeds", 3)
+    arguments = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--seeds", 1)
     command = (*arguments, "--figure", "5b", "--figure", "5c")
     process = start(*command)
     deadline = time.monotonic() + 60
@@ -124,8 +133,8 @@ def test_panels_are_names_of_their_figure() -> None:
     assert [figure.name for figure in study.choose(["all"])] == list(study.figures)
 
 
-def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path) -> None:
-    reproduce(study, ["5b"], Scale.SMOKE, out=tmp_path, workers=1)
+def test_a_folder_of_another_scale_is_refused(cli: Cli, tmp_path: Path, reproduced: Path) -> None:
+    shutil.copytree(reproduced, tmp_path, dirs_exist_ok=True)
     status, _, err = cli("reproduce", "contention", "--figure", "5b", "--scale", "small", "--output", tmp_path)
     assert status == 2
     assert "results of another experiment: topology.a is 4 there and 8 here" in err

@@ -6,17 +6,30 @@
 """
 
 import json
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from phit import _phit
 from phit._phit import __version__
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
-from phit.experiment import Experiment, Point
-from phit.result import Result, run
-from phit.saturation import Saturation, saturate
-from phit.scenario import complete, load, routes, verify
-from phit.sections import schema
-from phit.sweeping import Interrupted, sweep
+
+if TYPE_CHECKING:
+    from phit.experiment import Experiment, Point
+    from phit.result import Result, run
+    from phit.saturation import Saturation, saturate
+    from phit.scenario import complete, load, routes, verify
+    from phit.sections import schema
+    from phit.sweeping import Interrupted, sweep
+else:
+    # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
+    def __getattr__(name: str) -> Any:
+        if name in __all__:
+            for home in ("scenario", "sections", "experiment", "result", "saturation", "sweeping"):
+                if (found := getattr(import_module(f"phit.{home}"), name, None)) is not None:
+                    globals()[name] = found
+                    return found
+        raise AttributeError(f"module 'phit' has no attribute {name!r}")
+
 
 __all__ = [
     "Experiment",

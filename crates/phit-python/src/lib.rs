@@ -5,7 +5,7 @@ mod positions;
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::measure::Cost;
-use phit_engine::run::{Options, RunError, Simulation, prepare};
+use phit_engine::run::{self as engine, Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -49,7 +49,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    py.detach(|| engine::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(scenario.to_value().to_string())
 }
 
@@ -137,7 +137,7 @@ fn quantities() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| phit_engine::run::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = py.detach(|| engine::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(report.to_string())
 }
 
@@ -145,7 +145,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| phit_engine::run::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = py.detach(|| engine::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
     Ok(table.to_string())
 }
 

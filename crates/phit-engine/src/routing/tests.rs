@@ -350,7 +350,7 @@ fn grid(kind: &str, dims: &[u32], alternatives: &str, load: f64) -> Value {
         },
         "routing": { "kind": "contention_grid", "threshold": 2, "alternatives": alternatives },
         "traffic": { "pattern": "tornado", "load": load, "packet_size": 4 },
-        "measure": { "warmup": 0, "cycles": 1500 },
+        "measure": { "warmup": 0, "cycles": 800 },
     })
 }
 

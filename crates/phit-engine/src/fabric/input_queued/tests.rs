@@ -212,7 +212,7 @@ fn mesh(switching: &str, stage: &str, load: f64) -> Value {
             "latency": 2, "links": { "default": { "buffer": 12, "vcs": 2, "latency": LATENCY } },
         },
         "traffic": { "load": load, "packet_size": { "kind": "choice", "sizes": [1, 7] } },
-        "measure": { "warmup": 0, "cycles": 1500 },
+        "measure": { "warmup": 0, "cycles": 800 },
     })
 }
 

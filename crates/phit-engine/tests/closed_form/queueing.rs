@@ -1,9 +1,7 @@
 //! One switch against the closed forms of Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet
 //! switch" (IEEE Transactions on Communications 35(12), 1987).
 
-mod common;
-
-use common::{assert_close, histogram, number, run};
+use crate::common::{assert_close, histogram, number, run};
 use serde_json::{Value, json};
 
 /// N endpoints on one router, packets of one phit to any endpoint with equal probability.

@@ -1,8 +1,6 @@
 //! What is counted: windows, series, drains, priorities, as an observer from outside can check them.
 
-mod common;
-
-use common::{histogram, number, run, run_with, scenario, with};
+use crate::common::{histogram, number, run, run_with, scenario, with};
 use phit_engine::run::Options;
 use phit_engine::traffic::Traffic;
 use serde_json::{Value, json};

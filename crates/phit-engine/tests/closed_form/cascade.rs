@@ -1,8 +1,6 @@
 //! One Cascade group and several: latencies of an empty network, mean hops, and what channel loads allow.
 
-mod common;
-
-use common::{assert_close, histogram, number, run, with};
+use crate::common::{assert_close, histogram, number, run, with};
 use serde_json::{Value, json};
 
 /// BookSim's router: three stages of half a cycle each, links of ten cycles.
@@ -80,8 +78,9 @@ fn mean_hops_are_those_of_the_graph() {
         (json!({ "kind": "valiant" }), minimal * 96.0 / 95.0 + minimal),
     ];
     for (routing, expected) in cases {
-        let outcome = run(&group(json!({ "kind": "cascade" }), routing.clone(), 0.1));
-        // 500,000 packets; standard deviation of the hops of a packet at most 0.7.
+        let short = json!({ "measure": { "warmup": 200, "cycles": 2000 } });
+        let outcome = run(&with(group(json!({ "kind": "cascade" }), routing.clone(), 0.1), short));
+        // 350,000 packets; standard deviation of the hops of a packet at most 0.7.
         assert_close(number(&outcome, "/hops_mean"), expected, 0.005, &routing.to_string());
     }
 }
@@ -118,7 +117,10 @@ fn channel_loads_bound_what_a_group_carries() {
 fn adversarial_traffic_leaves_a_router_one_link() {
     // Router i to router i + 1, all in rows but for the last of each row: 18 endpoints share one link. The last of a row has
     // two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
-    let adversarial = json!({ "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } } });
+    let adversarial = json!({
+        "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } },
+        "measure": { "warmup": 500, "cycles": 1500 },
+    });
     let value = |load| with(group(json!({ "kind": "cascade" }), json!("minimal"), load), adversarial.clone());
     let outcome = run(&value(0.2));
     let most = (90.0 + 6.0 * 2.0) / 96.0 / 18.0;

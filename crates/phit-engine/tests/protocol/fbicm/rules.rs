@@ -2,12 +2,8 @@
 //!
 //! Packets have 4 phits, links a cycle; a memory holds 16 packets, and two in a queue are one too many for the thresholds.
 
-mod common;
-#[path = "common/fbicm.rs"]
-mod fbicm;
-
-use common::run_with;
-use fbicm::{Seen, base, lines, messages, parts, quiet_at_the_end, start, summed, until};
+use super::{Seen, base, lines, messages, parts, quiet_at_the_end, start, summed, until};
+use crate::common::run_with;
 use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Links that break during a run: packets go around them, and those that cannot are counted.
 
-mod common;
-
-use common::{number, run, run_with, scenario, simulation, with};
+use crate::common::{number, run, run_with, scenario, simulation, with};
 use phit_engine::run::{self, Options};
 use serde_json::{Value, json};
 

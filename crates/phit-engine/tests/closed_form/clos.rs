@@ -1,8 +1,6 @@
 //! Folded Clos networks: cycles of every kind of path, what links carry, and what a good allocation comes to, by counting.
 
-mod common;
-
-use common::{assert_close, histogram, number, run, with};
+use crate::common::{assert_close, histogram, number, run, with};
 use serde_json::{Value, json};
 
 const ADAPTIVE: [&str; 5] = ["sequential", "greedy", "sequential_r", "greedy_r", "availability"];

@@ -1,11 +1,7 @@
 //! FBICM in random runs: nothing is lost, reordered or left, whatever the network and the thresholds.
 
-mod common;
-#[path = "common/fbicm.rs"]
-mod fbicm;
-
-use common::{run_with, simulation, with};
-use fbicm::{agree, base, lines, quiet_at_the_end, summed};
+use super::{agree, base, lines, quiet_at_the_end, summed};
+use crate::common::{run_with, simulation, with};
 use phit_engine::run::Options;
 use proptest::prelude::*;
 use serde_json::{Value, json};

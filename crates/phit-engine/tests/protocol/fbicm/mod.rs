@@ -1,5 +1,7 @@
 //! What the tests of FBICM share: its lines as they can be seen from outside, and what must be true of them after every tick.
-#![allow(dead_code)]
+
+mod random;
+mod rules;
 
 use crate::common::simulation;
 use phit_engine::fabric::input_queued::{InputQueued, Partition};

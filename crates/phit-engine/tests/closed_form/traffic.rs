@@ -1,7 +1,5 @@
 //! Traffic through its public interface: rates, distributions, changes and laziness, over whole populations of endpoints.
 
-use phit_engine::engine;
-use phit_engine::topology;
 use phit_engine::topology::clos::Clos;
 use phit_engine::topology::{Topology, TopologyParams};
 use phit_engine::traffic::{Generated, PatternKind, Traffic, TrafficParams};
@@ -9,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-#[path = "../src/traffic/patterns/toy.rs"]
+#[path = "../../src/traffic/patterns/toy.rs"]
 mod toy;
 use toy::Toy;
 

@@ -9,9 +9,7 @@
 //!
 //! The expected value is computed here, hop by hop, from these rules and the path alone, independently of the engine.
 
-mod common;
-
-use common::{histogram, number, run, with};
+use crate::common::{histogram, number, run, with};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

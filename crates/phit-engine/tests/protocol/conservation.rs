@@ -1,8 +1,6 @@
 //! Conservation laws, in every tick of small random networks (see `verify::conservation`).
 
-mod common;
-
-use common::{CHOICES, random, simulation};
+use crate::common::{CHOICES, random, simulation};
 use phit_engine::run::Options;
 use proptest::prelude::*;
 

@@ -1,0 +1,15 @@
+//! The rules are kept step by step: what a topology promises, conservation, credits, allocation, order, and the same result on any
+//! number of threads and partitions.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod allocation;
+mod bubble;
+mod conservation;
+mod determinism;
+mod faults;
+mod fbicm;
+mod limits;
+mod measure;
+mod topology;
