@@ -68,7 +68,9 @@ def list_(
             help="A concept (topology, routing, pattern, ...), a section, quantities or tables.", show_default=False
         ),
     ] = None,
-    kind: Annotated[str | None, typer.Argument(help="One of these: a kind, a quantity, ...", show_default=False)] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="One of these: a kind, a quantity, ...", show_default=False)
+    ] = None,
 ) -> None:
     """List what a scenario can name and what results consist of, or one of these with all that is said of it."""
     if name in listing.LISTS:
