@@ -5,7 +5,7 @@ SCALE ?= full
 ROUNDS ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --no-compile
+PIP := $(BIN)/python -m pip install --quiet
 STAMPS := $(VENV)/.stamps
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
@@ -84,7 +84,7 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 clean: ## Remove everything that was built (results in out/ stay)
 	rm -rf $(VENV) target site python/phit/_phit*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed. Modules are compiled when they are used.
+# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
 $(STAMPS)/packages: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS)

@@ -39,7 +39,7 @@ def test_commands(page: Path, checkout: Path, executed: dict[str, Path | None]) 
         command, *arguments = shlex.split(line)
         assert command == "phit", line
         option = re.search(r" --out(?:put)? (\S+)", line)
-        general = line.replace(option.group(), "") if option else line
+        general = line.replace(option.group(), " --out ...") if option else line
         results = checkout / option.group(1) if option else None
         if general in executed and (written := executed[general]) and results:
             shutil.copytree(written, results)
