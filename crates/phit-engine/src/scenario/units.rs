@@ -258,7 +258,7 @@ impl Counts {
     }
 }
 
-/// Schemas of the quantities, by their names as definitions: what [`read`] reads.
+/// Schemas of the quantities, by their names as definitions: what `read` reads.
 pub fn definitions() -> [(String, Value); 3] {
     const NUMBER: &str = r"(\d+\.?\d*|\.\d+)";
     const SIZE: &str = "([kMGT]?(B|b|bit)|[kKmMgGtT]iB)";

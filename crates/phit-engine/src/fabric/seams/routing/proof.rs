@@ -5,11 +5,11 @@ use crate::topology::{Hop, Hops, Leg, Topology};
 
 /// Why the packets of a routing mechanism cannot wait for one another for ever.
 pub enum Proof {
-    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle ([`cdg`]).
+    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle ([`crate::proof::cdg`]).
     Order(Vec<Routes>),
-    /// Every packet can always escape, under virtual cut-through or store-and-forward ([`escape`]).
+    /// Every packet can always escape, under virtual cut-through or store-and-forward ([`crate::proof::escape`]).
     Escape(Box<dyn Adaptive>),
-    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle ([`bubble`]).
+    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle ([`crate::proof::bubble`]).
     Bubble(Escape),
     /// The routes cannot be followed.
     Unknown,
