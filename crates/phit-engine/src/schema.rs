@@ -133,11 +133,9 @@ fn bounds(schema: &Value) -> Option<Value> {
                 any |= parts.clone().any(|part| part.is_ok());
                 kept.insert(word.clone(), parts.map(|part| part.unwrap_or_else(Clone::clone)).collect());
             }
-            _ if BOUNDS.contains(&word.as_str()) => {
-                if !of_the_type(schema, word) {
-                    any = true;
-                    kept.insert(word.clone(), part.clone());
-                }
+            _ if BOUNDS.contains(&word.as_str()) && !of_the_type(schema, word) => {
+                any = true;
+                kept.insert(word.clone(), part.clone());
             }
             "$ref" | "type" | "const" | "enum" | "x-unit" => {
                 kept.insert(word.clone(), part.clone());

@@ -297,7 +297,7 @@ impl Table {
             "name": self.name,
             "description": self.about,
             "there": self.there.to_value(),
-            "columns": self.columns.iter().map(Column::to_value).collect::<Value>(),
+            "columns": self.columns.iter().map(|column| column.to_value()).collect::<Value>(),
         })
     }
 
@@ -308,7 +308,7 @@ impl Table {
 }
 
 impl Column {
-    fn to_value(&self) -> Value {
+    fn to_value(self) -> Value {
         let mut map = described(self.name, self.words, self.unit, self.about);
         let cell = match self.cell {
             Cell::Number => "number",

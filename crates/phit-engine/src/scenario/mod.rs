@@ -67,7 +67,7 @@ impl Scenario {
             };
             // Without the quantities that are wrong the rest can be read.
             let keys: Vec<String> = error.clone().each().into_iter().map(|error| error.path).collect();
-            if !keys.iter().fold(true, |all, key| error::remove(left.to_mut(), key) && all) {
+            if !keys.iter().all(|key| error::remove(left.to_mut(), key)) {
                 return found.and(Err(error));
             }
             found.add(error);

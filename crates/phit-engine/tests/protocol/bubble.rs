@@ -310,7 +310,10 @@ fn settings_that_the_node_does_not_read_are_refused() {
             error(json!({ "routing": { "kind": "minimal" } })),
             "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, outflank, goal",
         ),
-        (error(json!({ "router": { "node": { "answer": 0 } } })), "router.node.answer = 0: expected 1 phit or more"),
+        (
+            error(json!({ "router": { "node": { "answer": 0 } } })),
+            "router.node.answer = 0: expected a whole number of phits, at least 1",
+        ),
         (
             error(json!({ "measure": { "probes": [{ "kind": "ports" }] } })),
             "measure.probes = \"ports\": probes look into the input-queued router: router.node has none; leave it out",

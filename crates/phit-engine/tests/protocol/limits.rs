@@ -5,8 +5,8 @@ use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
 
 fn refusal(value: Value) -> String {
-    let scenario = Scenario::from_value(&value).unwrap();
-    Simulation::new(&scenario, Options::default()).err().map_or("accepted".into(), |error| error.to_string())
+    let built = Scenario::from_value(&value).and_then(|scenario| Simulation::new(&scenario, Options::default()));
+    built.err().map_or("accepted".into(), |error| error.to_string())
 }
 
 #[test]
