@@ -202,7 +202,8 @@ impl Walk<'_> {
         }
         match value {
             Value::Number(number) => {
-                if let Some(expected) = number.as_f64().and_then(|number| out_of_bounds(number, schema)) {
+                let parts = self.alternatives(schema);
+                if let Some(expected) = number.as_f64().and_then(|number| out_of_bounds(number, schema, parts)) {
                     found.push(ScenarioError::new(path, value, expected));
                 }
             }
@@ -229,12 +230,20 @@ impl Walk<'_> {
         }
     }
 
+    /// The alternatives of a schema, or of the one that it refers to.
+    fn alternatives<'b>(&'b self, schema: &'b Value) -> &'b [Value] {
+        let of = |schema: &'b Value| schema.get("anyOf").and_then(Value::as_array);
+        of(schema).or_else(|| of(referred(schema, self.root)?)).map_or(&[], Vec::as_slice)
+    }
+
     /// Of the alternatives that are about such a value, the one that it fits best.
     fn any(&self, path: &str, value: &Value, parts: &[Value], found: &mut Vec<ScenarioError>) {
         let about = parts.iter().filter(|part| is_of_its_kind(value, part) && is_about(value, part));
         let broken = about.map(|part| {
             let mut broken = Vec::new();
             self.visit(path, value, part, &mut broken);
+            let own = broken.iter_mut().filter(|error| error.path == path && value.is_number());
+            own.for_each(|error| error.expected += &or_named(parts));
             broken
         });
         found.extend(broken.min_by_key(Vec::len).into_iter().flatten());
@@ -261,8 +270,14 @@ fn is_about(value: &Value, schema: &Value) -> bool {
     types && listed && schema.get("const").is_none_or(|only| only == value)
 }
 
-/// What was expected of a number that breaks a bound.
-fn out_of_bounds(number: f64, schema: &Value) -> Option<String> {
+/// The names that may stand in a number's place, as `, or "infinite"`.
+fn or_named(parts: &[Value]) -> String {
+    let names = parts.iter().filter_map(|part| part.get("const").filter(|only| only.is_string()));
+    names.map(|name| format!(", or {name}")).collect()
+}
+
+/// What was expected of a number that breaks a bound of a schema with these alternatives.
+fn out_of_bounds(number: f64, schema: &Value, parts: &[Value]) -> Option<String> {
     let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
     let (least, most) = (bound("minimum"), bound("maximum"));
     let (above, below) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
@@ -273,7 +288,8 @@ fn out_of_bounds(number: f64, schema: &Value) -> Option<String> {
     if kept {
         return None;
     }
-    let whole = schema.get("type").is_some_and(|name| name.to_string().contains("integer"));
+    let is_whole = |schema: &Value| schema.get("type").is_some_and(|name| name.to_string().contains("integer"));
+    let whole = is_whole(schema) || parts.iter().any(is_whole);
     let what = if whole { "a whole number" } else { "a number" };
     let of = match schema.get("x-unit").and_then(Value::as_str) {
         Some("load") => " of phits/(endpoint·cycle)".to_owned(),
@@ -289,7 +305,7 @@ fn out_of_bounds(number: f64, schema: &Value) -> Option<String> {
             format!("{} {words}", if words.starts_with("at ") { "," } else { "" })
         }
     };
-    Some(format!("expected {what}{of}{range}"))
+    Some(format!("expected {what}{of}{range}{}", or_named(parts)))
 }
 
 /// What was expected of a list that is too short or too long.

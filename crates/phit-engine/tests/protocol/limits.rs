@@ -20,7 +20,7 @@ fn an_output_buffer_of_more_flits_than_are_counted() {
     };
     assert_eq!(
         refusal(with(json!(70_000))),
-        "router.output_buffer = 70000: expected at most 65534 phits, or \"infinite\""
+        "router.output_buffer = 70000: expected a whole number of phits, at most 65534, or \"infinite\""
     );
     assert_eq!(refusal(with(json!(65_534))), "accepted");
     assert_eq!(refusal(with(json!("infinite"))), "accepted");
