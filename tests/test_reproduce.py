@@ -173,6 +173,7 @@ def test_means_over_seeds() -> None:
             "accepted_load": [0.5, 0.4, 0.5],
             "latency_mean": [100.0, 110.0, 90.0],
             "latency_ci": [1.0, 1.0, 2.0],
+            "saturated": [False, True, False],
             "cpu_seconds": [1.0, 1.0, 1.0],
         }
     )

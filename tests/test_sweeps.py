@@ -166,7 +166,7 @@ def test_a_corrupt_table_is_named_and_made_again(cli: Cli, write: Write, tmp_pat
     assert files(folder) == before
 
 
-@pytest.mark.parametrize("content", ['{"format": 1, "poi', "[]", '{"format": 1}', "\x00"])
+@pytest.mark.parametrize("content", ['{"format": 2, "poi', "[]", '{"format": 2}', "\x00"])
 def test_a_corrupt_manifest_is_named_and_made_again(content: str, cli: Cli, write: Write, tmp_path: Path) -> None:
     folder, document = tmp_path / "r", write(experiment())
     cli("sweep", document, "--out", folder, "--workers", 1)
@@ -182,6 +182,19 @@ def test_a_corrupt_manifest_is_named_and_made_again(content: str, cli: Cli, writ
     status, _, err = cli("sweep", document, "--out", folder)
     assert status == 0
     assert "0 points to run, 3 already there" in err
+    assert files(folder) == before
+
+
+def test_a_folder_of_another_format_is_refused_as_it_is(cli: Cli, write: Write, tmp_path: Path) -> None:
+    folder, document = tmp_path / "r", write(experiment())
+    cli("sweep", document, "--out", folder, "--workers", 1)
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    before = files(folder)
+    for command in (["report", folder], ["sweep", document, "--out", folder]):
+        status, out, err = cli(*command)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert "results of format 1; this version of phit reads format 2: choose another folder" in err
     assert files(folder) == before
 
 

@@ -22,7 +22,9 @@ from phit.quantities import TABLES
 from phit.result import frame
 from phit.scenario import Document, flatten
 
-FORMAT = 1
+FORMAT = 2
+"""Of a results folder; since 2, rows of the table of probes are typed."""
+
 MANIFEST = "manifest.json"
 POINTS = "points"
 LOCK = ".lock"
@@ -287,7 +289,10 @@ def read_manifest(folder: Path) -> Document:
     except (KeyError, TypeError, AttributeError):
         raise ResultsError(f"{path}: corrupt (keys are missing); {_REMEDY}") from None
     if not sound:
-        raise ResultsError(f"{path}: format {manifest['format']} where this version of phit knows {FORMAT}")
+        raise ResultsError(
+            f"{path}: results of format {manifest['format']}; this version of phit reads format {FORMAT}: "
+            "choose another folder, or delete this one"
+        )
     return dict(manifest)
 
 

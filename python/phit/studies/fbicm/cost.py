@@ -8,7 +8,7 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.plots import COLOURS
+from phit.plots import COLOURS, half_width
 from phit.scenario import Document, complete
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import FBICM, MEMORY, VERSIONS, VOQNET_QUEUE, Evidence, named, scenario, study
@@ -270,7 +270,7 @@ def cheaper_version(evidence: Evidence) -> Judgement:
         life, life_first = _mean(new, "lifetime") / US, _mean(first, "lifetime") / US
         by_seed = new.join(first, on="seed", suffix="_first", how="inner")
         later = (by_seed["lifetime"] - by_seed["lifetime_first"]) / US
-        half = tables.half_width(later.to_list())
+        half = half_width(later.to_list())
         holds &= bits < bits_first and life - life_first + half < 0
         notes.append(
             f"{case}: {bits / 1000:.0f} against {bits_first / 1000:.0f} kbit, "

@@ -4,10 +4,6 @@ A figure's table is a function of its labels (one row per case, the hash of its 
 table without rows says that none of the runs is there.
 """
 
-from collections.abc import Sequence
-from math import sqrt
-from statistics import stdev
-
 import polars as pl
 
 from phit.plots import T95
@@ -53,14 +49,6 @@ def half_widths(measure: str, single: str | None = None) -> pl.Expr:
     alone = pl.col(single) if single else pl.lit(None, pl.Float64)
     several = t * pl.col(f"{measure}_half") / pl.col("seeds").sqrt()
     return pl.when(pl.col("seeds") > 1).then(several).otherwise(alone).alias(f"{measure}_half")
-
-
-def half_width(values: Sequence[float]) -> float:
-    """Half width of the 95 % interval of the mean of values from different seeds; 0 for one alone."""
-    count = len(values)
-    if count < 2:
-        return 0.0
-    return (T95[count - 2] if count - 2 < len(T95) else 1.96) * stdev(values) / sqrt(count)
 
 
 def transient(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
