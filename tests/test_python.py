@@ -103,3 +103,12 @@ def test_headlines_have_times_where_a_cycle_has_a_length() -> None:
 def test_times_are_shown_in_a_unit_of_their_size() -> None:
     shown = [readable_time(seconds) for seconds in (0.0, 1.6e-9, 9.99996e-7, 1.255e-4, 0.0156, 2.5)]
     assert shown == ["0 ns", "1.6 ns", "1 µs", "125.5 µs", "15.6 ms", "2.5 s"]
+
+
+def test_a_text_in_a_plot_does_not_end_the_script_of_its_page(tmp_path: Path) -> None:
+    points = pl.DataFrame({"traffic.load": [0.1, 0.2], "latency_mean": [10.0, 11.0], "saturated": [False, False]})
+    chart = plots.load_curves(points, "latency_mean", ["traffic.load"], {"title": "</script><b>bold</b>"})
+    (page,) = plots.save(chart, tmp_path / "plot", ["html"])
+    text = page.read_text(encoding="utf-8")
+    assert "bold" in text
+    assert "</script><b>" not in text

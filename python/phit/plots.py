@@ -1,13 +1,16 @@
 """Plots as altair charts, drawn from tables of results: PNG, SVG and interactive HTML from one description."""
 
+import json
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import polars as pl
+import vl_convert
 
 from phit.errors import InputError
 from phit.experiment import CURVE
@@ -331,12 +334,60 @@ def styled(chart: Any, title: str, note: str | list[str]) -> Any:
 def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")) -> list[Path]:
     """Writes a chart as `stem.png`, `stem.svg` and `stem.html`; the page works without a network."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    for suffix in formats:
-        path = stem.with_name(f"{stem.name}.{suffix}")
-        if suffix == "html":
-            chart.save(path, inline=True)
-        else:
-            chart.save(path, scale_factor=2 if suffix == "png" else 1)
-        written.append(path)
-    return written
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
+    if isinstance(chart, alt.TopLevelMixin):
+        drawn = _Drawn(chart.to_dict())
+        for path in paths:
+            path.write_bytes(getattr(drawn, path.suffix[1:])())
+    else:
+        for path in paths:
+            chart.save(path)
+    return paths
+
+
+class _Drawn:
+    """A chart's description in every format: laid out once, however many formats are asked for."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        self._description = description
+
+    @cached_property
+    def _picture(self) -> str:
+        picture: str = vl_convert.vegalite_to_svg(self._description, vl_version=VEGA_LITE)
+        return picture
+
+    def svg(self) -> bytes:
+        return self._picture.encode()
+
+    def png(self) -> bytes:
+        return vl_convert.svg_to_png(self._picture, scale=2)
+
+    def html(self) -> bytes:
+        # A string in the description cannot end the script that it stands in.
+        text = json.dumps(self._description).replace("</", "<\\/")
+        return _PAGE.format(script=_vega(), description=text).encode()
+
+
+VEGA_LITE = ".".join(alt.VEGALITE_VERSION.split(".")[:2])
+"""Version of Vega-Lite that altair writes."""
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<style>#vis.vega-embed {{ width: 100%; display: flex; }}</style>
+<script>{script}</script>
+</head>
+<body>
+<div id="vis"></div>
+<script>vegaEmbed("#vis", {description}, {{mode: "vega-lite"}}).catch(console.error);</script>
+</body>
+</html>
+"""
+
+
+@cache
+def _vega() -> str:
+    """The libraries that draw in a browser, bundled: nearly a second of work, so once in a process."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    return bundle
