@@ -64,7 +64,8 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
 
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "results"
-    command = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--figure", "5a")
+    short = ("--warmup", 100, "--cycles", 200)
+    command = ("reproduce", "contention", "--scale", "smoke", *short, "--output", folder, "--jobs", 1, "--figure", "5a")
     assert cli(*command)[0] == 0
     first = {path: path.stat().st_mtime_ns for path in (folder / "points").iterdir()}
     status, _, err = cli(*command, "--figure", "6", "--seeds", 2)

@@ -17,7 +17,7 @@ from phit.quantities import MACHINE
 from .conftest import Cli, Start, Write, tiny
 
 LOADS = [0.05, 0.1, 0.15]
-SLOW_POINTS = 12
+SLOW_POINTS = 8
 
 
 def experiment(loads: list[float] = LOADS, **changes: Any) -> dict[str, Any]:
@@ -25,8 +25,8 @@ def experiment(loads: list[float] = LOADS, **changes: Any) -> dict[str, Any]:
 
 
 def slow() -> dict[str, Any]:
-    """Points of a good part of a second each."""
-    return tiny(traffic__load=0.5, measure__cycles=200_000) | {"sweep": {"name": "slow", "seeds": SLOW_POINTS}}
+    """Points of half a second each."""
+    return tiny(traffic__load=0.5, measure__cycles=100_000) | {"sweep": {"name": "slow", "seeds": SLOW_POINTS}}
 
 
 def files(folder: Path) -> dict[str, int]:
