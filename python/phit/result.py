@@ -3,10 +3,8 @@
 import html
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
-from typing import Any
-
-import polars as pl
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 from phit import _phit
 from phit._results import Quantities
@@ -14,6 +12,10 @@ from phit.errors import InputError
 from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
+
+if TYPE_CHECKING:
+    # Most commands need no tables, and start in half of the time without it.
+    import polars as pl
 
 
 def readable(value: Any) -> str:
@@ -71,7 +73,7 @@ class Result(Quantities, Mapping[str, Any]):
         return scenario
 
     @cached_property
-    def tables(self) -> dict[str, pl.DataFrame]:
+    def tables(self) -> "dict[str, pl.DataFrame]":
         """The tables that the scenario asked for, by name: series, histogram, links, endpoints, batches, probes."""
         return {name: frame(name, columns) for name, columns in self._columns.items()}
 
@@ -113,19 +115,25 @@ def _shown(quantity: Quantity, value: Any, cycle: float | None) -> tuple[str, st
     return readable(value), quantity.unit
 
 
-CELLS: dict[str, pl.DataType] = {
-    "number": pl.Float64(),
-    "whole": pl.Int64(),
-    "flag": pl.Boolean(),
-    "text": pl.String(),
-    "wholes": pl.List(pl.Int64()),
-}
-"""Types of the columns of tables."""
+@cache
+def _cells() -> "dict[str, pl.DataType]":
+    """Types of the columns of tables."""
+    import polars as pl
+
+    return {
+        "number": pl.Float64(),
+        "whole": pl.Int64(),
+        "flag": pl.Boolean(),
+        "text": pl.String(),
+        "wholes": pl.List(pl.Int64()),
+    }
 
 
-def frame(table: str, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+def frame(table: str, columns: Mapping[str, list[Any]]) -> "pl.DataFrame":
     """A table of a run, with the types that the engine declares, whatever is in it."""
-    declared = {c.name: CELLS[c.cell] for c in TABLES[table].columns} if table in TABLES else {}
+    import polars as pl
+
+    declared = {c.name: _cells()[c.cell] for c in TABLES[table].columns} if table in TABLES else {}
     types = {name: type_ for name, type_ in declared.items() if name in columns}
     return pl.DataFrame(columns, schema_overrides=types, strict=False)
 

@@ -57,8 +57,22 @@ macro_rules! registry {
             /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands for a
             /// table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
-                let bounds = $crate::schema::check::<Self>(path, value);
-                $crate::error::joined(Self::unbounded(path, value), bounds)
+                let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
+                match kind.as_str() {
+                    $($kind => $crate::schema::parse::<$params>(path, &rest).map(Self::$variant),)+
+                    other => Err($crate::registry::unknown(path, other, $what, Self::KINDS)),
+                }
+            }
+
+            /// What breaks a bound of the schema: for parameters that a program has set.
+            pub fn broken(&self, path: &str) -> Vec<$crate::error::ScenarioError> {
+                match self {
+                    $(Self::$variant(params) => {
+                        let table = serde_json::to_value(params).unwrap_or_default();
+                        $crate::schema::check::<$params>(path, &table)
+                    })+
+                    Self::Custom(_) => Vec::new(),
+                }
             }
 
             /// As [`Self::from_value`], but for the bounds: those of a table within another are checked with that.
@@ -66,8 +80,7 @@ macro_rules! registry {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
                 match kind.as_str() {
                     $($kind => $crate::error::read::<$params>(path, &rest).map(Self::$variant),)+
-                    other => Err($crate::error::ScenarioError::unknown(
-                        $crate::error::join(path, "kind"), other, $what, Self::KINDS.iter().copied())),
+                    other => Err($crate::registry::unknown(path, other, $what, Self::KINDS)),
                 }
             }
 
@@ -196,6 +209,11 @@ pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Resu
         }
         other => Err(ScenarioError::new(path, other, format!("{} (a table with `kind`, or a name)", known()))),
     }
+}
+
+/// The error of a `kind` that is not registered.
+pub fn unknown(path: &str, kind: &str, what: &str, kinds: &[&'static str]) -> ScenarioError {
+    ScenarioError::unknown(join(path, "kind"), kind, what, kinds.iter().copied())
 }
 
 /// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no other key.

@@ -8,9 +8,9 @@ use crate::error::{ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A generator whose definitions stand at the root, and whose descriptions are plain text.
@@ -86,13 +86,15 @@ pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<Scenario
     // Schemas are made once: a sweep reads thousands of scenarios.
     static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let bounds = *made
-        .entry(TypeId::of::<T>())
-        .or_insert_with(|| bounds(&of::<T>().to_value()).map(|bounds| &*Box::leak(Box::new(bounds))));
+    let bounds = *made.entry(TypeId::of::<T>()).or_insert_with(|| {
+        // Nobody reads the descriptions of this one.
+        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        bounds(schema.as_value()).map(|bounds| &*Box::leak(Box::new(bounds)))
+    });
     drop(made);
     let mut found = Vec::new();
     if let Some(bounds) = bounds {
-        Walk { root: bounds }.visit(path, value, bounds, &mut found);
+        Walk { root: bounds }.visit(&Path::Start(path), value, bounds, &mut found);
     }
     found
 }
@@ -102,48 +104,71 @@ const ALTERNATIVES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
 /// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there are none.
 fn bounds(schema: &Value) -> Option<Value> {
+    // A definition may refer to others, and to itself.
+    let definitions = schema.get("$defs").and_then(Value::as_object);
+    let mut bounded = HashSet::new();
+    loop {
+        let open = definitions.into_iter().flatten().filter(|(name, _)| !bounded.contains(name.as_str()));
+        let more: Vec<&str> = open.filter(|(_, part)| pruned(part, &bounded).1).map(|(name, _)| &**name).collect();
+        if more.is_empty() {
+            break;
+        }
+        bounded.extend(more);
+    }
+    let (mut kept, any) = pruned(schema, &bounded);
+    // The others say what a number with a bound may be besides.
+    let definitions = definitions.into_iter().flatten();
+    kept["$defs"] = definitions.map(|(name, part)| (name.clone(), pruned(part, &bounded).0)).collect();
+    any.then_some(kept)
+}
+
+/// Of a schema its bounds, the way to them, and what tells alternatives apart; and whether there are any. `bounded` are the
+/// definitions that have some.
+fn pruned(schema: &Value, bounded: &HashSet<&str>) -> (Value, bool) {
     let mut kept = Map::new();
-    let mut any = schema.get("$ref").is_some();
-    for (word, part) in schema.as_object()? {
+    let mut any = false;
+    for (word, part) in schema.as_object().into_iter().flatten() {
         match word.as_str() {
-            "properties" | "$defs" => {
+            "properties" => {
                 let mut tables = Map::new();
-                for (key, table) in part.as_object()? {
-                    match bounds(table) {
-                        Some(inner) => {
-                            any = true;
-                            tables.insert(key.clone(), inner);
-                        }
-                        None if word == "$defs" || table.get("const").is_some() => {
-                            tables.insert(key.clone(), json!({ "const": table.get("const") }));
-                        }
-                        None => {}
+                for (key, table) in part.as_object().into_iter().flatten() {
+                    let (inner, has) = pruned(table, bounded);
+                    any |= has;
+                    if has || table.get("const").is_some() {
+                        tables.insert(key.clone(), inner);
                     }
                 }
                 kept.insert(word.clone(), tables.into());
             }
             "items" | "additionalProperties" => {
-                if let Some(inner) = bounds(part) {
+                let (inner, has) = pruned(part, bounded);
+                if has {
                     any = true;
                     kept.insert(word.clone(), inner);
                 }
             }
+            "$ref" => {
+                let name = part.as_str().and_then(|name| name.strip_prefix("#/$defs/"));
+                any |= name.is_some_and(|name| bounded.contains(name));
+                kept.insert(word.clone(), part.clone());
+            }
             _ if ALTERNATIVES.contains(&word.as_str()) => {
-                let parts = part.as_array()?.iter().map(|part| bounds(part).ok_or(part));
-                any |= parts.clone().any(|part| part.is_ok());
-                kept.insert(word.clone(), parts.map(|part| part.unwrap_or_else(Clone::clone)).collect());
+                let parts = part.as_array().into_iter().flatten().map(|part| pruned(part, bounded));
+                let (parts, has): (Vec<Value>, Vec<bool>) = parts.unzip();
+                any |= has.contains(&true);
+                kept.insert(word.clone(), parts.into());
             }
             _ if BOUNDS.contains(&word.as_str()) && !of_the_type(schema, word) => {
                 any = true;
                 kept.insert(word.clone(), part.clone());
             }
-            "$ref" | "type" | "const" | "enum" | "x-unit" => {
+            "type" | "const" | "enum" | "x-unit" => {
                 kept.insert(word.clone(), part.clone());
             }
             _ => {}
         }
     }
-    any.then(|| Value::Object(kept))
+    (kept.into(), any)
 }
 
 /// True for a bound that no number of the field's type can break.
@@ -183,37 +208,62 @@ fn is_of_its_kind(value: &Value, schema: &Value) -> bool {
     kind.is_none() || value.get("kind").is_none() || kind == value.get("kind")
 }
 
+/// Where a value stands; put into words when something is wrong with it.
+enum Path<'a> {
+    Start(&'a str),
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    fn words(&self) -> String {
+        match self {
+            Self::Start(path) => (*path).to_owned(),
+            Self::Key(table, key) => join(&table.words(), key),
+            Self::Index(list, index) => format!("{}[{index}]", list.words()),
+        }
+    }
+}
+
 struct Walk<'a> {
     root: &'a Value,
 }
 
 impl Walk<'_> {
-    fn visit(&self, path: &str, value: &Value, schema: &Value, found: &mut Vec<ScenarioError>) {
-        if let Some(inner) = referred(schema, self.root) {
-            self.visit(path, value, inner, found);
-        }
-        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            self.visit(path, value, part, found);
-        }
-        for word in ["oneOf", "anyOf"] {
-            if let Some(parts) = schema.get(word).and_then(Value::as_array) {
-                self.any(path, value, parts, found);
+    fn visit(&self, path: &Path, value: &Value, schema: &Value, found: &mut Vec<ScenarioError>) {
+        // Every entry of a trace comes by here: the words are gone through, which are few, and not looked up.
+        let (mut items, mut least, mut most) = (None, None, None);
+        for (word, part) in schema.as_object().into_iter().flatten() {
+            match (word.as_str(), part) {
+                ("$ref", _) => {
+                    if let Some(inner) = referred(schema, self.root) {
+                        self.visit(path, value, inner, found);
+                    }
+                }
+                ("allOf", Value::Array(parts)) => {
+                    parts.iter().for_each(|part| self.visit(path, value, part, found));
+                }
+                ("oneOf" | "anyOf", Value::Array(parts)) => self.any(path, value, parts, found),
+                ("items", _) => items = Some(part),
+                ("minItems", _) => least = part.as_u64(),
+                ("maxItems", _) => most = part.as_u64(),
+                _ => {}
             }
         }
         match value {
             Value::Number(number) => {
                 let parts = self.alternatives(schema);
                 if let Some(expected) = number.as_f64().and_then(|number| out_of_bounds(number, schema, parts)) {
-                    found.push(ScenarioError::new(path, value, expected));
+                    found.push(ScenarioError::new(path.words(), value, expected));
                 }
             }
-            Value::Array(items) => {
-                if let Some(expected) = wrong_length(items.len(), schema) {
-                    found.push(ScenarioError::new(path, value, expected));
+            Value::Array(list) => {
+                if let Some(expected) = wrong_length(list.len(), least, most) {
+                    found.push(ScenarioError::new(path.words(), value, expected));
                 }
-                if let Some(inner) = schema.get("items") {
-                    for (index, item) in items.iter().enumerate() {
-                        self.visit(&format!("{path}[{index}]"), item, inner, found);
+                if let Some(inner) = items {
+                    for (index, item) in list.iter().enumerate() {
+                        self.visit(&Path::Index(path, index), item, inner, found);
                     }
                 }
             }
@@ -222,7 +272,7 @@ impl Walk<'_> {
                 for (key, item) in table {
                     let inner = schema.get("properties").and_then(|properties| properties.get(key)).or(others);
                     if let Some(inner) = inner {
-                        self.visit(&join(path, key), item, inner, found);
+                        self.visit(&Path::Key(path, key), item, inner, found);
                     }
                 }
             }
@@ -237,12 +287,12 @@ impl Walk<'_> {
     }
 
     /// Of the alternatives that are about such a value, the one that it fits best.
-    fn any(&self, path: &str, value: &Value, parts: &[Value], found: &mut Vec<ScenarioError>) {
+    fn any(&self, path: &Path, value: &Value, parts: &[Value], found: &mut Vec<ScenarioError>) {
         let about = parts.iter().filter(|part| is_of_its_kind(value, part) && is_about(value, part));
         let broken = about.map(|part| {
             let mut broken = Vec::new();
             self.visit(path, value, part, &mut broken);
-            let own = broken.iter_mut().filter(|error| error.path == path && value.is_number());
+            let own = broken.iter_mut().filter(|error| value.is_number() && error.path == path.words());
             own.for_each(|error| error.expected += &or_named(parts));
             broken
         });
@@ -309,10 +359,9 @@ fn out_of_bounds(number: f64, schema: &Value, parts: &[Value]) -> Option<String>
 }
 
 /// What was expected of a list that is too short or too long.
-fn wrong_length(length: usize, schema: &Value) -> Option<String> {
-    let bound = |word: &str| schema.get(word).and_then(Value::as_u64);
+fn wrong_length(length: usize, least: Option<u64>, most: Option<u64>) -> Option<String> {
     let length = length as u64;
-    match (bound("minItems"), bound("maxItems")) {
+    match (least, most) {
         (least, most) if least.is_none_or(|least| length >= least) && most.is_none_or(|most| length <= most) => None,
         (Some(least), Some(most)) if least == most => Some(format!("expected a list of {least} values")),
         (Some(least), Some(most)) => Some(format!("expected a list of {least} to {most} values")),
@@ -325,7 +374,7 @@ fn wrong_length(length: usize, schema: &Value) -> Option<String> {
 /// `params` if they keep the bounds of their schema, as they do when they are read from a document.
 #[cfg(test)]
 pub(crate) fn kept<T: JsonSchema + serde::Serialize + 'static>(params: T) -> Result<T, ScenarioError> {
-    joined(Ok(()), check::<T>("", &json!(params))).map(|()| params)
+    joined(Ok(()), check::<T>("", &serde_json::json!(params))).map(|()| params)
 }
 
 #[cfg(test)]
@@ -350,7 +399,7 @@ mod tests {
     fn broken(schema: Value, value: Value) -> Vec<String> {
         let root = bounds(&schema).unwrap();
         let mut found = Vec::new();
-        Walk { root: &root }.visit("a", &value, &root, &mut found);
+        Walk { root: &root }.visit(&Path::Start("a"), &value, &root, &mut found);
         found.iter().map(ToString::to_string).collect()
     }
 

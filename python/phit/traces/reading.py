@@ -8,8 +8,6 @@ from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 
-import polars as pl
-
 from phit.errors import InputError
 from phit.traces.block_io import Io
 
@@ -113,6 +111,9 @@ class Reader:
             raise InputError(f"{self.path}: cannot be read ({error})") from None
 
     def _parquet(self) -> Iterator[tuple[int, dict[str, str]]]:
+        # It takes longer to import than most commands take.
+        import polars as pl
+
         try:
             table = pl.read_parquet(self.path)
         except FileNotFoundError:

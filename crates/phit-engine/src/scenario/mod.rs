@@ -119,9 +119,9 @@ impl Scenario {
     pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));
-        check(schema::check::<RouterKind>("router", &self.router.to_value()));
-        check(schema::check::<RoutingKind>("routing", &self.routing.to_value()));
-        check(schema::check::<QueueingKind>("queueing", &self.queueing.to_value()));
+        check(self.router.broken("router"));
+        check(self.routing.broken("routing"));
+        check(self.queueing.broken("queueing"));
         check(schema::check::<MeasureParams>("measure", &json!(self.measure)));
         // A trace has no bounds, and may be long.
         let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };

@@ -151,13 +151,14 @@ impl Partition {
 
     /// Puts what has been generated before this tick into the admittance queues.
     fn admit(&mut self, e: u32) {
+        let cycle = self.settings.ticks_per_cycle;
         let room = self.config.admittance.unwrap_or(Phits::Infinite);
         while let Some(packet) = self.endpoints[e].next {
-            if (packet.cycle + 1) * self.config.links.ticks_per_cycle > self.now {
+            if (packet.cycle + 1) * cycle > self.now {
                 break;
             }
             if !self.admittances[e as usize].admit(packet, room) {
-                self.collector.dropped(packet.cycle * self.config.links.ticks_per_cycle);
+                self.collector.dropped(packet.cycle * cycle);
             }
             self.draw(e);
         }

@@ -26,6 +26,8 @@ struct Passage {
     start: Tick,
     /// The link has taken all of it.
     end: Tick,
+    /// Class of that link.
+    class: usize,
 }
 
 impl Passage {
@@ -56,6 +58,7 @@ impl Passage {
             left: now + crossing.max(arriving).max(1),
             start,
             end: start + serialisation,
+            class,
         }
     }
 }
@@ -188,7 +191,7 @@ impl Partition {
         tail: bool,
     ) {
         let (settings, size) = (&self.settings, u32::from(grant.size));
-        let at = passage.end + settings.latency[self.outputs[grant.output].class as usize % MOST_CLASSES];
+        let at = passage.end + settings.latency[passage.class];
         if !K::PLAIN && settings.endpoints_fill && far == SINK {
             self.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
@@ -218,8 +221,7 @@ impl Partition {
         far_queue: u32,
         head: bool,
     ) {
-        let class = self.outputs[grant.output].class;
-        let at = passage.start + self.settings.latency[class as usize % MOST_CLASSES];
+        let at = passage.start + self.settings.latency[passage.class];
         let queue = far_queue + u32::from(grant.vc);
         if !head {
             self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
@@ -231,7 +233,7 @@ impl Partition {
             false => (u32::from(grant.vc) / self.settings.queues) as u16,
         };
         let p = &mut self.packets[packet];
-        (p.came_by, p.came_in) = (class, vc as u8);
+        (p.came_by, p.came_in) = (passage.class as u8, vc as u8);
         if far == self.index {
             self.file(at, kind::ARRIVAL, queue, packet);
         } else {

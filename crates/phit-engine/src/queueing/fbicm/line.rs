@@ -22,6 +22,8 @@ pub(super) struct Line {
     pub unsent: Vec<u32>,
     /// Phits in the CFQ.
     pub phits: u32,
+    /// The CFQ is held back.
+    pub held: bool,
     /// Tick at which the CFQ became empty, or the line was allocated.
     pub empty_since: Tick,
     /// Tick of the allocation.

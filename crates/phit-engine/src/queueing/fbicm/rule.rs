@@ -38,11 +38,21 @@ impl Buffer {
     /// The active line of `destination`. No two lines of a buffer have a destination in common.
     #[inline]
     fn find(&self, destination: u32) -> Option<usize> {
-        match self.active {
-            0 => None,
-            _ => self.lines.iter().position(|line| line.has(destination)),
-        }
+        // Most buffers have none, and many lines are free.
+        let mut active = self.lines.iter().enumerate().filter(|(_, line)| line.active).take(self.active as usize);
+        active.find(|(_, line)| line.has(destination)).map(|(number, _)| number)
     }
+}
+
+/// What the first packet of a queue asks for.
+struct Demand {
+    /// The output port (in the partition).
+    output: u32,
+    /// Virtual channel of that port.
+    vc: u8,
+    destination: u32,
+    /// Phits of the packet.
+    size: u16,
 }
 
 /// The line of an output, if any, that has `destination`.
@@ -140,15 +150,16 @@ impl Rule {
         (vc as u8, place.checked_sub(1).map(|line| line as usize))
     }
 
-    /// The output (port in the partition, and virtual channel) that the first packet of `queue` asks for, and its destination.
-    fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<(u32, u8, u32)> {
+    /// What the first packet of `queue` asks for.
+    #[inline]
+    fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<Demand> {
         let packet = site.head(port, queue)?;
         let PortPlace { router, first, .. } = self.places[port as usize];
         let output = self.table.port(router, packet.destination);
         let index = first + u32::from(output);
         let class = self.places[index as usize].class;
         let hop = one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops);
-        Some((index, hop.vc, packet.destination))
+        Some(Demand { output: index, vc: hop.vc, destination: packet.destination, size: packet.size })
     }
 
     /// The line of an output that has `destination`, and whether it is stopped.
@@ -189,15 +200,18 @@ impl Manager for Rule {
 
     fn review(&mut self, site: &mut dyn QueueSite, port: u32) {
         for vc in 0..self.channels[usize::from(self.places[port as usize].class)] {
-            self.post_process(site, port, vc);
             let b = self.buffer(port, vc);
-            if self.buffers[b].active == 0 {
-                continue;
+            let arrival = std::mem::take(&mut self.buffers[b].arrival);
+            if self.buffers[b].phits > 0 {
+                self.post_process(site, port, vc, arrival);
             }
-            for line in 0..self.params.cfqs as usize {
+            let (mut line, mut open) = (0, self.buffers[b].active);
+            while open > 0 {
                 if self.buffers[b].lines[line].active {
                     self.tend(site, port, vc, line);
+                    open -= 1;
                 }
+                line += 1;
             }
         }
     }

@@ -1,16 +1,16 @@
 //! Which packets are isolated: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
 
-use super::Rule;
+use super::{Demand, Rule};
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::Line;
 use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
     /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
-    pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8) {
+    /// `may_detect`: a packet has come into the NFQ since the last time.
+    pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, mut may_detect: bool) {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
-        let mut may_detect = std::mem::take(&mut self.buffers[b].arrival);
-        while let Some((output, out_vc, destination)) = self.demand(site, port, nfq) {
+        while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, nfq) {
             let line = self.buffers[b].find(destination).or_else(|| {
                 let known = self.known_at(output, out_vc, destination);
                 let detected = may_detect && self.buffers[b].phits > self.params.detection;
@@ -28,12 +28,14 @@ impl Rule {
                 }
             });
             let Some(line) = line else { break };
-            let phits = site.head(port, nfq).map_or(0, |packet| u32::from(packet.size));
             site.move_head(port, nfq, self.cfq(vc, line));
             let buffer = &mut self.buffers[b];
-            buffer.phits -= phits;
-            buffer.lines[line].phits += phits;
+            buffer.phits -= u32::from(size);
+            buffer.lines[line].phits += u32::from(size);
             self.counts.moved += 1;
+            if buffer.phits == 0 {
+                break;
+            }
         }
     }
 

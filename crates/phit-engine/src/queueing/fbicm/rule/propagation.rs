@@ -1,6 +1,6 @@
 //! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
 
-use super::{Buffer, Rule};
+use super::{Buffer, Demand, Rule};
 use crate::fabric::seams::routing::Payload;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::{Copy, insert};
@@ -12,20 +12,22 @@ impl Rule {
     pub(super) fn tend(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let queue = self.cfq(vc, line);
-        let demand = self.demand(site, port, queue);
-        let known = demand.and_then(|(output, out_vc, destination)| {
-            let known = self.known_at(output, out_vc, destination).filter(|(_, stopped)| *stopped)?;
-            Some(((out_vc, known.0), self.copies(output, out_vc)[usize::from(known.0)].hops))
+        let demand = if self.buffers[b].lines[line].phits > 0 { self.demand(site, port, queue) } else { None };
+        let known = demand.and_then(|Demand { output, vc, destination, .. }| {
+            let known = self.known_at(output, vc, destination).filter(|(_, stopped)| *stopped)?;
+            Some(((vc, known.0), self.copies(output, vc)[usize::from(known.0)].hops))
         });
-        site.hold(port, queue, known.is_some());
         let own = &mut self.buffers[b].lines[line];
+        if own.held != known.is_some() {
+            own.held = known.is_some();
+            site.hold(port, queue, own.held);
+        }
         if let Some((next, hops)) = known.filter(|_| own.next.is_none()) {
             // What was taken for the congested point is a branch of a tree whose root is further on.
             (own.next, own.hops) = (Some(next), hops);
         }
-        let l = &self.buffers[b].lines[line];
-        let (phits, mapped, sent_stop) = (l.phits, l.mapped, l.sent_stop);
-        if mapped && !l.unsent.is_empty() {
+        let (phits, mapped, sent_stop) = (own.phits, own.mapped, own.sent_stop);
+        if mapped && !own.unsent.is_empty() {
             for destination in std::mem::take(&mut self.buffers[b].lines[line].unsent) {
                 self.notify(site, port, vc, line, Kind::Update, &[destination]);
             }
