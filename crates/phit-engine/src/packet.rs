@@ -97,8 +97,8 @@ impl Packet {
         Leg { index: self.leg, of: self.legs, to_group }
     }
 
-    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a blocked
-    /// packet keeps, such as one of several parallel links.
+    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a
+    /// blocked packet keeps, such as one of several parallel links.
     #[inline]
     pub fn rng(&self, router: u32) -> Rng {
         self.stream(router, 0)

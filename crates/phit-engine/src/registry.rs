@@ -7,7 +7,9 @@
 /// `deny_unknown_fields`; the first paragraph of its documentation is its description.
 #[macro_export]
 macro_rules! registry {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path { $($kind:literal => $variant:ident($params:ty)),+ $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path {
+        $($kind:literal => $variant:ident($params:ty)),+ $(,)?
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis enum $name {
@@ -20,8 +22,8 @@ macro_rules! registry {
             /// Names accepted as `kind`.
             pub const KINDS: &'static [&'static str] = &[$($kind),+];
 
-            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what was
-            /// read, they take part in a run as if they were. A document cannot name them.
+            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what
+            /// was read, they take part in a run as if they were. A document cannot name them.
             pub fn custom<T>(kind: &'static str, params: T) -> Self
             where
                 T: $as + serde::Serialize + Send + Sync + 'static,
@@ -54,8 +56,8 @@ macro_rules! registry {
                 }
             }
 
-            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands for a
-            /// table with only `kind`.
+            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands
+            /// for a table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let bounds = $crate::schema::check::<Self>(path, value);
                 $crate::error::joined(Self::unbounded(path, value), bounds)
@@ -198,7 +200,8 @@ pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Resu
     }
 }
 
-/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no other key.
+/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no
+/// other key.
 pub fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let mut bare = Vec::new();
     let mut alternatives = vec![Value::Null];

@@ -1,4 +1,5 @@
-//! The result of a run: a summary and tables, as JSON values. What they consist of is declared in [`crate::measure::quantities`].
+//! The result of a run: a summary and tables, as JSON values. What they consist of is declared in
+//! [`crate::measure::quantities`].
 
 use crate::fabric::links::LinkClasses;
 use crate::measure::collector::Collector;

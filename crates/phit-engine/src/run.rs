@@ -79,8 +79,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     })
 }
 
-/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle. Fewer
-/// virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
+/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
+/// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;
@@ -119,8 +119,8 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     })
 }
 
-/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
-/// tables.
+/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism
+/// without tables.
 pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;

@@ -1,8 +1,8 @@
 //! The schemas of parameter structs: how they are made, and the check of a table against their bounds.
 //!
-//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about. From there it
-//! comes into the JSON Schema, and from the schema into the check and its message. What depends on more than one key is
-//! checked in code.
+//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about.
+//! From there it comes into the JSON Schema, and from the schema into the check and its message. What depends on more
+//! than one key is checked in code.
 
 use crate::error::{ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
@@ -31,7 +31,8 @@ fn plain_descriptions(schema: &mut Schema) {
     schemars::transform::transform_subschemas(&mut plain_descriptions, schema);
 }
 
-/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as they are.
+/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as
+/// they are.
 fn plain(text: &str) -> String {
     let mut code = false;
     let lines = text.split('\n').map(|line| {
@@ -100,7 +101,8 @@ pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<Scenario
 const BOUNDS: [&str; 6] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"];
 const ALTERNATIVES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there are none.
+/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there
+/// are none.
 fn bounds(schema: &Value) -> Option<Value> {
     let mut kept = Map::new();
     let mut any = schema.get("$ref").is_some();
@@ -373,7 +375,10 @@ mod tests {
         let either = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }] });
         assert!(broken(either.clone(), json!("all")).is_empty() && broken(either.clone(), json!(1)).is_empty());
         assert_eq!(broken(either, json!(0)).len(), 1);
-        let part = |kind: &str, least: u32| json!({ "type": "object", "properties": { "kind": { "const": kind }, "b": { "type": "integer", "minimum": least } } });
+        let part = |kind: &str, least: u32| {
+            let b = json!({ "type": "integer", "minimum": least });
+            json!({ "type": "object", "properties": { "kind": { "const": kind }, "b": b } })
+        };
         let kinds = json!({ "oneOf": [part("x", 1), part("y", 2)] });
         assert_eq!(broken(kinds.clone(), json!({ "kind": "y", "b": 1 })).len(), 1);
         assert!(broken(kinds, json!({ "kind": "x", "b": 1 })).is_empty());

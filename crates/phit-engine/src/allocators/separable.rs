@@ -32,8 +32,8 @@ pub enum Update {
     Request,
 }
 
-/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port chooses among
-/// its queues, then an arbiter per output among the inputs.
+/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port
+/// chooses among its queues, then an arbiter per output among the inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableInputFirst {

@@ -1,7 +1,7 @@
 //! Sets of queues and of ports in one word each.
 //!
-//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one, and
-//! a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
+//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one,
+//! and a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
 
 /// The bit of member `index`.
 #[inline]

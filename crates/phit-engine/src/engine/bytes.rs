@@ -20,8 +20,8 @@ impl<T> Bytes for Table<T> {
     }
 }
 
-/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the semicolon those that
-/// hold none or share it. A field that is in neither list does not compile.
+/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the
+/// semicolon those that hold none or share it. A field that is in neither list does not compile.
 #[macro_export]
 macro_rules! bytes_of {
     ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{

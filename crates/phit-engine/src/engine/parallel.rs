@@ -133,8 +133,8 @@ pub fn advance<P: Runs>(
                 mail.into_iter().for_each(|mail| partition.receive(mail));
                 partition.run_until(at, &mut outbox);
             }
-            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs only
-            // the memory of one.
+            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs
+            // only the memory of one.
             if !barrier.wait() {
                 return;
             }

@@ -1,8 +1,8 @@
 //! What carries packets between endpoints: [`Fabric`], and the kernels behind it, a folder each.
 //!
-//! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the registry of
-//! `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels nothing. The calls of
-//! [`Fabric`] are made between stretches of cycles, never in a cycle.
+//! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the
+//! registry of `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels
+//! nothing. The calls of [`Fabric`] are made between stretches of cycles, never in a cycle.
 //!
 //! Modules stand in order here, too.
 
@@ -86,10 +86,12 @@ pub trait Fabric: Send {
     /// Records the packets of these ticks; what is generated there is counted until [`Self::close_window`].
     fn open_window(&mut self, span: Range<Tick>);
 
-    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated in it.
+    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated
+    /// in it.
     fn close_window(&mut self) -> u64;
 
-    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose links break.
+    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose
+    /// links break.
     fn break_links(&mut self, _dead: &[(u32, u16)]) {}
 
     /// Routing knows of the broken links `dead`: `graph` is what is left.
@@ -118,8 +120,8 @@ pub trait Fabric: Send {
     /// Says which packets wait for one another, when nothing moves.
     fn stuck(&self) -> String;
 
-    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the ticks between
-    /// two audits.
+    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the
+    /// ticks between two audits.
     fn audit(&self) -> Result<(), String>;
 
     /// The kernel itself, for tests that look inside.
@@ -175,16 +177,16 @@ pub trait FabricParams {
     /// Refuses settings that do not fit the graph, or are impossible by themselves. Error paths begin with `router`.
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
 
-    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been checked. Error paths
-    /// are those of the scenario.
+    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been
+    /// checked. Error paths are those of the scenario.
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
 
     /// The network, empty, at tick 0.
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
 }
 
-/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than 2000 cycles.
-/// `inside` are the latencies of a router, `packets` the packets that may share a link.
+/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
+/// 2000 cycles. `inside` are the latencies of a router, `packets` the packets that may share a link.
 pub(crate) fn longest_wait(links: &LinkClasses, inside: &[Tick], packets: u32, packet_size: u32) -> Tick {
     let transfers = packet_size.saturating_mul(packets * links.ticks_per_cycle);
     let ways = [links.longest(), links.longest(), transfers];

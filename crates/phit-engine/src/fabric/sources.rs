@@ -1,7 +1,7 @@
 //! What endpoints inject: the sequences of packets that their sources draw, and what is counted of them.
 //!
-//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream determines, so only the
-//! next one is ever held, and a saturated run needs no more memory than any other.
+//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream
+//! determines, so only the next one is ever held, and a saturated run needs no more memory than any other.
 
 use crate::engine::Tick;
 use crate::measure::collector::Collector;
@@ -54,8 +54,9 @@ impl Sources<'_> {
         }
     }
 
-    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not been asked for
-    /// yet. `senders` are the endpoints from number `first` on, each with its source and the packet that it has drawn.
+    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not
+    /// been asked for yet. `senders` are the endpoints from number `first` on, each with its source and the packet that
+    /// it has drawn.
     pub fn close<'b>(
         &self,
         first: u32,

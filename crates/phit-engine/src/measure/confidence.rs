@@ -42,8 +42,8 @@ pub fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
-/// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None` if
-/// there are fewer than two batches.
+/// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None`
+/// if there are fewer than two batches.
 pub fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
     let n = values.len();
     let t = t_quantile(confidence, n.checked_sub(1)?)?;
@@ -53,10 +53,10 @@ pub fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { mean, half_width })
 }
 
-/// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it has
-/// packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1))) over
-/// the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6). `None`
-/// if fewer than two batches have packets.
+/// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it
+/// has packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1)))
+/// over the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6).
+/// `None` if fewer than two batches have packets.
 pub fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
     let n = batches.iter().filter(|b| b.count > 0).count();
     let t = t_quantile(confidence, n.checked_sub(1)?)?;

@@ -26,15 +26,15 @@ const SHORTEST_REST: usize = 5;
 /// A latency whose growth falls by less than this factor from one third of the time to the next grows without end.
 const SUSTAINED: f64 = 0.75;
 
-/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow approach
-/// to a limit looks like steady growth at first, but seldom goes so far.
+/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow
+/// approach to a limit looks like steady growth at first, but seldom goes so far.
 const GROWN: f64 = 1.5;
 
 /// Whether the network has settled after these chunks: the number of first chunks that belong to the warm-up, or `None`
 /// if it takes longer.
 ///
-/// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in a
-/// saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
+/// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in
+/// a saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
 /// steadily is to grow in the last third of the settled chunks by nearly as much as in the middle one, and by half of
 /// itself or more altogether; a latency that approaches a limit seldom does.
 pub fn warmed_up(chunks: &[Chunk]) -> Option<usize> {

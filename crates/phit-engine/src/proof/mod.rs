@@ -1,6 +1,7 @@
 //! Proofs about a network before it is simulated: that no packets can wait for one another for ever.
 //!
-//! What a routing mechanism says of its routes, in the words of [`crate::fabric::seams::routing`], is followed and checked here.
+//! What a routing mechanism says of its routes, in the words of [`crate::fabric::seams::routing`], is followed and
+//! checked here.
 
 pub mod bubble;
 pub mod cdg;

@@ -1,6 +1,8 @@
-//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands in.
+//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands
+//! in.
 //!
-//! One file per organisation, or a small folder. What an organisation is asked is the seam [`crate::fabric::seams::queueing`].
+//! One file per organisation, or a small folder. What an organisation is asked is the seam
+//! [`crate::fabric::seams::queueing`].
 
 pub mod dbbm;
 pub mod fbicm;

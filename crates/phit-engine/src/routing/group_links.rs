@@ -5,8 +5,8 @@ use super::in_transit::{GLOBAL, LOCAL};
 use crate::topology::Topology;
 use std::ops::Range;
 
-/// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number in the group:
-/// the router's place there times h plus the port's place among the router's global ports.
+/// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number
+/// in the group: the router's place there times h plus the port's place among the router's global ports.
 #[derive(Debug, Clone)]
 pub(super) struct GroupLinks {
     routers: Range<u32>,

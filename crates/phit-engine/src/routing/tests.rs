@@ -236,7 +236,8 @@ proptest! {
     fn counters_are_what_heads_want(
         which in 0usize..20, load in 0.1f64..1.0, offset in 0u32..4, seed: u64, partitions in 1usize..4
     ) {
-        let family = |routing: &Value| !["piggyback", "ugal_l", "ugal_g", "par"].contains(&routing["kind"].as_str().unwrap());
+        let others = ["piggyback", "ugal_l", "ugal_g", "par"];
+        let family = |routing: &Value| !others.contains(&routing["kind"].as_str().unwrap());
         let all: Vec<Value> = mechanisms().into_iter().filter(family).collect();
         let routing = &all[which % all.len()];
         let value = dragonfly(routing, 9, load, (offset > 0).then_some(offset), seed);
@@ -385,7 +386,8 @@ fn contention_counters_work_on_grids() {
 
 #[test]
 fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
-    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other ways.
+    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other
+    // ways.
     let accepted = |routing: Value| {
         let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
         value["routing"] = routing;

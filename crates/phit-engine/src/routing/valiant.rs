@@ -51,14 +51,15 @@ pub enum SecondHalf {
     /// Those above the first half's.
     #[default]
     Above,
-    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a router
-    /// of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local channel 1, not 2
-    /// (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a circle.
+    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a
+    /// router of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local
+    /// channel 1, not 2 (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a
+    /// circle.
     Next,
 }
 
-/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from there
-/// minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from
+/// there minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Valiant {

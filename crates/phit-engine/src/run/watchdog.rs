@@ -22,8 +22,8 @@ impl Watchdog {
         self.next
     }
 
-    /// Looks at a network that has reached [`Self::next`]; says what is wrong if packets are in it and none of their flits
-    /// has moved since the last look.
+    /// Looks at a network that has reached [`Self::next`]; says what is wrong if packets are in it and none of their
+    /// flits has moved since the last look.
     pub fn look(&mut self, fabric: &dyn Fabric) -> Result<(), String> {
         let (progress, now) = (fabric.progress(), self.next);
         self.next = self.next.saturating_add(self.span);
@@ -33,7 +33,8 @@ impl Watchdog {
         }
         let (held, span, who) = (progress.held, self.span, fabric.stuck());
         Err(format!(
-            "deadlock: {held} packets are in the network, and none has moved in the {span} ticks before tick {now}: {who}"
+            "deadlock: {held} packets are in the network, and none has moved in the {span} ticks before tick {now}: \
+             {who}"
         ))
     }
 }

@@ -71,7 +71,8 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
                 format!("{path}.vcs"),
                 params.vcs,
                 format!(
-                    "routing {:?} needs at least {needed} virtual channels on {class} links to be free of deadlock ({reason})",
+                    "routing {:?} needs at least {needed} virtual channels on {class} links to be free of deadlock \
+                     ({reason})",
                     scenario.routing.kind()
                 ),
             ));

@@ -115,7 +115,8 @@ impl Scenario {
         })
     }
 
-    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set them.
+    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set
+    /// them.
     pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));

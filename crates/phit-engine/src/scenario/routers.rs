@@ -1,7 +1,7 @@
 //! `[router]`: the kernels that a scenario chooses from.
 //!
-//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a result shows of a
-//! scenario is the same table however it was spelled, and for these two it names no kind.
+//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a
+//! result shows of a scenario is the same table however it was spelled, and for these two it names no kind.
 
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
@@ -35,7 +35,8 @@ pub(super) fn read(path: &str, value: &Value) -> Result<RouterKind, ScenarioErro
     }
 }
 
-/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no contradiction.
+/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no
+/// contradiction.
 fn node(path: &str, table: &Map<String, Value>) -> Result<RouterKind, ScenarioError> {
     let mut others = table.clone();
     let (links, node) = (others.shift_remove("links"), others.shift_remove("node"));
@@ -81,8 +82,8 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
             properties.entry(key.clone()).or_insert_with(|| schema.clone());
         }
         let kind = json!({
-            "description": "What stands where the links meet. If left out: the input-queued router, or, with a table `node`, the \
-                            packet-level node.",
+            "description": "What stands where the links meet. If left out: the input-queued router, or, with a table \
+                            `node`, the packet-level node.",
             "enum": RouterKind::KINDS,
         });
         properties.insert("kind".into(), kind);

@@ -32,7 +32,8 @@ pub(super) struct Neighbour {
 }
 
 impl Lines {
-    /// The links of a box whose routers' first port is `first`. `key` and `value` are to blame if there are too many ports.
+    /// The links of a box whose routers' first port is `first`. `key` and `value` are to blame if there are too many
+    /// ports.
     pub fn new(
         at: Coordinates,
         parallel: Vec<u32>,

@@ -120,8 +120,8 @@ fn o1turn_needs_two_dimensions() {
     assert_eq!(refused, "routing.kind = \"o1turn\": needs a mesh, torus or hyperx of two dimensions");
 }
 
-/// With three bits, 1 and 4 send to each other and so do 3 and 6, all of them three hops round a ring of eight; the other
-/// four endpoints send to themselves.
+/// With three bits, 1 and 4 send to each other and so do 3 and 6, all of them three hops round a ring of eight; the
+/// other four endpoints send to themselves.
 #[test]
 fn the_butterfly_exchanges_the_first_and_the_last_bit() {
     let mut scenario = on_a_ring(json!({ "load": 0.01, "process": "periodic" }));

@@ -252,7 +252,8 @@ impl<'a> Plan<'a> {
         all
     }
 
-    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the first.
+    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the
+    /// first.
     fn channels(&self, lanes: u16, credits: i32) -> impl Iterator<Item = OutputVc> + use<> {
         let division = self.division;
         let enters = move |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;

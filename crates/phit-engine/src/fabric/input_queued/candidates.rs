@@ -2,8 +2,8 @@
 
 use crate::engine::table::Table;
 
-/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its members
-/// come out in ascending order without sorting, whatever order they went in.
+/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its
+/// members come out in ascending order without sorting, whatever order they went in.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
     words: Table<u64>,

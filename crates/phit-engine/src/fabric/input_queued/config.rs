@@ -157,8 +157,8 @@ pub struct Settings {
     pub wants: Wants,
     /// The mechanism wants to know of outputs whose occupancy has grown.
     pub rereads: bool,
-    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are that
-    /// decides for a router at once.
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are
+    /// that decides for a router at once.
     pub every_cycle: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,

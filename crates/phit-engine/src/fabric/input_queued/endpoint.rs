@@ -67,7 +67,8 @@ impl Partition {
         sources!(self).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the window.
+    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
+    /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
         let (packets, phits) = sources!(self).close(self.first_endpoint, senders, &self.collector);

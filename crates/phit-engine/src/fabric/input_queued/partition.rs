@@ -53,8 +53,8 @@ pub struct Partition {
     pub(crate) queues: Table<Queue>,
     pub(crate) outputs: Table<Output>,
     pub(crate) channels: Table<OutputVc>,
-    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
-    /// is ever held ([`Settings::single`]).
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
+    /// channel is ever held ([`Settings::single`]).
     pub(crate) owners: Table<u32>,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
@@ -119,8 +119,8 @@ pub struct Partition {
     pub(crate) reviews: Candidates,
     /// Those that are being reviewed.
     pub(crate) reviewing: Vec<u32>,
-    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages is free; the
-    /// last tick of all where messages go over a link. Without entries if there is no manager.
+    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages
+    /// is free; the last tick of all where messages go over a link. Without entries if there is no manager.
     pub(crate) ways_back: Table<Tick>,
     /// Queues that a manager holds back; without entries if there is none.
     pub(crate) held: Table<bool>,
@@ -234,7 +234,8 @@ impl Partition {
         if self.settings.single { NONE } else { self.owners[channel] }
     }
 
-    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network: port, branch.
+    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
+    /// port, branch.
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
         let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
         let local = router - self.routers.start;
@@ -259,8 +260,15 @@ impl Partition {
 
     /// Bytes of the partition's tables; a mechanism's own are not among them.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings, ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel, collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held, watched, wakes, outgoing, free_messages; index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring, first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe, messages })
-            + self.messages.bytes()
+        bytes_of!(self, Self {
+            times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings,
+            ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel,
+            collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held,
+            watched, wakes, outgoing, free_messages;
+            index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring,
+            first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
+            messages
+        }) + self.messages.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
             + self.manager.as_ref().map_or(0, |manager| manager.bytes())
             + self.admittances.iter().map(Admittance::bytes).sum::<usize>()

@@ -34,8 +34,8 @@ impl fmt::Display for Waiting {
         let Self { router, port, queue, source, destination, birth, output, vc, .. } = self;
         write!(
             f,
-            "the packet from endpoint {source} to {destination} generated at tick {birth}, in queue {queue} of input {port} \
-             of router {router}, waits for "
+            "the packet from endpoint {source} to {destination} generated at tick {birth}, in queue {queue} of input \
+             {port} of router {router}, waits for "
         )?;
         match self.vcs {
             1 => write!(f, "VC {vc} of output {output}"),
@@ -47,8 +47,8 @@ impl fmt::Display for Waiting {
 /// A queue by partition and index.
 type Place = (u32, u32);
 
-/// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none has
-/// room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
+/// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none
+/// has room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
 pub fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
     let (partitions, _) = network.parts();
     let mut waits: HashMap<Place, Vec<Place>> = HashMap::new();

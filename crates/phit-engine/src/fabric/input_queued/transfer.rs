@@ -1,7 +1,7 @@
 //! A granted flit leaves its queue: crossbar, output buffer, link, credit.
 //!
-//! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it starts
-//! on the link, when it arrives and when its credit is back are known here, and are filed at once.
+//! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it
+//! starts on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
@@ -29,8 +29,8 @@ struct Passage {
 }
 
 impl Passage {
-    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at `entry`, over an
-    /// output of `class` whose link is free from `free` on.
+    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at
+    /// `entry`, over an output of `class` whose link is free from `free` on.
     #[inline(always)]
     fn new<K: Kernel>(
         settings: &Settings,

@@ -1,6 +1,6 @@
-//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it may
-//! use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter 16;
-//! the round-robin pointers move on accepted grants only).
+//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it
+//! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
+//! 16; the round-robin pointers move on accepted grants only).
 
 use crate::fabric::seams::allocator::Best;
 

@@ -1,12 +1,13 @@
 //! Who waits for what, where a port has many queues.
 //!
-//! Elsewhere a set of ports and a set of queues, a word each, say who waits for an output (see [`crate::engine::bits`]), and whoever is
-//! woken for nothing costs little. Where a buffer is divided into many queues most of them would be woken for nothing, again
-//! and again. There every queue that waits stands in the list of what it waits for: the crossbar between its input and its
-//! output port, the room behind an output, or the credits of a channel. It is looked at when that is there.
+//! Elsewhere a set of ports and a set of queues, a word each, say who waits for an output (see
+//! [`crate::engine::bits`]), and whoever is woken for nothing costs little. Where a buffer is divided into many queues
+//! most of them would be woken for nothing, again and again. There every queue that waits stands in the list of what it
+//! waits for: the crossbar between its input and its output port, the room behind an output, or the credits of a
+//! channel. It is looked at when that is there.
 //!
-//! Whoever stands in the list of an input and an output has one of the two filed to be free at a later tick. If by then the
-//! other one is not, its turn is filed.
+//! Whoever stands in the list of an input and an output has one of the two filed to be free at a later tick. If by then
+//! the other one is not, its turn is filed.
 
 use super::partition::Partition;
 use super::state::Output;
@@ -114,7 +115,8 @@ impl Partition {
         self.lists.join(queue, what);
     }
 
-    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to need.
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to
+    /// need.
     pub(crate) fn offer_listed(&mut self, port: u32, queue: u32) {
         let input = &self.inputs[port];
         let (busy, router) = (input.busy, input.router);

@@ -1,9 +1,10 @@
 //! Events in the order of their ticks, and of their filing within a tick.
 //!
-//! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in order as they
-//! are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes. What comes out of
-//! order (packets of several sizes, links of several lengths, sources that wait for their next packet) goes to a heap.
-//! And since it is known what is next in each queue, what an event will need can be brought into the cache before its turn.
+//! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
+//! order as they are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes.
+//! What comes out of order (packets of several sizes, links of several lengths, sources that wait for their next
+//! packet) goes to a heap. And since it is known what is next in each queue, what an event will need can be brought
+//! into the cache before its turn.
 
 use crate::engine::Tick;
 use crate::engine::table::Table;
@@ -149,8 +150,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some((kind, event))
     }
 
-    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess: there may be
-    /// no such event.
+    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess:
+    /// there may be no such event.
     #[inline]
     pub fn guess(&self, kind: usize, ahead: u32) -> (u32, u32) {
         let queue = &self.queues[kind];

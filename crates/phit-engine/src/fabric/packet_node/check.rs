@@ -110,8 +110,8 @@ impl Links<'_> {
             let link = link(self.table, class);
             if usize::from(link.vcs) > MOST_VCS {
                 let expected = format!(
-                    "router.node has {MOST_VCS} queues at most for a link, an adaptive one and two for escape: expected {MOST_VCS} or \
-                     less"
+                    "router.node has {MOST_VCS} queues at most for a link, an adaptive one and two for escape: \
+                     expected {MOST_VCS} or less"
                 );
                 return Err(self.error(class, "vcs", link.vcs, expected));
             }
@@ -123,8 +123,8 @@ impl Links<'_> {
             Some(class) => {
                 let (there, size) = (slots(first), self.packet);
                 let expected = format!(
-                    "the queues of router.node are equal: expected room for {there} packets of {size} phits, as in class \
-                     {first:?}"
+                    "the queues of router.node are equal: expected room for {there} packets of {size} phits, as in \
+                     class {first:?}"
                 );
                 Err(self.error(class, "buffer", link(self.table, class).buffer.or_huge(), expected))
             }

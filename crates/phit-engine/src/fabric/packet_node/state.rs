@@ -149,8 +149,8 @@ const _: () = assert!(size_of::<Link>() == 32);
 /// Links of a cache line.
 const LINKS_OF_LINE: usize = 2;
 
-/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be divided;
-/// those beyond its directions lead nowhere.
+/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be
+/// divided; those beyond its directions lead nowhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     /// Links of a router, without those that lead nowhere.
@@ -323,7 +323,8 @@ pub struct Network {
     pub(super) injection_period: Option<Period>,
     /// By link class.
     pub(super) times: Table<Times>,
-    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way back.
+    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way
+    /// back.
     pub(super) injection_times: (Tick, Tick),
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
@@ -366,8 +367,8 @@ impl Network {
         }
     }
 
-    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly every event is
-    /// inlined into both.
+    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly
+    /// every event is inlined into both.
     fn run<const CREDITS: bool>(&mut self, end: Tick) {
         while let Some((kind, event)) = self.calendar.next_before(end) {
             self.now = event.tick();
@@ -443,8 +444,13 @@ impl Network {
 
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records, origins, vacant, free, collector; link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router, vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings, offered_phits, refused })
-            + self.choices.iter().map(Choices::bytes).sum::<usize>()
+        bytes_of!(self, Self {
+            calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
+            origins, vacant, free, collector;
+            link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
+            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,
+            offered_phits, refused
+        }) + self.choices.iter().map(Choices::bytes).sum::<usize>()
             + self.landings.as_ref().map_or(0, Landings::bytes)
     }
 

@@ -6,7 +6,8 @@ use crate::engine::Tick;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub active: bool,
-    /// The output port (in the partition) to which its packets go: CP in the first version, which the new one can do without.
+    /// The output port (in the partition) to which its packets go: CP in the first version, which the new one can do
+    /// without.
     pub output: u32,
     /// Links to the congested point.
     pub hops: u8,
@@ -61,7 +62,8 @@ impl Line {
     }
 }
 
-/// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same number.
+/// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same
+/// number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copy {
     pub active: bool,

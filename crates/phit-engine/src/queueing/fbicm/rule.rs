@@ -1,5 +1,5 @@
-//! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what ports tell
-//! one another, `report` and `audit` what is seen from outside.
+//! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what
+//! ports tell one another, `report` and `audit` what is seen from outside.
 
 use super::line::{Copy, Line};
 use super::{Fbicm, Version};
@@ -140,7 +140,8 @@ impl Rule {
         (vc as u8, place.checked_sub(1).map(|line| line as usize))
     }
 
-    /// The output (port in the partition, and virtual channel) that the first packet of `queue` asks for, and its destination.
+    /// The output (port in the partition, and virtual channel) that the first packet of `queue` asks for, and its
+    /// destination.
     fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<(u32, u8, u32)> {
         let packet = site.head(port, queue)?;
         let PortPlace { router, first, .. } = self.places[port as usize];

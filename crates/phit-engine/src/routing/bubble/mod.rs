@@ -1,4 +1,5 @@
-//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR), GOAL.
+//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing
+//! (OFR), GOAL.
 //!
 //! One file per member. What they have in common, and what each decides, is the seam [`crate::fabric::seams::bubble`].
 

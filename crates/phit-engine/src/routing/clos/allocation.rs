@@ -205,7 +205,8 @@ mod tests {
         outputs[1].ready = false;
         let mut rule = Allocator::new(true, None, Busy::Last);
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[3]);
-        // Five phits fit into output 3 alone; six into none, and then the most credits count among those that are ready or not.
+        // Five phits fit into output 3 alone; six into none, and then the most credits count among those that are ready
+        // or not.
         assert_even(&frequencies(&mut rule, &outputs, 0, 5), &[3]);
         assert_even(&frequencies(&mut rule, &outputs, 0, 6), &[1]);
         // What has been given leaves no room for another packet of five: the next one goes where it waits least.

@@ -161,7 +161,8 @@ proptest::proptest! {
     #[test]
     fn no_packet_enters_a_dead_end(seed in 0u64..1_000_000, count in 1u32..18, kind in 0usize..7) {
         let faults = json!({ "count": count, "seed": seed });
-        let mut value = scenario(json!("clos"), &[("/traffic/load", json!(0.5)), ("/traffic/pattern", json!("uniform"))]);
+        let traffic = [("/traffic/load", json!(0.5)), ("/traffic/pattern", json!("uniform"))];
+        let mut value = scenario(json!("clos"), &traffic);
         value["topology"] = json!({ "kind": "clos", "down": DOWN, "up": UP, "faults": faults });
         // The faults alone, whatever they cut off.
         let dead = Faults { count: Some(count), seed, ..Faults::default() };
@@ -171,10 +172,13 @@ proptest::proptest! {
                 let pairs = graph.hosts().flat_map(|from| graph.hosts().map(move |to| (from, to)));
                 cut = cut.or(pairs.into_iter().find(|&(from, to)| !leads(&*graph, &*whole, from, to)));
                 proptest::prop_assert_eq!(cut, None);
-                let allocations = [Allocation::Oblivious, Allocation::Deterministic, Allocation::Sequential, Allocation::Greedy,
-                    Allocation::SequentialR, Allocation::GreedyR, Allocation::Availability];
+                let allocations = [
+                    Allocation::Oblivious, Allocation::Deterministic, Allocation::Sequential, Allocation::Greedy,
+                    Allocation::SequentialR, Allocation::GreedyR, Allocation::Availability,
+                ];
                 let around_faults = if seed % 2 == 0 { AroundFaults::Next } else { AroundFaults::Uniform };
-                let params = Clos { allocation: allocations[kind], around_faults, deterministic_share: 0.3, ..Clos::default() };
+                let allocation = allocations[kind];
+                let params = Clos { allocation, around_faults, deterministic_share: 0.3, ..Clos::default() };
                 let ends = watch(&value, params, DeadEnds::default(), 300);
                 proptest::prop_assert!(ends.lock().unwrap().hops > 300);
             }
@@ -209,8 +213,8 @@ impl Watch for Chosen {
         self.before = self.by_queue.clone();
     }
 
-    /// With `greedy`: every head that goes up has taken an output that can take it, if any can, and of these one with the
-    /// fewest other heads of the cycle before.
+    /// With `greedy`: every head that goes up has taken an output that can take it, if any can, and of these one with
+    /// the fewest other heads of the cycle before.
     fn decided(&mut self, rule: &Rule, at: &RouterView<'_>, heads: &[Head], packets: &Arena) {
         for head in heads {
             let (packet, hop) = (&packets[head.packet], head.hop.unwrap());
@@ -466,7 +470,8 @@ fn what_does_not_fit_is_refused() {
         (
             "precompute",
             json!(1),
-            "routing.precompute = 1: expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand",
+            "routing.precompute = 1: expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed \
+             beforehand",
         ),
     ] {
         let mut routing = json!({ "kind": "clos" });

@@ -34,15 +34,16 @@ pub enum Statistics {
     /// All packets leave the output (the paper's mechanisms).
     #[default]
     Always,
-    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a certain
-    /// proportion (section VI-C): this much more for every head from the first that triggers on.
+    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a
+    /// certain proportion (section VI-C): this much more for every head from the first that triggers on.
     Probability(#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))] f64),
 }
 
 impl Statistics {
     /// True if `packet` leaves the output at `router` when its counter is `excess` heads over.
     ///
-    /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and again.
+    /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and
+    /// again.
     pub(super) fn fires(self, excess: u16, packet: &Packet, router: u32) -> bool {
         match self {
             Self::Always => excess > 0,

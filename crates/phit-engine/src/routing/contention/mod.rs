@@ -1,5 +1,5 @@
-//! Contention-based adaptive routing (Fuentes et al., IPDPS 2015): packets leave their minimal route because many heads want
-//! the same output, not because its buffer is full.
+//! Contention-based adaptive routing (Fuentes et al., IPDPS 2015): packets leave their minimal route because many heads
+//! want the same output, not because its buffer is full.
 
 pub mod base;
 pub mod counters;

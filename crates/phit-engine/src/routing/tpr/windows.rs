@@ -12,7 +12,8 @@ pub enum WindowKind {
     /// The last `window` cycles before the one at hand.
     #[default]
     Sliding,
-    /// Time is cut into windows of `window` cycles, and the last complete one counts: two numbers per counter in hardware.
+    /// Time is cut into windows of `window` cycles, and the last complete one counts: two numbers per counter in
+    /// hardware.
     Tumbling,
 }
 

@@ -3,7 +3,8 @@
 use super::Coordinates;
 use crate::engine::rng::Rng;
 
-/// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G - 1.
+/// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G
+/// - 1.
 ///
 /// A group numbers its global ports: port j of router r is slot s = r * ports + j. Slot s leads to the group
 /// 1 + s mod (G - 1) ahead, as link number s / (G - 1) of that bundle; slots of a last round that is not complete stay

@@ -12,14 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bit complement: every bit of the endpoint number is inverted, so endpoint i sends to N - 1 - i. Fits topologies whose
-/// number of endpoints N is a power of two.
+/// Bit complement: every bit of the endpoint number is inverted, so endpoint i sends to N - 1 - i. Fits topologies
+/// whose number of endpoints N is a power of two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitComplement {}
 
-/// Bit reverse: the bits of the endpoint number in opposite order. Palindromes send to themselves. Fits topologies whose
-/// number of endpoints is a power of two.
+/// Bit reverse: the bits of the endpoint number in opposite order. Palindromes send to themselves. Fits topologies
+/// whose number of endpoints is a power of two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitReverse {}

@@ -8,13 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Every endpoint follows a pattern of its own choice: those listed in a part that of the part, all others the background, or
-/// none. An endpoint without a pattern sends nothing. Fits topologies that all parts fit.
+/// Every endpoint follows a pattern of its own choice: those listed in a part that of the part, all others the
+/// background, or none. An endpoint without a pattern sends nothing. Fits topologies that all parts fit.
 ///
 /// ```toml
 /// [traffic]
 /// load = 1.0
-/// pattern = { kind = "by_endpoint", background = "uniform", parts = [{ endpoints = [3, 7], pattern = "shift" }, { endpoints = [5] }] }
+/// [traffic.pattern]
+/// kind = "by_endpoint"
+/// background = "uniform"
+/// parts = [{ endpoints = [3, 7], pattern = "shift" }, { endpoints = [5] }]
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly): message m of an endpoint goes to the one whose number
-/// differs from its own in bit m mod log2 N alone. Packets that are not in messages differ in a bit drawn at random. Fits
-/// topologies whose number of endpoints N is a power of two, 2 or more.
+/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly): message m of an endpoint goes to the one
+/// whose number differs from its own in bit m mod log2 N alone. Packets that are not in messages differ in a bit drawn
+/// at random. Fits topologies whose number of endpoints N is a power of two, 2 or more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fft {

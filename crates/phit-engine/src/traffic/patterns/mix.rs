@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Mix: several patterns at once, in proportion to their weights, either drawn for every packet or fixed for every router
-/// (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts fit.
+/// Mix: several patterns at once, in proportion to their weights, either drawn for every packet or fixed for every
+/// router (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {

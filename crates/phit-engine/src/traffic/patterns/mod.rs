@@ -28,7 +28,8 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
 
-    /// The same for message `number` of `source`, counted from 0: for patterns that go through their destinations in turn.
+    /// The same for message `number` of `source`, counted from 0: for patterns that go through their destinations in
+    /// turn.
     fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
         self.destination(source, rng)
     }

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two endpoints.
+/// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two
+/// endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shift {

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Worst-case uniform random (wc-UR): every packet goes to an endpoint drawn uniformly among those whose only common ancestors
-/// with the source are the routers of the top level, so that nothing turns round below it. Fits folded Clos networks.
-/// (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
+/// Worst-case uniform random (wc-UR): every packet goes to an endpoint drawn uniformly among those whose only common
+/// ancestors with the source are the routers of the top level, so that nothing turns round below it. Fits folded Clos
+/// networks. (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorstCaseUniform {}

@@ -29,8 +29,8 @@ pub const HORIZON: u64 = 1 << 32;
 
 /// The seam `traffic`, temporal part, for one load.
 pub trait Process: Send + Sync + Debug {
-    /// The state of an endpoint whose process begins in cycle `start`, in statistical equilibrium: the mean load is right
-    /// from that cycle on.
+    /// The state of an endpoint whose process begins in cycle `start`, in statistical equilibrium: the mean load is
+    /// right from that cycle on.
     fn start(&self, start: u64, rng: &mut Rng) -> ProcessState;
     /// The cycle in which the next packet is generated, later than that of the one before; at or beyond [`HORIZON`] if
     /// there is none.

@@ -64,7 +64,8 @@ impl Choices {
     }
 }
 
-/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals wins.
+/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals
+/// wins.
 pub trait Weighing: Send + Sync + Debug {
     /// The grid.
     fn lattice(&self) -> &Lattice;

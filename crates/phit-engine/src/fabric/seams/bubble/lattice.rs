@@ -49,7 +49,8 @@ impl Lattice {
         Self { sides: sides.iter().map(|&side| side as i32).collect(), wraps }
     }
 
-    /// The lattice of a torus or mesh; refuses any other topology, also one with faults, in which minimal ways are missing.
+    /// The lattice of a torus or mesh; refuses any other topology, also one with faults, in which minimal ways are
+    /// missing.
     pub fn of(topology: &dyn Topology, kind: &str) -> Result<Self, ScenarioError> {
         let refused = || ScenarioError::new("kind", format!("{kind:?}"), "needs a torus or a mesh");
         let sides = topology.grid().ok_or_else(refused)?;
@@ -127,8 +128,8 @@ impl Lattice {
         offsets
     }
 
-    /// The way from `a` to `b` that goes in direction minus in the dimensions whose bit is set in `minus`, and in direction
-    /// plus in the others (a torus only).
+    /// The way from `a` to `b` that goes in direction minus in the dimensions whose bit is set in `minus`, and in
+    /// direction plus in the others (a torus only).
     #[inline]
     pub fn way_round(&self, a: &Position, b: &Position, minus: u32) -> Offsets {
         let mut offsets = Offsets::default();
@@ -156,7 +157,8 @@ pub fn length(way: &Offsets) -> u32 {
     way.iter().map(|hops| u32::from(hops.unsigned_abs())).sum()
 }
 
-/// Direction number of dimension `d`: 2 d in the positive, 2 d + 1 in the negative direction, as a router's ports are ordered.
+/// Direction number of dimension `d`: 2 d in the positive, 2 d + 1 in the negative direction, as a router's ports are
+/// ordered.
 #[inline]
 pub fn direction(d: usize, minus: bool) -> usize {
     2 * d + usize::from(minus)

@@ -29,8 +29,8 @@ pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Pac
     }
 }
 
-/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and destination
-/// take there: the first that the topology permits. `hops` is for scratch.
+/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and
+/// destination take there: the first that the topology permits. `hops` is for scratch.
 #[inline]
 pub(crate) fn one_channel(
     topology: &dyn Topology,
