@@ -3,8 +3,7 @@
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, FabricParams};
 use crate::run::prepare;
-use crate::scenario::Scenario;
-use crate::scenario::measure::Warmup;
+use crate::scenario::{Scenario, Warmup};
 
 /// Endpoints whose traffic is drawn to stand for that of all.
 const SAMPLED: u32 = 64;

@@ -6,12 +6,14 @@
 //! Modules stand in order here: each uses those of the groups before its own, never one of its own group or after it. A
 //! test sees to it (`order.rs`), here and in every `mod.rs` that says that it keeps such an order.
 
+#![warn(unreachable_pub)]
+
 pub mod engine;
 pub mod error;
 
-pub mod schema;
+mod schema;
 
-pub mod registry;
+mod registry;
 
 pub mod packet;
 

@@ -1,8 +1,6 @@
 //! Packets, and the arena that holds those of one partition.
 
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Table, Tick};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -219,7 +217,7 @@ impl Arena {
         (self.packets.len() - self.free.len()) as u32
     }
 
-    /// Brings them into the cache, see [`Table::fetch`].
+    /// Brings them into the cache, see `Table::fetch`.
     pub fn fetch(&self) {
         self.packets.fetch();
     }

@@ -5,7 +5,6 @@
 /// From each line `"name" => Variant(path::Params)` follow the scenario key, the error with the nearest known name,
 /// the entry of `phit list` and the JSON Schema. Each parameter struct must be serde- and schemars-derived with
 /// `deny_unknown_fields`; the first paragraph of its documentation is its description.
-#[macro_export]
 macro_rules! registry {
     ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path {
         $($kind:literal => $variant:ident($params:ty)),+ $(,)?
@@ -120,6 +119,8 @@ macro_rules! registry {
     };
 }
 
+pub(crate) use registry;
+
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -184,7 +185,12 @@ impl<P: ?Sized> PartialEq for Custom<P> {
 }
 
 /// Splits a table into its `kind` and the rest.
-pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Result<(String, Value), ScenarioError> {
+pub(crate) fn split_kind(
+    path: &str,
+    value: &Value,
+    what: &str,
+    kinds: &[&str],
+) -> Result<(String, Value), ScenarioError> {
     let known = || format!("expected a {what}: one of {}", kinds.join(", "));
     match value {
         Value::String(kind) => Ok((kind.clone(), Value::Object(Map::new()))),
@@ -202,7 +208,7 @@ pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Resu
 
 /// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no
 /// other key.
-pub fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
+pub(crate) fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let mut bare = Vec::new();
     let mut alternatives = vec![Value::Null];
     for (kind, schema) in tables {

@@ -2,18 +2,14 @@
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::links::LinkClasses;
+use crate::fabric::LinkClasses;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
-use crate::measure::collector::{Collector, Window};
-use crate::measure::confidence::mean_of_batches;
-use crate::measure::quantities::batches::Batches;
-use crate::measure::warmup;
+use crate::measure::{Batches, Collector, Window, mean_of_batches, warmup};
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::result::Outcome;
-use crate::scenario::measure::{Count, SeriesBy, Until, Warmup};
-use crate::scenario::{Scenario, check};
+use crate::scenario::{Count, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
 use serde_json::{Value, json};

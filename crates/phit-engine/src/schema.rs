@@ -14,12 +14,12 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A generator whose definitions stand at the root, and whose descriptions are plain text.
-pub fn generator() -> SchemaGenerator {
+pub(crate) fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().with_transform(plain_descriptions).into_generator()
 }
 
 /// The schema of `T`, with the definitions that it refers to.
-pub fn of<T: JsonSchema>() -> Schema {
+pub(crate) fn of<T: JsonSchema>() -> Schema {
     generator().into_root_schema_for::<T>()
 }
 
@@ -78,12 +78,12 @@ fn without_links(line: &str) -> String {
 }
 
 /// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
-pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     joined(read(path, value), check::<T>(path, value))
 }
 
 /// What breaks a bound of the schema of `T` in the table at `path`.
-pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
+pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
     // Schemas are made once: a sweep reads thousands of scenarios.
     static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +160,7 @@ fn of_the_type(schema: &Value, word: &str) -> bool {
 }
 
 /// The schemas that apply to `value` at once: references followed, alternatives by the `kind` of the table.
-pub fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+pub(crate) fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
     let mut open: Vec<&Value> = schemas.to_vec();
     let mut all = Vec::new();
     while let Some(schema) = open.pop() {

@@ -1,8 +1,7 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::Tick;
-use crate::engine::table::Table;
+use crate::engine::{Table, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::topology::Topology;
 
 /// The settings of a class and the path under which they stand.
-pub fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
+pub(crate) fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
     let key = if table.contains_key(class) || !table.contains_key("default") { class } else { "default" };
     (format!("router.links.{key}"), table.get(key).cloned().unwrap_or_default())
 }

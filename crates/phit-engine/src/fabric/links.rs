@@ -147,10 +147,10 @@ impl Default for LinkParams {
 }
 
 /// Links by class; `default` stands for the classes that are not listed.
-pub type LinkTable = BTreeMap<String, LinkParams>;
+pub(super) type LinkTable = BTreeMap<String, LinkParams>;
 
 /// The links of `class`.
-pub fn link(table: &LinkTable, class: &str) -> LinkParams {
+pub(super) fn link(table: &LinkTable, class: &str) -> LinkParams {
     table.get(class).or_else(|| table.get("default")).cloned().unwrap_or_default()
 }
 
@@ -246,6 +246,6 @@ impl LinkClasses {
 
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
-pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
     if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
 }

@@ -1,18 +1,17 @@
 //! What carries packets between endpoints: [`Fabric`], and the kernels behind it, a folder each.
 //!
 //! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the
-//! registry of `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels
+//! registry of `[router]` (`scenario/routers.rs`). It knows of policies what `seams` says, and of other kernels
 //! nothing. The calls of [`Fabric`] are made between stretches of cycles, never in a cycle.
 //!
 //! Modules stand in order here, too.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::measure::Snapshot;
-use crate::measure::collector::{Collector, Window};
+use crate::measure::{Collector, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::Traffic;
-use links::{LinkClasses, LinkTable};
+use links::LinkTable;
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -20,16 +19,19 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub mod seams;
+pub(crate) mod seams;
 
-pub mod links;
+mod links;
 
-pub(crate) mod checks;
-pub(crate) mod sources;
+mod checks;
+mod sources;
 
 // The kernels.
 pub mod input_queued;
 pub mod packet_node;
+
+pub(crate) use checks::described;
+pub(crate) use links::LinkClasses;
 
 /// Choices about how a run is executed, which never change its results.
 #[derive(Debug, Clone, Copy, Default)]

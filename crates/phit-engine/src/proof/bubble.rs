@@ -60,7 +60,7 @@ impl Rings<'_> {
 }
 
 /// Proves that packets of the bubble family cannot wait for one another for ever, or shows why not.
-pub fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Result<Report, Flaw> {
+pub(crate) fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Result<Report, Flaw> {
     let sides = topology.grid().unwrap_or_default().to_vec();
     let strides = (0..sides.len()).map(|d| sides[..d].iter().product()).collect();
     let endpoints = (topology.endpoints() / topology.routers()) as u16;

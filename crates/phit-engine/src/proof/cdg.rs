@@ -109,7 +109,7 @@ pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, 
 }
 
 /// The same for packets of which each takes a route of one of several kinds.
-pub fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
+pub(crate) fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for &routes in routes {
         follow(&mut walk, routes)?;

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 /// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers
 /// and with the number of channels.
-pub fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
+pub(crate) fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for to in topology.hosts() {
         follow(&mut walk, topology, mechanism, to, vcs)?;

@@ -2,19 +2,19 @@
 //! in.
 //!
 //! One file per organisation, or a small folder. What an organisation is asked is the seam
-//! [`crate::fabric::seams::queueing`].
+//! `fabric::seams::queueing`.
 
-pub mod dbbm;
-pub mod fbicm;
-pub mod virtual_channels;
-pub mod voqnet;
-pub mod voqsw;
+mod dbbm;
+mod fbicm;
+mod virtual_channels;
+mod voqnet;
+mod voqsw;
 
 pub use crate::fabric::seams::queueing::{
     Branch, Division, Fit, Lanes, Manager, PortPlace, QueueSite, Queueing, QueueingContext, QueueingParams,
 };
 
-crate::registry! {
+crate::registry::registry! {
     /// `[queueing]`: the queue organisation.
     pub enum QueueingKind: "queueing" as QueueingParams {
         "virtual_channels" => VirtualChannels(virtual_channels::VirtualChannels),

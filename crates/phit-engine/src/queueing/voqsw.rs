@@ -3,8 +3,7 @@
 use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
-use crate::topology::route_table::MOST_ENTRIES;
-use crate::topology::{Hop, RouteTable, Topology};
+use crate::topology::{Hop, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -19,8 +19,7 @@
 use super::{Payload, RouterView, Routing, RoutingContext, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
-use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Topology};
 use std::ops::Range;

@@ -90,7 +90,7 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    pub fn new(params: &Olm, context: &RoutingContext) -> Self {
+    pub(super) fn new(params: &Olm, context: &RoutingContext) -> Self {
         let packets = params.restriction.map_or(0, |restriction| restriction.packets);
         Self {
             params: params.clone(),

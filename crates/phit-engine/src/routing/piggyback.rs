@@ -6,14 +6,12 @@ use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, val
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::engine::Tick;
-use crate::engine::rng::Rng;
+use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::topology::dragonfly::{Arrangement, Dragonfly};
-use crate::topology::{Hop, Peer, Topology, TopologyParams};
+use crate::topology::{Arrangement, Dragonfly, Hop, Peer, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -148,14 +148,14 @@ const STOPS: u8 = 2 * MOST_CANDIDATES;
 
 impl Candidates {
     /// The cheapest minimal route of `packet` from here, which is not its destination's router.
-    pub fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+    pub(super) fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
         let route = |draw| follow(view, packet, DIRECT, &[packet.destination_router], self.sight, draw);
         cost.cheapest((1..self.minimal).map(route), route(0))
     }
 
     /// Its cheapest Valiant route: one leads through the stop that was drawn when it was injected, the others through
     /// stops drawn now.
-    pub fn valiant(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+    pub(super) fn valiant(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
         let leg = Leg { index: 0, of: 2, to_group: self.via == Via::Group };
         let route = |draw: u8| {
             let stop = match draw {

@@ -2,11 +2,9 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::one_channel;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::{Legs, Proof, one_channel};
 use crate::packet::Packet;
-use crate::topology::route_table::{MOST_ENTRIES, RouteTable};
-use crate::topology::{Hop, HopState, Hops, Leg, Topology};
+use crate::topology::{Hop, HopState, Hops, Leg, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

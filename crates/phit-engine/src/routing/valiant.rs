@@ -1,7 +1,7 @@
 //! Valiant's randomised routing: minimally to a random intermediate, then minimally to the destination.
 
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
@@ -179,9 +179,7 @@ pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologyParams;
-    use crate::topology::dragonfly::Dragonfly;
-    use crate::topology::hyperx::HyperX;
+    use crate::topology::{Dragonfly, HyperX, TopologyParams};
 
     #[test]
     fn the_next_channels_are_those_of_a_dragonfly_through_a_router() {

@@ -3,14 +3,14 @@
 use super::Scenario;
 use crate::error::ScenarioError;
 use crate::fabric::Demands;
-use crate::fabric::checks::described;
+use crate::fabric::described;
 use crate::topology::Topology;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
 
 /// Refuses a scenario that the kernel could not simulate as described.
-pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     graph(scenario, topology)?;
     channels(scenario, topology)?;
     let sizes = scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?;
@@ -28,7 +28,7 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
 }
 
 /// Refuses routers and a routing mechanism that do not fit the topology.
-pub fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub(crate) fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     scenario.router.params().check_settings(topology)?;
     sides(scenario, topology)?;
     let routing = scenario.routing.params();

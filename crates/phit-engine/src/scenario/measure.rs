@@ -86,7 +86,7 @@ const BATCHES: u32 = 20;
 pub enum Warmup {
     /// A fixed number of cycles.
     Cycles(u32),
-    /// Until the network has settled, see [`crate::measure::warmup::warmed_up`].
+    /// Until the network has settled (`measure/warmup.rs`).
     Auto,
 }
 

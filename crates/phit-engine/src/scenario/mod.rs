@@ -12,13 +12,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub mod catalogue;
-pub mod check;
-pub mod document;
-pub mod measure;
-pub mod routers;
-pub mod units;
+pub(crate) mod check;
+mod document;
+mod measure;
+mod routers;
+mod units;
 
-pub use measure::MeasureParams;
+pub use document::{numbers, schema};
+pub use measure::{Count, MeasureParams, SeriesBy, Until, Warmup};
 pub use routers::RouterKind;
 pub use units::UnitsParams;
 

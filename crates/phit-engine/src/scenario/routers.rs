@@ -6,8 +6,8 @@
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
 use crate::fabric::FabricParams;
-use crate::fabric::input_queued::params::{RouterParams, Switching};
-use crate::fabric::packet_node::params::{NodeParams, PacketNode, Stated};
+use crate::fabric::input_queued::{RouterParams, Switching};
+use crate::fabric::packet_node::{NodeParams, PacketNode, Stated};
 use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 /// The input-queued router with one of the registered allocators.
 type InputQueued = RouterParams<AllocatorKind>;
 
-crate::registry! {
+crate::registry::registry! {
     /// `[router]`: what stands where the links meet.
     pub enum RouterKind: "router" as FabricParams {
         "input_queued" => InputQueued(InputQueued),

@@ -7,8 +7,7 @@
 //! whole number. All of this is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
-use crate::schema::applying;
-use crate::schema::parse;
+use crate::schema::{applying, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -261,7 +260,7 @@ impl Counts {
 }
 
 /// Schemas of the quantities, by their names as definitions: what `read` reads.
-pub fn definitions() -> [(String, Value); 3] {
+pub(super) fn definitions() -> [(String, Value); 3] {
     const NUMBER: &str = r"(\d+\.?\d*|\.\d+)";
     const SIZE: &str = "([kMGT]?(B|b|bit)|[kKmMgGtT]iB)";
     let quantity = |kind: Kind, unit: &str| {
@@ -277,7 +276,7 @@ pub fn definitions() -> [(String, Value); 3] {
 }
 
 /// Lets keys that count cycles or phits take quantities as well: next to the number in their schema.
-pub fn allow(schema: &mut Value) {
+pub(super) fn allow(schema: &mut Value) {
     match schema {
         Value::Array(parts) => parts.iter_mut().for_each(allow),
         Value::Object(table) => {
@@ -305,7 +304,7 @@ pub fn allow(schema: &mut Value) {
 
 /// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as
 /// it is if there are none.
-pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
+pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = match document.get("units") {
         Some(units) => parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),

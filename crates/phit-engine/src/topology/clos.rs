@@ -3,7 +3,7 @@
 use super::faults::Faults;
 use super::tree::Tree;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl TopologyParams for Clos {
 /// The built network of [`Clos`]. Ports of a router: those towards the endpoints in the order of what is below, then
 /// those towards the next level.
 #[derive(Debug)]
-pub struct ClosGraph {
+pub(super) struct ClosGraph {
     classes: Vec<String>,
     tree: Tree,
 }

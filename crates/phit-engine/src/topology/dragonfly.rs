@@ -4,7 +4,7 @@
 use super::divisor::Divisor;
 use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ const GLOBAL: u8 = 2;
 ///
 /// Nothing is tabulated: the other end of a link follows from the arrangement by arithmetic.
 #[derive(Debug)]
-pub struct DragonflyGraph {
+pub(super) struct DragonflyGraph {
     classes: [String; 3],
     p: Divisor,
     a: Divisor,

@@ -1,8 +1,7 @@
 //! Faulty links: any graph without some of its links, and minimal routes around them.
 
 use super::{Breakdown, Hop, HopState, Hops, Leg, Peer, Port, Topology, Tree};
-use crate::engine::NONE;
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{NONE, Rng, Stream};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl TopologyParams for Torus {
 /// Ports of a router: its endpoints; then, for each dimension, the port in the positive direction and the port in the
 /// negative direction. A port at the edge of a mesh leads nowhere.
 #[derive(Debug)]
-pub struct GridGraph {
+pub(super) struct GridGraph {
     classes: Vec<String>,
     endpoints: u32,
     wraps: bool,
@@ -224,7 +224,7 @@ impl Topology for GridGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::schema::kept;
     use crate::topology::Hops;
 

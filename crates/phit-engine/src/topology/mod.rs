@@ -2,31 +2,40 @@
 //!
 //! One file per topology. A topology is built once, is immutable, and is shared by every partition of a run.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::{ScenarioError, joined};
 use crate::schema;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub mod cascade;
-pub mod clos;
+mod cascade;
+mod clos;
 mod coordinates;
 mod divisor;
-pub mod dragonfly;
-pub mod faults;
-pub mod grid;
-pub mod hyperx;
-pub mod k_ary_n_tree;
+mod dragonfly;
+mod faults;
+mod grid;
+mod hyperx;
+mod k_ary_n_tree;
 mod limits;
 mod lines;
-pub mod multistage;
-pub mod route_table;
-pub mod single;
+mod multistage;
+mod route_table;
+mod single;
 mod tree;
 
 pub use crate::packet::{HopState, Hops, Leg};
+pub use cascade::{Cascade, Channels};
+pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
+pub use dragonfly::{Arrangement, Dragonfly};
+pub use faults::Faults;
+pub use grid::{Mesh, Torus};
+pub use hyperx::HyperX;
+pub use multistage::{Interconnection, Multistage};
+pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::RouteTable;
+pub use single::Single;
 pub use tree::{Place, Tree};
 
 /// Where the outgoing side of a port leads.
@@ -192,7 +201,7 @@ pub trait TopologyParams {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
 }
 
-crate::registry! {
+crate::registry::registry! {
     /// `[topology]`: the network graph.
     pub enum TopologyKind: "topology" as TopologyParams {
         "dragonfly" => Dragonfly(dragonfly::Dragonfly),

@@ -1,7 +1,7 @@
 //! Unidirectional multistage networks.
 
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl TopologyParams for Multistage {
 
 /// The built network of [`Multistage`].
 #[derive(Debug)]
-pub struct MultistageGraph {
+pub(super) struct MultistageGraph {
     classes: [String; 2],
     arity: u32,
     stages: u32,

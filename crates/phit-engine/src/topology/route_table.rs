@@ -13,7 +13,7 @@ pub struct RouteTable {
 const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
 
 /// Most entries of a table.
-pub const MOST_ENTRIES: u64 = 1 << 28;
+pub(crate) const MOST_ENTRIES: u64 = 1 << 28;
 
 impl RouteTable {
     /// One minimal route from every router to every destination, balanced over the links: where several hops are
@@ -21,7 +21,7 @@ impl RouteTable {
     /// Gilabert, Gomez, Lopez and Duato, "Deterministic versus adaptive routing in fat-trees", IPDPS 2007), so that
     /// consecutive destinations leave a router over different links, and all packets for one destination come down the
     /// same way; elsewhere it is the destination's number modulo the number of hops. `None` if the table would have
-    /// more than [`MOST_ENTRIES`].
+    /// more than `MOST_ENTRIES`.
     pub fn balanced(topology: &dyn Topology) -> Option<Self> {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         if u64::from(routers) * u64::from(endpoints) > MOST_ENTRIES {

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub mod packet_size;
-pub mod patterns;
-pub mod processes;
+mod packet_size;
+mod patterns;
+mod processes;
 mod source;
-pub mod trace;
-pub mod weighted;
+mod trace;
+mod weighted;
 
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};

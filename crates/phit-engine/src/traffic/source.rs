@@ -5,7 +5,7 @@ use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
 use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Traffic through its public interface: rates, distributions, changes and laziness, over whole populations of
 //! endpoints.
 
-use phit_engine::topology::clos::Clos;
-use phit_engine::topology::{Topology, TopologyParams};
+use phit_engine::topology::{Clos, Topology, TopologyParams};
 use phit_engine::traffic::{Generated, PatternKind, Traffic, TrafficParams};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The butterfly permutation.
 
-use phit_engine::engine::rng::Rng;
+use phit_engine::engine::Rng;
 use phit_engine::error::ScenarioError;
 use phit_engine::topology::Topology;
 use phit_engine::traffic::{Pattern, PatternParams};

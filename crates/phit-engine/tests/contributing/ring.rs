@@ -1,6 +1,6 @@
 //! A ring: the smallest network in which packets can wait for one another in a circle.
 
-use phit_engine::engine::rng::Rng;
+use phit_engine::engine::Rng;
 use phit_engine::error::ScenarioError;
 use phit_engine::topology::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use schemars::JsonSchema;

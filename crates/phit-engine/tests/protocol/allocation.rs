@@ -1,7 +1,7 @@
 //! Allocators, one by one, on requests made by hand.
 
 use phit_engine::allocators::{Allocator, AllocatorContext, AllocatorKind, Request, Round};
-use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::engine::{Rng, Stream};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};

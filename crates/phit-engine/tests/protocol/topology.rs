@@ -1,17 +1,12 @@
 //! What every topology promises: symmetric wiring, minimal routes of the promised length, and freedom from deadlock
 //! with the virtual channels that it asks for.
 
-use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::engine::{Rng, Stream};
 use phit_engine::proof::{Flaw, Legs, check};
-use phit_engine::topology::cascade::{Cascade, Channels};
-use phit_engine::topology::clos::Clos;
-use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
-use phit_engine::topology::faults::Faults;
-use phit_engine::topology::grid::{Mesh, Torus};
-use phit_engine::topology::hyperx::HyperX;
-use phit_engine::topology::multistage::{Interconnection, Multistage};
-use phit_engine::topology::single::Single;
-use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind, host_groups};
+use phit_engine::topology::{
+    Arrangement, Cascade, Channels, Clos, Dragonfly, Faults, Hop, HopState, Hops, HyperX, Interconnection, Leg, Mesh,
+    Multistage, Peer, Port, Single, Topology, TopologyKind, Torus, host_groups,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,15 +5,14 @@ use super::config::General;
 use super::events::kind;
 use super::partition::Partition;
 use super::state::BROKEN;
-use crate::engine::wheel::Event;
-use crate::engine::{NONE, Tick};
+use crate::engine::{Event, NONE, Tick};
 use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
 
 /// Who a control message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Party {
+pub(crate) enum Party {
     /// The routing mechanism of a router.
     Routing,
     /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint
@@ -23,7 +22,7 @@ pub enum Party {
 
 /// A control message on its way.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub(crate) struct Message {
     /// Who it is for.
     pub party: Party,
     /// Receiving router.

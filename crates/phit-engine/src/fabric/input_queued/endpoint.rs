@@ -3,8 +3,7 @@
 use super::config::{General, Kernel};
 use super::events::kind;
 use super::partition::Partition;
-use crate::engine::rng::Rng;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
@@ -14,7 +13,7 @@ use std::ops::Range;
 
 /// An endpoint as a sender.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// Where the sequence of packets stands.
     pub source: Source,
     /// Its decisions at injection.

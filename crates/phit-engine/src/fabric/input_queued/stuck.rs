@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A queue whose first packet cannot move, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub(super) struct Waiting {
     /// Router.
     pub router: u32,
     /// Input port.
@@ -49,7 +49,7 @@ type Place = (u32, u32);
 
 /// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none
 /// has room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
-pub fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
+pub(super) fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
     let (partitions, _) = network.parts();
     let mut waits: HashMap<Place, Vec<Place>> = HashMap::new();
     for partition in partitions {

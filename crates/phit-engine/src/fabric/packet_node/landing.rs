@@ -11,7 +11,7 @@
 //! the bubble rule holds as it does with answers.
 
 use super::state::{Network, Word};
-use crate::engine::table::Table;
+use crate::engine::Table;
 
 /// A packet that waits for room in a router.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +28,12 @@ pub(super) struct Landings(Table<Vec<Landed>>);
 
 impl Landings {
     /// For so many routers.
-    pub fn new(routers: u32) -> Self {
+    pub(super) fn new(routers: u32) -> Self {
         Self(vec![Vec::new(); routers as usize].into())
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.0.bytes() + self.0.iter().map(|there| there.capacity() * size_of::<Landed>()).sum::<usize>()
     }
 }

@@ -1,8 +1,7 @@
 //! A packet arrives: where it goes on from here, or that there is no room for it.
 
 use super::state::{Network, Origin, Record, Word, kind};
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
+use crate::engine::{NONE, Rng};
 use crate::fabric::seams::bubble::lattice::Offsets;
 use crate::fabric::seams::bubble::profit::Slots;
 use crate::fabric::seams::bubble::{ADAPTIVE, Plan, most_free};

@@ -2,8 +2,7 @@
 
 use crate::engine::Tick;
 use crate::engine::bits::bit;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
+use crate::engine::{Rng, Table};
 use crate::error::ScenarioError;
 
 /// A flit that could be transferred in this tick: its output is idle and there is room for it.

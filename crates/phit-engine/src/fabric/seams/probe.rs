@@ -8,8 +8,7 @@
 use super::queueing::Branch;
 use super::routing::See;
 use crate::engine::Tick;
-use crate::measure::declare::Observable;
-use crate::measure::quantities::probes::{Record, Records};
+use crate::measure::{Observable, Record, Records};
 use crate::topology::Topology;
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,11 +2,10 @@
 
 use super::{Counts, Delivery, merge_bins, slot};
 use crate::engine::Tick;
-use crate::measure::Interval;
-use crate::measure::Reading;
 use crate::measure::collector::Window;
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, When, list, ratio, unit};
+use crate::measure::{Interval, Reading};
 use serde_json::json;
 
 /// The batches of the window.

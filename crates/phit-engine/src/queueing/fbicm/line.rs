@@ -31,12 +31,12 @@ pub(super) struct Line {
 
 impl Line {
     #[inline]
-    pub fn has(&self, destination: u32) -> bool {
+    pub(super) fn has(&self, destination: u32) -> bool {
         self.active && self.destinations.binary_search(&destination).is_ok()
     }
 
     /// Makes it a line for packets to `output`; the destinations are to be added.
-    pub fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
+    pub(super) fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
         let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
         destinations.clear();
         unsent.clear();
@@ -54,7 +54,7 @@ impl Line {
     }
 
     /// Adds a destination that it does not have; a mapped line notes that the other end is to be told.
-    pub fn add(&mut self, destination: u32) {
+    pub(super) fn add(&mut self, destination: u32) {
         insert(&mut self.destinations, destination);
         if self.mapped {
             insert(&mut self.unsent, destination);
@@ -76,7 +76,7 @@ pub(super) struct Copy {
 
 impl Copy {
     #[inline]
-    pub fn has(&self, destination: u32) -> bool {
+    pub(super) fn has(&self, destination: u32) -> bool {
         self.active && self.destinations.binary_search(&destination).is_ok()
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Division, Fit, Lanes, Manager, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;

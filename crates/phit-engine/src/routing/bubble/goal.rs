@@ -3,7 +3,7 @@
 use super::lattice::{HalfWay, Lattice, length};
 use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing, torus_only};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;

@@ -8,7 +8,7 @@ use super::outflank::{Considered, IdnMean, Outflank};
 use super::por::Por;
 use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted};
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::topology::TopologyKind;
 use serde_json::json;
 use std::collections::BTreeSet;

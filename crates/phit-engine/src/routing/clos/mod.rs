@@ -10,15 +10,13 @@
 //! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 //! * `kept` keeps decisions that are made once in a cycle.
 
-use super::contention::CONTENTION;
-use super::contention::counters::Counters;
+use super::contention::{CONTENTION, Counters};
 use super::in_transit::DIRECT;
 use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::engine::Tick;
-use crate::engine::rng::Rng;
+use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
 use allocation::{Allocator, Output};

@@ -5,8 +5,7 @@ use super::spy::{Watch, watched};
 use super::*;
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::topology::faults::Faults;
-use crate::topology::{Peer, TopologyParams};
+use crate::topology::{Faults, Peer, TopologyParams};
 use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -140,7 +139,7 @@ const DOWN: [u32; 3] = [2, 3, 3];
 const UP: [u32; 2] = [3, 2];
 
 fn whole() -> Arc<dyn Topology> {
-    crate::topology::clos::Clos { down: DOWN.to_vec(), up: UP.to_vec(), faults: None }.build().unwrap()
+    crate::topology::Clos { down: DOWN.to_vec(), up: UP.to_vec(), faults: None }.build().unwrap()
 }
 
 impl Watch for DeadEnds {
@@ -350,7 +349,7 @@ fn a_head_keeps_its_output_for_a_cycle_if_decisions_are_made_once() {
     }
 }
 
-fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::quantities::Counters {
+fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::Counters {
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&Scenario::from_value(value).unwrap(), options).unwrap().run(&mut |_, _| true);
     outcome.unwrap_or_else(|error| panic!("{error}\n{value}")).collector().counters.clone()
@@ -433,7 +432,7 @@ fn ways_of_packets_in_order() {
     assert_eq!(Path::Sum.key(&Packet::new(5, 9)), 14);
     assert_ne!(Path::Hash.key(&Packet::new(5, 9)), Path::Hash.key(&Packet::new(9, 5)));
     // Digits of 23 in a tree with 4 and then 3 ways up: 23 mod 4, and 23 / 4 mod 3.
-    let params = crate::topology::clos::Clos { down: vec![4, 4, 3], up: vec![4, 3], faults: None };
+    let params = crate::topology::Clos { down: vec![4, 4, 3], up: vec![4, 3], faults: None };
     let graph = params.build().unwrap();
     let tree = graph.tree().unwrap();
     assert_eq!((tree.digit(0, 23), tree.digit(1, 23), tree.digit(2, 23)), (3, 2, 0));

@@ -4,7 +4,7 @@ use super::counters::Counters;
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
@@ -78,7 +78,7 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    pub fn new(params: &Base, context: &RoutingContext) -> Self {
+    pub(super) fn new(params: &Base, context: &RoutingContext) -> Self {
         Self {
             counters: Counters::of_ports(context),
             limit: Limit::new(params.threshold, params.comparison, context),
@@ -88,18 +88,18 @@ impl Contention {
 
     /// Counts a head that has come to the front of a queue and wants output `wanted`.
     #[inline]
-    pub fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
+    pub(super) fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
         let count = self.counters.arrived(at, port, queue, wanted);
         self.tell(at, wanted, count);
     }
 
     /// True if so many heads want `port` that packets leave it.
-    pub fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
+    pub(super) fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_over(self.counters.of(view.router, port))
     }
 
     /// True if so few heads want `port` that packets from elsewhere may take it.
-    pub fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
+    pub(super) fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_under(self.counters.of(view.router, port))
     }
 

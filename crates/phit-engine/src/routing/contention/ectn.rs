@@ -6,7 +6,7 @@ use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
 use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};

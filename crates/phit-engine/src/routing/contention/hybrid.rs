@@ -4,7 +4,7 @@ use super::base::{Base, Contention, Statistics};
 use super::{CONTENTION, Comparison, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};

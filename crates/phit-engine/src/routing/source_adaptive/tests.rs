@@ -1,7 +1,7 @@
 //! Routes and their costs on queues set by hand.
 
 use super::*;
-use crate::fabric::input_queued::control::router_view;
+use crate::fabric::input_queued::router_view;
 use crate::routing::ugal::prefers_minimal;
 use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;

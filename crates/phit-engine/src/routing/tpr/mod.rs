@@ -10,7 +10,7 @@ use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, See, 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use regions::{Mechanism, Regions, TABLE_III};
@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-pub use regions::{Only, Region, Table};
-pub use windows::{WindowKind, Windows};
+pub(super) use regions::Table;
+pub(super) use windows::{WindowKind, Windows};
 
 /// What is counted of the packets that a router's own endpoints send.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

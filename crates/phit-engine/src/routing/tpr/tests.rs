@@ -1,11 +1,11 @@
 //! The regions one by one, and the counters of running networks.
 
 use super::regions::Depends;
+use super::regions::{Only, Region};
 use super::*;
 use crate::engine::NONE;
-use crate::measure::quantities::Counters;
-use crate::routing::RoutingKind;
-use crate::routing::source_adaptive;
+use crate::measure::Counters;
+use crate::routing::{RoutingKind, source_adaptive};
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
 use proptest::prelude::*;

@@ -7,7 +7,7 @@ use super::coordinates::Coordinates;
 use super::divisor::Divisor;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use bundles::Bundles;
 use schemars::JsonSchema;
@@ -125,7 +125,7 @@ const INSIDE: u8 = 2;
 /// Router r of group g is router g * rows * columns + r. Ports of a router: its endpoints, then those of its row and
 /// its column (`Lines`), then the global ones.
 #[derive(Debug)]
-pub struct CascadeGraph {
+pub(super) struct CascadeGraph {
     classes: Vec<String>,
     endpoints: Divisor,
     groups: u32,

@@ -5,7 +5,7 @@
 //! number is a fixed point send packets to themselves, which their router delivers.
 
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ impl Pattern for Rearranged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::PatternKind;
     use crate::traffic::patterns::toy::Toy;
 

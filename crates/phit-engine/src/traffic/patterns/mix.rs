@@ -1,7 +1,7 @@
 //! Mixes of patterns.
 
 use super::{Pattern, PatternKind, PatternParams, part_seed};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use crate::traffic::weighted::Weighted;
@@ -113,7 +113,7 @@ impl Pattern for PerRouter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
     use serde_json::json;
 

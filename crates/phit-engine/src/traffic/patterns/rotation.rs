@@ -33,7 +33,7 @@ impl PatternParams for Rotation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
     use crate::topology::TopologyKind;
     use serde_json::json;
 

@@ -58,7 +58,7 @@ impl PatternParams for Tornado {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
     use crate::traffic::patterns::toy::Toy;
 
     fn image(topology: &Toy) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! Uniform traffic that all goes through the root of a tree.
 
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -54,9 +54,8 @@ impl Pattern for OtherSubtrees {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
-    use crate::topology::TopologyParams;
-    use crate::topology::clos::Clos;
+    use crate::engine::Stream;
+    use crate::topology::{Clos, TopologyParams};
     use crate::traffic::patterns::toy::Toy;
 
     fn clos(down: &[u32], up: &[u32]) -> Arc<dyn Topology> {

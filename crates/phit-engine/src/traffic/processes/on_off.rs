@@ -1,7 +1,7 @@
 //! On/off process.
 
 use super::{Geometric, HORIZON, NEVER, Process, ProcessParams, ProcessState};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +109,7 @@ impl Process for TwoStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     /// Cycles of the packets of one endpoint before `end`, packets of one phit.
     fn cycles(params: &OnOff, load: f64, index: u64, end: u64) -> Vec<u64> {

@@ -5,8 +5,7 @@ use super::pending::{Pending, credited};
 use crate::engine::NONE;
 use crate::fabric::input_queued::config::Config;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::TAIL_PENDING;
-use crate::fabric::input_queued::state::{BROKEN, Input, Queue, SINK};
+use crate::fabric::input_queued::state::{BROKEN, Input, Queue, SINK, TAIL_PENDING};
 use crate::packet::Packet;
 use std::collections::HashSet;
 

@@ -33,7 +33,7 @@ use ports::{ejections, outputs, turns};
 /// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its
 ///   way;
 /// * whoever could move is awake or about to be woken.
-pub fn audit(network: &InputQueued) -> Result<(), String> {
+pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     let (partitions, inboxes) = network.parts();
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
     inboxes.for_each(|to, mail| {

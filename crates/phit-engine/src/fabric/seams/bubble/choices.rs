@@ -6,9 +6,7 @@
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
 use super::profit::{Profit, Slots};
 use super::{Deroute, Derouted, Plan};
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
+use crate::engine::{NONE, Rng, Table};
 use std::fmt::Debug;
 
 /// A way that a packet may take in place of the minimal one.

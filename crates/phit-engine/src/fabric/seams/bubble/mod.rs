@@ -12,26 +12,26 @@
 //! The two routers that Phit has use these rules: the input-queued one through a routing mechanism, the packet-level
 //! node by itself.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub mod choices;
-pub mod lattice;
-pub mod profit;
+pub(crate) mod choices;
+pub(crate) mod lattice;
+pub(crate) mod profit;
 
 use choices::Choices;
 use lattice::{HalfWay, Lattice, Offsets};
 use profit::Slots;
 
 /// Virtual channel of the adaptive queue of a link.
-pub const ADAPTIVE: u8 = 0;
+pub(crate) const ADAPTIVE: u8 = 0;
 /// Virtual channel of the escape queue for packets that head for their destination.
-pub const TO_DESTINATION: u8 = 1;
+pub(crate) const TO_DESTINATION: u8 = 1;
 /// Virtual channel of the escape queue for packets that head for an intermediate destination.
-pub const TO_INTERMEDIATE: u8 = 2;
+pub(crate) const TO_INTERMEDIATE: u8 = 2;
 
 /// How a packet was derouted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,7 +143,7 @@ pub trait Deroute: Send + Sync + Debug {
 /// packet prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way
 /// left or not.
 #[inline]
-pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
+pub(crate) fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
     // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and
     // none of these comparisons has to be guessed by the processor.
     const DIMENSIONS: u32 = lattice::MOST_DIMENSIONS.next_power_of_two() as u32;
@@ -157,6 +157,6 @@ pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32
 
 /// The direction of dimension order: of the lowest dimension in which there is way left.
 #[inline]
-pub fn dimension_order(way: &Offsets) -> Option<usize> {
+pub(crate) fn dimension_order(way: &Offsets) -> Option<usize> {
     way.iter().position(|&hops| hops != 0).map(|d| lattice::direction(d, way[d] < 0))
 }

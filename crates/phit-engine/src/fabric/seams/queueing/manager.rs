@@ -3,7 +3,7 @@
 
 use crate::engine::Tick;
 use crate::fabric::seams::routing::Payload;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 
 /// What a managed organisation does at its input ports and endpoints.

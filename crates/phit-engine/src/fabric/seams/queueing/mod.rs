@@ -10,7 +10,7 @@
 //! small folder each.
 
 use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
 use std::ops::Range;

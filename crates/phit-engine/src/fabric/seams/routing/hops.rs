@@ -1,7 +1,6 @@
 //! What kernels and mechanisms alike do with a packet that comes to the front of a queue.
 
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
+use crate::engine::{NONE, Rng};
 use crate::packet::{GROUP, Packet};
 use crate::topology::{Hop, Leg, Topology};
 

@@ -6,7 +6,7 @@
 use super::bubble::Bubble;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ mod view;
 
 pub use hops::minimal_hop;
 pub(crate) use hops::{advance_leg, one_channel};
-pub use outputs::{Buffers, Output, OutputVc};
+pub(crate) use outputs::{Buffers, Output, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Watched};

@@ -1,9 +1,7 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
 use super::{Buffers, Output, OutputVc};
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Table, Tick};
 use crate::packet::Packet;
 use crate::topology::Topology;
 use std::ops::{Deref, Range};

@@ -1,7 +1,7 @@
 //! The rule on queues and lines that are set by hand.
 
 use super::*;
-use crate::fabric::input_queued::config::General;
+use crate::fabric::input_queued::General;
 use crate::queueing::fbicm::notification::{Kind, Notification};
 use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
