@@ -1,4 +1,4 @@
-//! How much work a run is, told before it runs.
+//! How much work a run is, told before it runs: for whoever shares out many runs among processes.
 
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, FabricParams};

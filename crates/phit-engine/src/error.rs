@@ -43,7 +43,7 @@ impl ScenarioError {
         Self { nearest: nearest(name, &known), ..Self::new(path, format_args!("{name:?}"), expected) }
     }
 
-    /// The same error with `prefix.` put before its path.
+    /// This error with `prefix.` put before its path.
     pub fn under(mut self, prefix: &str) -> Self {
         for error in self.others.iter_mut() {
             error.path = join(prefix, &error.path);

@@ -1,4 +1,7 @@
 //! Packets, and the arena that holds those of one partition.
+//!
+//! What a packet carries besides its destination is here: legs, hops by class, and the fields that belong to its
+//! routing mechanism.
 
 use crate::engine::{NONE, Rng, Table, Tick};
 

@@ -47,7 +47,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The same, to be kept by what is built from them.
+            /// The parameters, shared, to be kept by what is built from them.
             pub fn shared(&self) -> std::sync::Arc<dyn $as + Send + Sync> {
                 match self {
                     $(Self::$variant(params) => std::sync::Arc::new(params.clone()),)+
@@ -154,7 +154,7 @@ impl<P: ?Sized> Custom<P> {
         &self.params
     }
 
-    /// The same, to be kept.
+    /// The parameters, shared, to be kept.
     pub fn shared(&self) -> Arc<P> {
         self.params.clone()
     }
@@ -162,7 +162,7 @@ impl<P: ?Sized> Custom<P> {
 
 /// The kind of a concept that was chosen, where what it is chosen from must not be known.
 pub trait Chosen<P: ?Sized> {
-    /// Its parameters.
+    /// The parameters of the kind that was chosen.
     fn shared(&self) -> Arc<P>;
 }
 

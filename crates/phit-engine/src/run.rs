@@ -1,4 +1,5 @@
-//! One run: check, build, warm up, measure, drain.
+//! One run: check, build, warm up, measure, drain. The entrance for a program that has a scenario and wants its
+//! results.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;

@@ -1,4 +1,7 @@
 //! Time, events and randomness: what knows nothing of routers' insides.
+//!
+//! The wheel of events, tables with unchecked access, sets of bits, random streams and the exchange between threads,
+//! from which kernels are made. A mechanism needs [`Rng`] and [`Tick`] of it.
 
 pub(crate) mod bits;
 mod bytes;

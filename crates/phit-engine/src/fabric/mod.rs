@@ -149,7 +149,12 @@ pub struct Demands<'a> {
     pub packet_size: u32,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
+    /// Names of all routing mechanisms of which something holds with their default parameters, for errors to list.
+    pub routings: fn(RoutingProperty) -> String,
 }
+
+/// Something that holds of a routing mechanism, or does not.
+pub type RoutingProperty = fn(&dyn RoutingParams) -> bool;
 
 /// What a kernel's parameters provide.
 pub trait FabricParams {

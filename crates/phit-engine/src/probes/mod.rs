@@ -1,6 +1,7 @@
 //! The probes: what is looked at while a network runs, besides the packets that it delivers.
 //!
-//! One file per probe. What a probe sees, and what it hands out, is the seam `fabric::seams::probe`.
+//! One file per probe; a new one comes here. What a probe sees, and what it hands out, is the seam
+//! `fabric::seams::probe`.
 
 mod buffers;
 mod counters;

@@ -108,7 +108,7 @@ pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, 
     check_all(topology, &[legs.into()], vcs)
 }
 
-/// The same for packets of which each takes a route of one of several kinds.
+/// Checks the order of channels for packets of which each takes a route of one of several kinds.
 pub(crate) fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for &routes in routes {

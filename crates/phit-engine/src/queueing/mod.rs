@@ -1,7 +1,7 @@
 //! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands
 //! in.
 //!
-//! One file per organisation, or a small folder. What an organisation is asked is the seam
+//! One file per organisation, or a small folder; a new one comes here. What an organisation is asked is the seam
 //! `fabric::seams::queueing`.
 
 mod dbbm;

@@ -1,6 +1,7 @@
 //! The routing mechanisms: the output port and virtual channel of a packet at the head of a queue.
 //!
-//! One file per mechanism. What a mechanism is asked and what it sees is the seam `fabric::seams::routing`.
+//! One file per mechanism; a new one comes here. What a mechanism is asked and what it sees is the seam
+//! `fabric::seams::routing`.
 
 mod bubble;
 mod clos;

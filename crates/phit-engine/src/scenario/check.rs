@@ -2,9 +2,10 @@
 
 use super::Scenario;
 use crate::error::ScenarioError;
-use crate::fabric::Demands;
-use crate::fabric::described;
+use crate::fabric::{Demands, RoutingProperty, described};
+use crate::routing::RoutingKind;
 use crate::topology::Topology;
+use serde_json::json;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
@@ -22,6 +23,7 @@ pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
         queueing: scenario.queueing.params(),
         packet_size: sizes.range().1.into(),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
+        routings,
     };
     scenario.router.params().check(&demands)?;
     duration(scenario)
@@ -33,11 +35,19 @@ pub(crate) fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
     sides(scenario, topology)?;
     let routing = scenario.routing.params();
     if topology.faulty() && !routing.avoids_faults() {
-        let expected = "this mechanism cannot go around the links of topology.faults; expected \"minimal\", \
-                        \"dimension_order\", \"valiant\" with via = \"router\", or \"clos\"";
+        let expected = format!(
+            "this mechanism cannot go around the links of topology.faults; those that can, by default, are: {}",
+            routings(|routing| routing.avoids_faults())
+        );
         return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
     }
     routing.check(topology).map_err(|e| e.under("routing"))
+}
+
+/// Names of the routing mechanisms of which `which` holds with their default parameters.
+fn routings(which: RoutingProperty) -> String {
+    let holds = |kind: &&str| RoutingKind::from_value("routing", &json!(kind)).is_ok_and(|it| which(it.params()));
+    RoutingKind::KINDS.iter().copied().filter(holds).collect::<Vec<_>>().join(", ")
 }
 
 /// Packets count their hops over links of one class in 8 bits.

@@ -1,4 +1,7 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
+//!
+//! Nothing below this room knows all kinds of anything. Come here for a new section or key of a scenario, for a rule
+//! between several sections, and for what a program lists (`catalogue`).
 
 use crate::error::{self, Findings, ScenarioError};
 use crate::queueing::QueueingKind;

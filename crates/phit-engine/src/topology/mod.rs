@@ -1,6 +1,7 @@
 //! The graph: routers, ports, links, endpoints, and the minimal deadlock-free hop towards a router.
 //!
-//! One file per topology. A topology is built once, is immutable, and is shared by every partition of a run.
+//! One file per topology; a new one comes here. A topology is built once, is immutable, and is shared by every
+//! partition of a run.
 
 use crate::engine::Rng;
 use crate::error::{ScenarioError, joined};

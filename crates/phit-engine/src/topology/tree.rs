@@ -31,11 +31,11 @@ struct Level {
 /// Where a router stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Its level.
+    /// Level of the router.
     pub level: usize,
-    /// Its subtree, counted in its level.
+    /// Subtree of the router, counted in its level.
     pub subtree: u32,
-    /// Its number among the copies of its subtree.
+    /// Number of the router among the copies of its subtree.
     pub copy: u32,
 }
 

@@ -315,7 +315,7 @@ fn settings_that_the_node_does_not_read_are_refused() {
         ),
         (
             error(json!({ "routing": { "kind": "minimal" } })),
-            "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, outflank, goal",
+            "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, goal, outflank",
         ),
         (
             error(json!({ "router": { "node": { "answer": 0 } } })),

@@ -23,7 +23,8 @@ impl FabricParams for PacketNode {
             check_room(&self.links, demands, demands.packet_size, "packet", "store-and-forward")?;
         }
         let Some(bubble) = demands.routing.bubble() else {
-            let reason = "router.node works with the bubble family: abr, por, outflank, goal";
+            let family = (demands.routings)(|routing| routing.bubble().is_some());
+            let reason = format!("router.node works with the bubble family: {family}");
             return Err(ScenarioError::new("routing.kind", format!("{routing_kind:?}"), reason));
         };
         bubble.deroute(topology).map_err(|e| e.under("routing"))?;

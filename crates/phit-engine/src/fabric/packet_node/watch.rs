@@ -7,6 +7,7 @@ use crate::engine::NONE;
 use crate::fabric::seams::bubble::lattice::Offsets;
 use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION};
 use crate::measure::Snapshot;
+use crate::packet::MOST_CLASSES;
 use std::collections::{HashMap, HashSet};
 
 /// A queue: a link and a virtual channel.
@@ -25,7 +26,7 @@ impl Network {
             ports: ports.collect(),
             injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
             offered: self.offered_phits,
-            control: ([0; 8], 0),
+            control: ([0; MOST_CLASSES], 0),
             queueing: Default::default(),
         }
     }

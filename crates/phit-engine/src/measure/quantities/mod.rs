@@ -92,8 +92,9 @@ pub(super) trait Counts: Default {
     /// Adds what another partition has counted.
     fn merge(&mut self, _other: &Self) {}
 
-    /// Bytes held outside the struct.
+    /// Bytes held outside the struct. Counters that hold memory do not compile without a count of their own.
     fn bytes(&self) -> usize {
+        const { assert!(!std::mem::needs_drop::<Self>(), "counters with tables say how many bytes these hold") };
         0
     }
 }

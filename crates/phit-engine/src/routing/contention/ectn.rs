@@ -109,7 +109,7 @@ const PARTIAL: Observable = Observable {
     about: "Heads of a router that want a global link of the group, for each global link of the group.",
 };
 
-/// And of what they have heard of one another.
+/// Observable: what the routers of a group have heard of one another.
 const COMBINED: Observable = Observable {
     name: "combined",
     words: "combined counter",

@@ -123,7 +123,7 @@ const SENT: Observable = Observable {
     about: "Packets that the endpoints of a router sent to a destination within the window, for each destination.",
 };
 
-/// And of those on their way.
+/// Observable: the packets that pass through a router on their way.
 const THROUGH: Observable = Observable {
     name: "through",
     words: "counter of through packets",

@@ -1,4 +1,4 @@
-//! Spatial patterns: who sends to whom. One file per pattern.
+//! Spatial patterns: who sends to whom. One file per pattern; a new one comes here.
 
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
@@ -28,7 +28,7 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
 
-    /// The same for message `number` of `source`, counted from 0: for patterns that go through their destinations in
+    /// Destination of message `number` of `source`, counted from 0: for patterns that go through their destinations in
     /// turn.
     fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
         self.destination(source, rng)

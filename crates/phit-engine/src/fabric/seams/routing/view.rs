@@ -77,13 +77,13 @@ impl RouterView<'_> {
         (self.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
-    /// The same for all virtual channels of output `port` together.
+    /// Occupancy of all virtual channels of output `port` together, in phits.
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
         (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
-    /// The same as a share of the buffer of that virtual channel, from 0 to 1.
+    /// Occupancy of virtual channel `vc` of output `port` as a share of its buffer, from 0 to 1.
     #[inline]
     pub fn fill(&self, port: u16, vc: u8) -> f64 {
         f64::from(self.occupancy(port, vc)) / f64::from(self.capacity[self.output(port).class as usize])
