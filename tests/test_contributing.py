@@ -34,9 +34,9 @@ def test_the_lines_to_add_look_like_the_ones_that_are_there(folder: str, name: s
     module, entry = BLOCKS[path].splitlines()
     (struct,) = re.findall(r"pub struct (\w+)", BLOCKS[f"crates/phit-engine/tests/contributing/{name}.rs"])[:1]
     variant = struct.removesuffix("Probe")
-    assert (module, entry) == (f"pub mod {name};", f'        "{name}" => {variant}({name}::{struct}),')
+    assert (module, entry) == (f"mod {name};", f'        "{name}" => {variant}({name}::{struct}),')
     registry = (ROOT / path).read_text(encoding="utf-8")
-    assert re.search(r"^pub mod \w+;$", registry, re.MULTILINE)
+    assert re.search(r"^mod \w+;$", registry, re.MULTILINE)
     assert re.search(r'^        "\w+" => \w+\([\w:]+\),$', registry, re.MULTILINE)
 
 

@@ -1,4 +1,5 @@
-//! Lets the extension be linked by plain cargo, too, where linkers must be told that the interpreter brings its symbols.
+//! Lets the extension be linked by plain cargo, too, where linkers must be told that the interpreter brings its
+//! symbols.
 
 fn main() {
     pyo3_build_config::add_extension_module_link_args();

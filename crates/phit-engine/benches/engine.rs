@@ -109,8 +109,8 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true }
 }
 
-/// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform destinations.
-/// A span is the time from one message of a node to the next.
+/// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform
+/// destinations. A span is the time from one message of a node to the next.
 fn nodes(side: u32, name: &str, routing: &Value, load: f64) -> Case {
     let scenario = json!({
         "units": { "cycle": "1/60 ns" },
@@ -230,7 +230,11 @@ fn cases() -> Vec<Case> {
         [("oblivious", 0.3), ("oblivious", 0.9), ("sequential", 0.3), ("sequential", 0.9)]
             .map(|(a, load)| clos_study(a, load)),
     );
-    let candidates = |kind: &str| json!({ "kind": kind, "stop": "anywhere", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2 });
+    let candidates = |kind: &str| {
+        json!({
+            "kind": kind, "stop": "anywhere", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2,
+        })
+    };
     cases.push(cascade("minimal", json!("minimal")));
     cases.push(cascade("valiant", json!({ "kind": "valiant", "stop": "anywhere" })));
     cases.extend(["ugal_l", "ugal_g", "tpr"].map(|kind| cascade(kind, candidates(kind))));
@@ -241,7 +245,9 @@ fn cases() -> Vec<Case> {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }
     let choices = |kind: &str, of_its_own: Value| {
-        let mut table = json!({ "kind": kind, "half_way": "plus", "empty_queue": "every_way", "full_way": "worthless", "least_distance": 2 });
+        let mut table = json!({
+            "kind": kind, "half_way": "plus", "empty_queue": "every_way", "full_way": "worthless", "least_distance": 2,
+        });
         of_its_own.as_object().into_iter().flatten().for_each(|(key, value)| table[key] = value.clone());
         table
     };

@@ -43,7 +43,7 @@ impl ScenarioError {
         Self { nearest: nearest(name, &known), ..Self::new(path, format_args!("{name:?}"), expected) }
     }
 
-    /// The same error with `prefix.` put before its path.
+    /// This error with `prefix.` put before its path.
     pub fn under(mut self, prefix: &str) -> Self {
         for error in self.others.iter_mut() {
             error.path = join(prefix, &error.path);
@@ -58,8 +58,8 @@ impl ScenarioError {
         std::iter::once(self).chain(others).collect()
     }
 
-    /// True if this one says no more than `before` does: about the same key, or that a key is missing which `before` has misspelt, or
-    /// in which something is wrong.
+    /// True if this one says no more than `before` does: about the same key, or that a key is missing which `before`
+    /// has misspelt, or in which something is wrong.
     fn follows_from(&self, before: &Self) -> bool {
         let meant = before.nearest.as_ref().map(|name| match before.path.rsplit_once('.') {
             Some((table, _)) => join(table, name),
@@ -137,8 +137,8 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table. False if
-/// there is nothing to take out.
+/// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table.
+/// False if there is nothing to take out.
 pub fn remove(value: &mut Value, path: &str) -> bool {
     let mut steps: Vec<&str> = steps(path).collect();
     while let Some(last) = steps.pop() {
@@ -190,8 +190,8 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
-/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that are
-/// independent of it.
+/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that
+/// are independent of it.
 pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     let mut found = Findings::default();
     let mut left = Cow::Borrowed(value);
@@ -216,7 +216,8 @@ pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, Scenari
     }
 }
 
-/// For `serde::de::Error::custom`: an error that a reader of a table within another has found, as a text for [`read`] of the outer one.
+/// For `serde::de::Error::custom`: an error that a reader of a table within another has found, as a text for [`read`]
+/// of the outer one.
 pub fn carried(error: &ScenarioError) -> String {
     let parts = (&error.path, &error.value, &error.expected, &error.nearest);
     let others: Vec<String> = error.others.iter().map(carried).collect();

@@ -1,16 +1,19 @@
 //! The Phit engine: cycle-exact simulation of lossless interconnection networks.
 //!
-//! This crate is plain Rust and knows nothing of Python, files or terminals. A [`scenario::Scenario`] describes one run.
+//! This crate is plain Rust and knows nothing of Python, files or terminals. A [`scenario::Scenario`] describes one
+//! run.
 //!
-//! Modules stand in order here: each uses those of the groups before its own, never one of its own group or after it. A test
-//! sees to it (`order.rs`), here and in every `mod.rs` that says that it keeps such an order.
+//! Modules stand in order here: each uses those of the groups before its own, never one of its own group or after it. A
+//! test sees to it (`order.rs`), here and in every `mod.rs` that says that it keeps such an order.
+
+#![warn(unreachable_pub)]
 
 pub mod engine;
 pub mod error;
 
-pub mod schema;
+mod schema;
 
-pub mod registry;
+mod registry;
 
 pub mod packet;
 

@@ -1,17 +1,26 @@
 //! What is counted and made of it: collectors, histograms, confidence intervals, warm-up, fairness.
+//!
+//! A kernel tells a collector what happens; when a run ends, the quantities are computed from what the collectors of
+//! all partitions have counted. Come here for a new column of the results (`quantities/`).
 
-pub mod collector;
-pub mod confidence;
-pub mod declare;
-pub mod fairness;
-pub mod histogram;
-pub mod quantities;
+mod collector;
+mod confidence;
+mod declare;
+mod fairness;
+mod histogram;
+mod quantities;
 mod reading;
 mod snapshot;
-pub mod warmup;
+pub(crate) mod warmup;
 
+pub(crate) use collector::{Collector, Window};
 pub use confidence::Interval;
+pub(crate) use confidence::mean_of_batches;
+pub use declare::{Observable, Total};
+pub(crate) use declare::{Of, Quantity, unit};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
+pub(crate) use quantities::{Batches, Counters, Line, Records, SATURATED_BELOW};
+pub use quantities::{Place, Record};
 pub use reading::{Cost, Machine, Reading};
 pub use snapshot::Snapshot;

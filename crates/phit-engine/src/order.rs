@@ -1,8 +1,9 @@
 //! The order of modules is law: no module uses one that comes after it.
 //!
-//! The order is that of the groups of `mod` lines, with empty lines between them, in `lib.rs` and in every `mod.rs` whose
-//! documentation says "stand in order". A module may use those of the groups before its own; those of one group know nothing of each
-//! other. What stands in such a `mod.rs` itself comes right after the last group that it uses. Tests may look anywhere.
+//! The order is that of the groups of `mod` lines, with empty lines between them, in `lib.rs` and in every `mod.rs`
+//! whose documentation says "stand in order". A module may use those of the groups before its own; those of one group
+//! know nothing of each other. What stands in such a `mod.rs` itself comes right after the last group that it uses.
+//! Tests may look anywhere.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +38,8 @@ fn names(list: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// All paths below the crate's root that `text`, of the module `here`, names, as far as a list of names lets them be followed.
+/// All paths below the crate's root that `text`, of the module `here`, names, as far as a list of names lets them be
+/// followed.
 fn paths(text: &str, here: &[String]) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     let mut open: Vec<(Vec<String>, String)> = vec![];
@@ -121,7 +123,8 @@ fn module(root: &Path, file: &Path) -> Vec<String> {
     parts
 }
 
-/// The place of the module named by the next part of `path` in the order of `parent`; of the parent itself if it is none of its modules.
+/// The place of the module named by the next part of `path` in the order of `parent`; of the parent itself if it is
+/// none of its modules.
 fn place(groups: &[Vec<String>], own: usize, next: Option<&String>) -> (usize, Option<String>) {
     let at = next.and_then(|next| groups.iter().position(|group| group.contains(next)));
     // Twice, so that the parent's own things have a place between two groups.

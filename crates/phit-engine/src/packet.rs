@@ -1,8 +1,9 @@
 //! Packets, and the arena that holds those of one partition.
+//!
+//! What a packet carries besides its destination is here: legs, hops by class, and the fields that belong to its
+//! routing mechanism.
 
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Table, Tick};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -97,8 +98,8 @@ impl Packet {
         Leg { index: self.leg, of: self.legs, to_group }
     }
 
-    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a blocked
-    /// packet keeps, such as one of several parallel links.
+    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a
+    /// blocked packet keeps, such as one of several parallel links.
     #[inline]
     pub fn rng(&self, router: u32) -> Rng {
         self.stream(router, 0)
@@ -219,7 +220,7 @@ impl Arena {
         (self.packets.len() - self.free.len()) as u32
     }
 
-    /// Brings them into the cache, see [`Table::fetch`].
+    /// Brings them into the cache, see `Table::fetch`.
     pub fn fetch(&self) {
         self.packets.fetch();
     }

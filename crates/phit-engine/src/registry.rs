@@ -5,9 +5,10 @@
 /// From each line `"name" => Variant(path::Params)` follow the scenario key, the error with the nearest known name,
 /// the entry of `phit list` and the JSON Schema. Each parameter struct must be serde- and schemars-derived with
 /// `deny_unknown_fields`; the first paragraph of its documentation is its description.
-#[macro_export]
 macro_rules! registry {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path { $($kind:literal => $variant:ident($params:ty)),+ $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident: $what:literal as $as:path {
+        $($kind:literal => $variant:ident($params:ty)),+ $(,)?
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
         $vis enum $name {
@@ -20,8 +21,8 @@ macro_rules! registry {
             /// Names accepted as `kind`.
             pub const KINDS: &'static [&'static str] = &[$($kind),+];
 
-            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what was
-            /// read, they take part in a run as if they were. A document cannot name them.
+            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what
+            /// was read, they take part in a run as if they were. A document cannot name them.
             pub fn custom<T>(kind: &'static str, params: T) -> Self
             where
                 T: $as + serde::Serialize + Send + Sync + 'static,
@@ -46,7 +47,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The same, to be kept by what is built from them.
+            /// The parameters, shared, to be kept by what is built from them.
             pub fn shared(&self) -> std::sync::Arc<dyn $as + Send + Sync> {
                 match self {
                     $(Self::$variant(params) => std::sync::Arc::new(params.clone()),)+
@@ -54,8 +55,8 @@ macro_rules! registry {
                 }
             }
 
-            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands for a
-            /// table with only `kind`.
+            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands
+            /// for a table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
                 match kind.as_str() {
@@ -131,6 +132,8 @@ macro_rules! registry {
     };
 }
 
+pub(crate) use registry;
+
 use crate::error::{ScenarioError, join};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -164,7 +167,7 @@ impl<P: ?Sized> Custom<P> {
         &self.params
     }
 
-    /// The same, to be kept.
+    /// The parameters, shared, to be kept.
     pub fn shared(&self) -> Arc<P> {
         self.params.clone()
     }
@@ -172,7 +175,7 @@ impl<P: ?Sized> Custom<P> {
 
 /// The kind of a concept that was chosen, where what it is chosen from must not be known.
 pub trait Chosen<P: ?Sized> {
-    /// Its parameters.
+    /// The parameters of the kind that was chosen.
     fn shared(&self) -> Arc<P>;
 }
 
@@ -195,7 +198,12 @@ impl<P: ?Sized> PartialEq for Custom<P> {
 }
 
 /// Splits a table into its `kind` and the rest.
-pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Result<(String, Value), ScenarioError> {
+pub(crate) fn split_kind(
+    path: &str,
+    value: &Value,
+    what: &str,
+    kinds: &[&str],
+) -> Result<(String, Value), ScenarioError> {
     let known = || format!("expected a {what}: one of {}", kinds.join(", "));
     match value {
         Value::String(kind) => Ok((kind.clone(), Value::Object(Map::new()))),
@@ -212,12 +220,13 @@ pub fn split_kind(path: &str, value: &Value, what: &str, kinds: &[&str]) -> Resu
 }
 
 /// The error of a `kind` that is not registered.
-pub fn unknown(path: &str, kind: &str, what: &str, kinds: &[&'static str]) -> ScenarioError {
+pub(crate) fn unknown(path: &str, kind: &str, what: &str, kinds: &[&'static str]) -> ScenarioError {
     ScenarioError::unknown(join(path, "kind"), kind, what, kinds.iter().copied())
 }
 
-/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no other key.
-pub fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
+/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no
+/// other key.
+pub(crate) fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let mut bare = Vec::new();
     let mut alternatives = vec![Value::Null];
     for (kind, schema) in tables {

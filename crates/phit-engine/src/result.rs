@@ -1,10 +1,8 @@
-//! The result of a run: a summary and tables, as JSON values. What they consist of is declared in [`crate::measure::quantities`].
+//! The result of a run: a summary and tables, as JSON values. What they consist of is declared in
+//! `measure::quantities`.
 
-use crate::fabric::links::LinkClasses;
-use crate::measure::collector::Collector;
-use crate::measure::declare::{Of, Quantity};
-use crate::measure::quantities::Counters;
-use crate::measure::{Cost, Machine, Reading, Snapshot};
+use crate::fabric::LinkClasses;
+use crate::measure::{Collector, Cost, Counters, Machine, Of, Quantity, Reading, Snapshot};
 use crate::scenario::{Scenario, UnitsParams};
 use crate::topology::Topology;
 use serde_json::{Map, Value};

@@ -1,19 +1,16 @@
-//! One run: check, build, warm up, measure, drain.
+//! One run: check, build, warm up, measure, drain. The entrance for a program that has a scenario and wants its
+//! results.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::links::LinkClasses;
+use crate::fabric::LinkClasses;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
-use crate::measure::collector::{Collector, Window};
-use crate::measure::confidence::mean_of_batches;
-use crate::measure::quantities::batches::Batches;
-use crate::measure::warmup;
+use crate::measure::{Batches, Collector, Window, mean_of_batches, warmup};
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::result::Outcome;
-use crate::scenario::measure::{Count, SeriesBy, Until, Warmup};
-use crate::scenario::{Scenario, check};
+use crate::scenario::{Count, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
 use serde_json::{Value, json};
@@ -79,8 +76,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     })
 }
 
-/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle. Fewer
-/// virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
+/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
+/// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;
@@ -119,8 +116,8 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     })
 }
 
-/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism without
-/// tables.
+/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism
+/// without tables.
 pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     check::graph(scenario, &*topology)?;

@@ -1,8 +1,8 @@
 //! The schemas of parameter structs: how they are made, and the check of a table against their bounds.
 //!
-//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about. From there it
-//! comes into the JSON Schema, and from the schema into the check and its message. What depends on more than one key is
-//! checked in code.
+//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about.
+//! From there it comes into the JSON Schema, and from the schema into the check and its message. What depends on more
+//! than one key is checked in code.
 
 use crate::error::{ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
@@ -14,12 +14,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A generator whose definitions stand at the root, and whose descriptions are plain text.
-pub fn generator() -> SchemaGenerator {
+pub(crate) fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().with_transform(plain_descriptions).into_generator()
 }
 
 /// The schema of `T`, with the definitions that it refers to.
-pub fn of<T: JsonSchema>() -> Schema {
+pub(crate) fn of<T: JsonSchema>() -> Schema {
     generator().into_root_schema_for::<T>()
 }
 
@@ -31,7 +31,8 @@ fn plain_descriptions(schema: &mut Schema) {
     schemars::transform::transform_subschemas(&mut plain_descriptions, schema);
 }
 
-/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as they are.
+/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as
+/// they are.
 fn plain(text: &str) -> String {
     let mut code = false;
     let lines = text.split('\n').map(|line| {
@@ -77,12 +78,12 @@ fn without_links(line: &str) -> String {
 }
 
 /// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
-pub fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     joined(read(path, value), check::<T>(path, value))
 }
 
 /// What breaks a bound of the schema of `T` in the table at `path`.
-pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
+pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
     // Schemas are made once: a sweep reads thousands of scenarios.
     static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +103,8 @@ pub fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<Scenario
 const BOUNDS: [&str; 6] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"];
 const ALTERNATIVES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there are none.
+/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there
+/// are none.
 fn bounds(schema: &Value) -> Option<Value> {
     // A definition may refer to others, and to itself.
     let definitions = schema.get("$defs").and_then(Value::as_object);
@@ -122,8 +124,8 @@ fn bounds(schema: &Value) -> Option<Value> {
     any.then_some(kept)
 }
 
-/// Of a schema its bounds, the way to them, and what tells alternatives apart; and whether there are any. `bounded` are the
-/// definitions that have some.
+/// Of a schema its bounds, the way to them, and what tells alternatives apart; and whether there are any. `bounded` are
+/// the definitions that have some.
 fn pruned(schema: &Value, bounded: &HashSet<&str>) -> (Value, bool) {
     let mut kept = Map::new();
     let mut any = false;
@@ -183,7 +185,7 @@ fn of_the_type(schema: &Value, word: &str) -> bool {
 }
 
 /// The schemas that apply to `value` at once: references followed, alternatives by the `kind` of the table.
-pub fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
+pub(crate) fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value) -> Vec<&'a Value> {
     let mut open: Vec<&Value> = schemas.to_vec();
     let mut all = Vec::new();
     while let Some(schema) = open.pop() {
@@ -422,7 +424,10 @@ mod tests {
         let either = json!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }] });
         assert!(broken(either.clone(), json!("all")).is_empty() && broken(either.clone(), json!(1)).is_empty());
         assert_eq!(broken(either, json!(0)).len(), 1);
-        let part = |kind: &str, least: u32| json!({ "type": "object", "properties": { "kind": { "const": kind }, "b": { "type": "integer", "minimum": least } } });
+        let part = |kind: &str, least: u32| {
+            let b = json!({ "type": "integer", "minimum": least });
+            json!({ "type": "object", "properties": { "kind": { "const": kind }, "b": b } })
+        };
         let kinds = json!({ "oneOf": [part("x", 1), part("y", 2)] });
         assert_eq!(broken(kinds.clone(), json!({ "kind": "y", "b": 1 })).len(), 1);
         assert!(broken(kinds, json!({ "kind": "x", "b": 1 })).is_empty());

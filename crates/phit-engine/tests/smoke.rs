@@ -11,9 +11,7 @@ use phit_engine::queueing::QueueingKind;
 use phit_engine::routing::RoutingKind;
 use phit_engine::scenario::{RouterKind, Scenario};
 use phit_engine::topology::TopologyKind;
-use phit_engine::traffic::packet_size::PacketSizeKind;
-use phit_engine::traffic::patterns::PatternKind;
-use phit_engine::traffic::processes::ProcessKind;
+use phit_engine::traffic::{PacketSizeKind, PatternKind, ProcessKind};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

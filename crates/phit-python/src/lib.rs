@@ -112,7 +112,7 @@ fn peak_memory_bytes() -> Option<u64> {
 /// The JSON Schema of a scenario document.
 #[pyfunction]
 fn schema() -> String {
-    phit_engine::scenario::document::schema().to_string()
+    phit_engine::scenario::schema().to_string()
 }
 
 /// The line of every key of a TOML document, by its dotted path (JSON text).

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-/// The line of every key and of every element of a list, by its path, as in `sweep.curves[1].routing.kind`. Empty if the text is
-/// not TOML.
+/// The line of every key and of every element of a list, by its path, as in `sweep.curves[1].routing.kind`. Empty if
+/// the text is not TOML.
 pub fn lines(text: &str) -> Map<String, Value> {
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let mut found = Map::new();

@@ -5,9 +5,9 @@ use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// iSLIP (McKeown, IEEE/ACM Transactions on Networking 7(2), 1999): every output grants one requesting input in turn, every input accepts
-/// one granting output in turn; the pointers move only on what the first iteration accepts. Of several queues of one input that
-/// want the same output, one asks, in turn.
+/// iSLIP (McKeown, IEEE/ACM Transactions on Networking 7(2), 1999): every output grants one requesting input in turn,
+/// every input accepts one granting output in turn; the pointers move only on what the first iteration accepts. Of
+/// several queues of one input that want the same output, one asks, in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Islip {

@@ -1,15 +1,15 @@
 //! The allocators: which requests for the crossbar win this tick.
 //!
-//! One file per allocator. What an allocator is asked is the seam [`crate::fabric::seams::allocator`].
+//! One file per allocator; a new one comes here. What an allocator is asked is the seam `fabric::seams::allocator`.
 
-pub mod ideal;
-pub mod islip;
-pub mod separable;
+mod ideal;
+mod islip;
+mod separable;
 
 pub(crate) use crate::fabric::seams::allocator::Best;
 pub use crate::fabric::seams::allocator::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
 
-crate::registry! {
+crate::registry::registry! {
     /// `[router.allocator]`: the crossbar allocator.
     pub enum AllocatorKind: "allocator" as AllocatorParams {
         "separable_input_first" => SeparableInputFirst(separable::SeparableInputFirst),

@@ -1,8 +1,7 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::Tick;
-use crate::engine::table::Table;
+use crate::engine::{Table, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +31,8 @@ pub enum Update {
     Request,
 }
 
-/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port chooses among
-/// its queues, then an arbiter per output among the inputs.
+/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port
+/// chooses among its queues, then an arbiter per output among the inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableInputFirst {

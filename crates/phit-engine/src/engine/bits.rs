@@ -1,17 +1,17 @@
 //! Sets of queues and of ports in one word each.
 //!
-//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one, and
-//! a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
+//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one,
+//! and a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
 
 /// The bit of member `index`.
 #[inline]
-pub fn bit(index: u32) -> u64 {
+pub(crate) fn bit(index: u32) -> u64 {
     1 << (index % 64)
 }
 
 /// Calls `body` with each member, of `count` in all, whose bit is set in `word`.
 #[inline]
-pub fn for_each_member(mut word: u64, count: u32, mut body: impl FnMut(u32)) {
+pub(crate) fn for_each_member(mut word: u64, count: u32, mut body: impl FnMut(u32)) {
     while word != 0 {
         let mut index = word.trailing_zeros();
         word &= word - 1;

@@ -3,7 +3,7 @@
 use super::table::Table;
 
 /// What holds memory besides its own size.
-pub trait Bytes {
+pub(crate) trait Bytes {
     /// Bytes held.
     fn bytes(&self) -> usize;
 }
@@ -20,12 +20,12 @@ impl<T> Bytes for Table<T> {
     }
 }
 
-/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the semicolon those that
-/// hold none or share it. A field that is in neither list does not compile.
-#[macro_export]
+/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the
+/// semicolon those that hold none or share it. A field that is in neither list does not compile.
 macro_rules! bytes_of {
     ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
         let $type { $($counted,)+ $($other: _,)* } = $this;
         0 $(+ $counted.bytes())+
     }};
 }
+pub(crate) use bytes_of;

@@ -1,11 +1,19 @@
 //! Time, events and randomness: what knows nothing of routers' insides.
+//!
+//! The wheel of events, tables with unchecked access, sets of bits, random streams and the exchange between threads,
+//! from which kernels are made. A mechanism needs [`Rng`] and [`Tick`] of it.
 
-pub mod bits;
-pub mod bytes;
-pub mod parallel;
-pub mod rng;
-pub mod table;
-pub mod wheel;
+pub(crate) mod bits;
+mod bytes;
+pub(crate) mod parallel;
+mod rng;
+mod table;
+mod wheel;
+
+pub(crate) use bytes::{Bytes, bytes_of};
+pub use rng::{Rng, Stream};
+pub(crate) use table::Table;
+pub(crate) use wheel::{Event, Wheel};
 
 /// Simulated time in ticks. A link cycle is one tick, or several where the crossbar has a faster clock.
 pub type Tick = u32;

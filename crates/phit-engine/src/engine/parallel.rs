@@ -17,7 +17,7 @@ pub trait Post: Default + Send {
 }
 
 /// What runs in epochs and exchanges mail.
-pub trait Runs: Send {
+pub(crate) trait Runs: Send {
     /// What is exchanged.
     type Mail: Post;
     /// Brings what it is going to need into the cache: it has been driven out by the others of its thread.
@@ -102,7 +102,7 @@ fn lock<M>(mutex: &Mutex<M>) -> MutexGuard<'_, M> {
 }
 
 /// Advances all partitions from tick `now` to tick `end` in epochs of at most `lookahead` ticks, on `threads` threads.
-pub fn advance<P: Runs>(
+pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
     threads: usize,
@@ -133,8 +133,8 @@ pub fn advance<P: Runs>(
                 mail.into_iter().for_each(|mail| partition.receive(mail));
                 partition.run_until(at, &mut outbox);
             }
-            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs only
-            // the memory of one.
+            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs
+            // only the memory of one.
             if !barrier.wait() {
                 return;
             }

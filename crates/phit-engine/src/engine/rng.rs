@@ -1,6 +1,6 @@
 //! Random streams: one per endpoint, router and purpose, so that the order of visits changes nothing.
 
-pub use rand_core::RngCore;
+pub(super) use rand_core::RngCore;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoroshiro128PlusPlus;
 

@@ -5,10 +5,10 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A fixed table read with 32-bit indices that are known to be in range.
 ///
-/// The kernel makes some fifty table accesses for every flit that it moves. Every index it uses is either written into the
-/// tables when they are built (and checked then, by [`check_links`](crate::fabric::input_queued::build)), or handed out by the
-/// very structure that it indexes (an arena's places, a wheel's nodes), or computed from these by masks and bounded loops.
-/// Debug builds, and so all tests, check each access.
+/// The kernel makes some fifty table accesses for every flit that it moves. Every index it uses is either written into
+/// the tables when they are built (and checked then, by [`check_links`](crate::fabric::input_queued::build)), or handed
+/// out by the very structure that it indexes (an arena's places, a wheel's nodes), or computed from these by masks and
+/// bounded loops. Debug builds, and so all tests, check each access.
 #[derive(Debug, Clone)]
 pub struct Table<T>(Vec<T>);
 
@@ -41,8 +41,8 @@ impl<T> Table<T> {
         self.0.capacity() * size_of::<T>()
     }
 
-    /// Reads a byte of every cache line, so that the whole table is in the cache for the random accesses that follow: in
-    /// order it comes several times as fast as line by line on demand.
+    /// Reads a byte of every cache line, so that the whole table is in the cache for the random accesses that follow:
+    /// in order it comes several times as fast as line by line on demand.
     #[allow(unsafe_code)]
     pub fn fetch(&self) {
         let bytes = self.0.as_ptr().cast::<MaybeUninit<u8>>();

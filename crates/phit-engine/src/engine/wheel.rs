@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 /// Something that happens to `target` at its tick; the meaning belongs to the owner of the wheel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Event {
+pub(crate) struct Event {
     /// What it happens to.
     pub target: u32,
     /// Anything else.
@@ -25,7 +25,7 @@ struct Node {
 
 /// The events of one tick, on their way out.
 #[derive(Debug)]
-pub struct Due {
+pub(crate) struct Due {
     first: u32,
     next: u32,
     last: u32,
@@ -34,7 +34,7 @@ pub struct Due {
 /// Buckets are intrusive lists over one pool of nodes, so memory follows the number of pending events and the nodes in
 /// use stay in the cache.
 #[derive(Debug)]
-pub struct Wheel {
+pub(crate) struct Wheel {
     heads: Table<u32>,
     nodes: Table<Node>,
     free: u32,
@@ -44,7 +44,7 @@ pub struct Wheel {
 
 impl Wheel {
     /// A wheel whose buckets cover at least `horizon` ticks.
-    pub fn new(horizon: Tick) -> Self {
+    pub(crate) fn new(horizon: Tick) -> Self {
         let size = horizon.max(64).next_power_of_two();
         Self {
             heads: vec![NONE; size as usize].into(),
@@ -56,13 +56,13 @@ impl Wheel {
     }
 
     /// Ticks covered by the buckets.
-    pub fn horizon(&self) -> Tick {
+    pub(crate) fn horizon(&self) -> Tick {
         self.mask + 1
     }
 
     /// Files `event` for tick `at`, which must be later than `now`.
     #[inline(always)]
-    pub fn insert(&mut self, now: Tick, at: Tick, event: Event) {
+    pub(crate) fn insert(&mut self, now: Tick, at: Tick, event: Event) {
         debug_assert!(at > now);
         if at - now > self.mask {
             self.insert_far(at, event);
@@ -98,7 +98,7 @@ impl Wheel {
     /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before
     /// [`Self::take`] whenever time has advanced.
     #[inline]
-    pub fn bring_near(&mut self, now: Tick) {
+    pub(crate) fn bring_near(&mut self, now: Tick) {
         if !self.far.is_empty() {
             self.bring_near_now(now);
         }
@@ -117,7 +117,7 @@ impl Wheel {
 
     /// Detaches all events of tick `now`; walk them with [`Self::pop`].
     #[inline(always)]
-    pub fn take(&mut self, now: Tick) -> Due {
+    pub(crate) fn take(&mut self, now: Tick) -> Due {
         let bucket = now & self.mask;
         let first = std::mem::replace(&mut self.heads[bucket], NONE);
         Due { first, next: first, last: NONE }
@@ -125,7 +125,7 @@ impl Wheel {
 
     /// The next event of a detached list; `None` at the end, where the nodes of the list become free all at once.
     #[inline(always)]
-    pub fn pop(&mut self, due: &mut Due) -> Option<Event> {
+    pub(crate) fn pop(&mut self, due: &mut Due) -> Option<Event> {
         if due.next == NONE {
             if due.last != NONE {
                 self.nodes[due.last].next = self.free;
@@ -141,7 +141,7 @@ impl Wheel {
     }
 
     /// The first tick in `from..limit` that has an event, or `limit`.
-    pub fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
+    pub(crate) fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
         let far = self.far.peek().map_or(limit, |Reverse((at, _))| (*at).clamp(from, limit));
         let ahead = (far - from).min(self.horizon());
         // A bucket is looked at before time moves on anyway: no index of those in use would make that faster.
@@ -151,7 +151,7 @@ impl Wheel {
 
     /// Calls `see` with the tick and the event of everything pending, in no particular order, when all ticks before
     /// `now` have been taken: for checks.
-    pub fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, Event)) {
+    pub(crate) fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, Event)) {
         for (bucket, &head) in self.heads.iter().enumerate() {
             let at = now + ((bucket as u32).wrapping_sub(now) & self.mask);
             let mut cursor = head;
@@ -165,13 +165,13 @@ impl Wheel {
     }
 
     /// Brings it into the cache, see [`Table::fetch`].
-    pub fn fetch(&self) {
+    pub(crate) fn fetch(&self) {
         self.heads.fetch();
         self.nodes.fetch();
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.heads.bytes() + self.nodes.bytes() + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
     }
 }

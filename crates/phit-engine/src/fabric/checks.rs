@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::topology::Topology;
 
 /// The settings of a class and the path under which they stand.
-pub fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
+pub(crate) fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
     let key = if table.contains_key(class) || !table.contains_key("default") { class } else { "default" };
     (format!("router.links.{key}"), table.get(key).cloned().unwrap_or_default())
 }
@@ -34,8 +34,8 @@ pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), Sc
     Ok(())
 }
 
-/// Refuses buffers without room for the packets that the routing mechanism asks for, or, in each of the queues of a virtual channel, for
-/// `unit` phits: what moves at once, in the words of `what` and `switching`.
+/// Refuses buffers without room for the packets that the routing mechanism asks for, or, in each of the queues of a
+/// virtual channel, for `unit` phits: what moves at once, in the words of `what` and `switching`.
 pub(crate) fn check_room(
     table: &LinkTable,
     demands: &Demands<'_>,
@@ -53,7 +53,8 @@ pub(crate) fn check_room(
                 format!("{path}.buffer"),
                 params.buffer.or_huge(),
                 format!(
-                    "routing {:?} needs room for {packets} packets of {largest} phits on {class} links: one of them stays free",
+                    "routing {:?} needs room for {packets} packets of {largest} phits on {class} links: one of them \
+                     stays free",
                     demands.routing_kind
                 ),
             ));
@@ -82,7 +83,8 @@ pub(crate) fn fits(path: String, size: Phits, unit: u32, what: &str, switching: 
             path,
             phits,
             format!(
-                "expected at least {unit} phits: a {what} is the unit of flow control under {switching} switching and must fit"
+                "expected at least {unit} phits: a {what} is the unit of flow control under {switching} switching and \
+                 must fit"
             ),
         )),
         _ => Ok(()),

@@ -83,7 +83,9 @@ impl JsonSchema for Phits {
         "phits".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, {"const": "infinite"}]})
+        schemars::json_schema!({
+            "anyOf": [{"type": "integer", "minimum": 1, "maximum": 1_000_000_000}, {"const": "infinite"}]
+        })
     }
 }
 
@@ -91,9 +93,9 @@ impl JsonSchema for Phits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkParams {
-    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if `credit_latency`
-    /// does not say otherwise. For the class `endpoint`: from generation plus one cycle to the router's input, and from its
-    /// output to the endpoint.
+    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if
+    /// `credit_latency` does not say otherwise. For the class `endpoint`: from generation plus one cycle to the
+    /// router's input, and from its output to the endpoint.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
@@ -106,8 +108,9 @@ pub struct LinkParams {
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
     #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
-    /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or flit in the
-    /// cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes whatever comes.
+    /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or
+    /// flit in the cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes
+    /// whatever comes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
@@ -144,10 +147,10 @@ impl Default for LinkParams {
 }
 
 /// Links by class; `default` stands for the classes that are not listed.
-pub type LinkTable = BTreeMap<String, LinkParams>;
+pub(super) type LinkTable = BTreeMap<String, LinkParams>;
 
 /// The links of `class`.
-pub fn link(table: &LinkTable, class: &str) -> LinkParams {
+pub(super) fn link(table: &LinkTable, class: &str) -> LinkParams {
     table.get(class).or_else(|| table.get("default")).cloned().unwrap_or_default()
 }
 
@@ -243,6 +246,6 @@ impl LinkClasses {
 
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
-pub fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
+pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
     if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
 }

@@ -1,18 +1,17 @@
 //! What carries packets between endpoints: [`Fabric`], and the kernels behind it, a folder each.
 //!
-//! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the registry of
-//! `[router]` (`scenario/routers.rs`). It knows of policies what [`seams`] says, and of other kernels nothing. The calls of
-//! [`Fabric`] are made between stretches of cycles, never in a cycle.
+//! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the
+//! registry of `[router]` (`scenario/routers.rs`). It knows of policies what `seams` says, and of other kernels
+//! nothing. The calls of [`Fabric`] are made between stretches of cycles, never in a cycle.
 //!
 //! Modules stand in order here, too.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::measure::Snapshot;
-use crate::measure::collector::{Collector, Window};
+use crate::measure::{Collector, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::Traffic;
-use links::{LinkClasses, LinkTable};
+use links::LinkTable;
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -20,16 +19,19 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub mod seams;
+pub(crate) mod seams;
 
-pub mod links;
+mod links;
 
-pub(crate) mod checks;
-pub(crate) mod sources;
+mod checks;
+mod sources;
 
 // The kernels.
 pub mod input_queued;
 pub mod packet_node;
+
+pub(crate) use checks::described;
+pub(crate) use links::LinkClasses;
 
 /// Choices about how a run is executed, which never change its results.
 #[derive(Debug, Clone, Copy, Default)]
@@ -86,10 +88,12 @@ pub trait Fabric: Send {
     /// Records the packets of these ticks; what is generated there is counted until [`Self::close_window`].
     fn open_window(&mut self, span: Range<Tick>);
 
-    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated in it.
+    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated
+    /// in it.
     fn close_window(&mut self) -> u64;
 
-    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose links break.
+    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose
+    /// links break.
     fn break_links(&mut self, _dead: &[(u32, u16)]) {}
 
     /// Routing knows of the broken links `dead`: `graph` is what is left.
@@ -118,8 +122,8 @@ pub trait Fabric: Send {
     /// Says which packets wait for one another, when nothing moves.
     fn stuck(&self) -> String;
 
-    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the ticks between
-    /// two audits.
+    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the
+    /// ticks between two audits.
     fn audit(&self) -> Result<(), String>;
 
     /// The kernel itself, for tests that look inside.
@@ -145,7 +149,12 @@ pub struct Demands<'a> {
     pub packet_size: u32,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
+    /// Names of all routing mechanisms of which something holds with their default parameters, for errors to list.
+    pub routings: fn(RoutingProperty) -> String,
 }
+
+/// Something that holds of a routing mechanism, or does not.
+pub type RoutingProperty = fn(&dyn RoutingParams) -> bool;
 
 /// What a kernel's parameters provide.
 pub trait FabricParams {
@@ -175,16 +184,16 @@ pub trait FabricParams {
     /// Refuses settings that do not fit the graph, or are impossible by themselves. Error paths begin with `router`.
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
 
-    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been checked. Error paths
-    /// are those of the scenario.
+    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been
+    /// checked. Error paths are those of the scenario.
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
 
     /// The network, empty, at tick 0.
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
 }
 
-/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than 2000 cycles.
-/// `inside` are the latencies of a router, `packets` the packets that may share a link.
+/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
+/// 2000 cycles. `inside` are the latencies of a router, `packets` the packets that may share a link.
 pub(crate) fn longest_wait(links: &LinkClasses, inside: &[Tick], packets: u32, packet_size: u32) -> Tick {
     let transfers = packet_size.saturating_mul(packets * links.ticks_per_cycle);
     let ways = [links.longest(), links.longest(), transfers];

@@ -1,10 +1,10 @@
 //! What endpoints inject: the sequences of packets that their sources draw, and what is counted of them.
 //!
-//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream determines, so only the
-//! next one is ever held, and a saturated run needs no more memory than any other.
+//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream
+//! determines, so only the next one is ever held, and a saturated run needs no more memory than any other.
 
 use crate::engine::Tick;
-use crate::measure::collector::Collector;
+use crate::measure::Collector;
 use crate::traffic::{Generated, Source, Traffic};
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl Sources<'_> {
 
     /// Draws the next packet of `endpoint`, and counts it.
     #[inline(always)]
-    pub fn draw(&self, endpoint: u32, source: &mut Source, collector: &mut Collector) -> Option<Generated> {
+    pub(super) fn draw(&self, endpoint: u32, source: &mut Source, collector: &mut Collector) -> Option<Generated> {
         let next = self.following(endpoint, source);
         if let Some(packet) = next {
             collector.generated(self.birth(packet), packet.size);
@@ -46,7 +46,7 @@ impl Sources<'_> {
     }
 
     /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent, `drawn`.
-    pub fn open(&self, span: Range<Tick>, drawn: impl Iterator<Item = Generated>, collector: &mut Collector) {
+    pub(super) fn open(&self, span: Range<Tick>, drawn: impl Iterator<Item = Generated>, collector: &mut Collector) {
         let before = collector.span();
         collector.open(span);
         for packet in drawn.filter(|packet| !before.contains(&self.birth(*packet))) {
@@ -54,9 +54,10 @@ impl Sources<'_> {
         }
     }
 
-    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not been asked for
-    /// yet. `senders` are the endpoints from number `first` on, each with its source and the packet that it has drawn.
-    pub fn close<'b>(
+    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not
+    /// been asked for yet. `senders` are the endpoints from number `first` on, each with its source and the packet that
+    /// it has drawn.
+    pub(super) fn close<'b>(
         &self,
         first: u32,
         senders: impl Iterator<Item = (&'b Source, Option<Generated>)>,

@@ -1,7 +1,7 @@
 //! What one partition counts, and when: the measured window and the counters.
 
 use super::quantities::{Counters, Counts, Delivery};
-use crate::engine::Tick;
+use crate::engine::{Tick, bytes_of};
 use crate::packet::Packet;
 use std::ops::Range;
 
@@ -101,6 +101,6 @@ impl Collector {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.counters.bytes()
+        bytes_of!(self, Self { counters; window, span })
     }
 }

@@ -25,7 +25,7 @@ impl Interval {
 
 /// One batch of a quantity that is a sum over packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Batch {
+pub(super) struct Batch {
     /// Sum over the packets of the batch, for example of their latencies in cycles.
     pub sum: u64,
     /// Number of packets.
@@ -34,7 +34,7 @@ pub struct Batch {
 
 /// The `(1 + confidence) / 2` quantile of Student's t distribution, by which a standard error is multiplied. `None` for
 /// no degrees of freedom or a `confidence` outside (0, 1).
-pub fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
+pub(super) fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
@@ -42,9 +42,9 @@ pub fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
     Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
-/// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None` if
-/// there are fewer than two batches.
-pub fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
+/// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None`
+/// if there are fewer than two batches.
+pub(crate) fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
     let n = values.len();
     let t = t_quantile(confidence, n.checked_sub(1)?)?;
     let mean = values.iter().sum::<f64>() / n as f64;
@@ -53,11 +53,11 @@ pub fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { mean, half_width })
 }
 
-/// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it has
-/// packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1))) over
-/// the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6). `None`
-/// if fewer than two batches have packets.
-pub fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
+/// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it
+/// has packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1)))
+/// over the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6).
+/// `None` if fewer than two batches have packets.
+pub(super) fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
     let n = batches.iter().filter(|b| b.count > 0).count();
     let t = t_quantile(confidence, n.checked_sub(1)?)?;
     let sums: u128 = batches.iter().map(|b| u128::from(b.sum)).sum();
@@ -72,7 +72,7 @@ pub fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
 
     #[test]
     fn t_quantiles_are_those_of_the_table() {

@@ -5,25 +5,25 @@ use super::Reading;
 use serde_json::{Map, Value, json};
 
 /// The units of quantities.
-pub mod unit {
+pub(crate) mod unit {
     /// Of a load.
-    pub const LOAD: &str = "phits/(endpoint·cycle)";
+    pub(crate) const LOAD: &str = "phits/(endpoint·cycle)";
     /// Of a time in the network.
-    pub const CYCLES: &str = "cycles";
+    pub(crate) const CYCLES: &str = "cycles";
     /// Of a part of all packets.
-    pub const PACKETS: &str = "share of packets";
+    pub(crate) const PACKETS: &str = "share of packets";
     /// Of a part of a capacity.
-    pub const CAPACITY: &str = "share of capacity";
+    pub(crate) const CAPACITY: &str = "share of capacity";
     /// Of a route's length.
-    pub const LINKS: &str = "links between routers";
+    pub(crate) const LINKS: &str = "links between routers";
     /// Of what a buffer holds.
-    pub const PHITS: &str = "phits";
+    pub(crate) const PHITS: &str = "phits";
     /// Of a time outside the network.
-    pub const SECONDS: &str = "s";
+    pub(crate) const SECONDS: &str = "s";
     /// Of memory.
-    pub const BYTES: &str = "bytes";
+    pub(crate) const BYTES: &str = "bytes";
     /// Of numbers of things, and of what has no unit.
-    pub const NONE: &str = "";
+    pub(crate) const NONE: &str = "";
 }
 
 /// A number of a result, or a few that belong together: a key of the summary.
@@ -103,7 +103,7 @@ pub enum When {
 }
 
 /// A number or whole number of the model, always there: what a declaration fills in first.
-pub const NUMBER: Quantity = Quantity {
+pub(super) const NUMBER: Quantity = Quantity {
     name: "",
     words: "",
     unit: unit::NONE,
@@ -121,7 +121,7 @@ pub const NUMBER: Quantity = Quantity {
 };
 
 /// A whole number of the model, always there.
-pub const WHOLE: Quantity = Quantity { shape: Shape::Whole, ..NUMBER };
+pub(super) const WHOLE: Quantity = Quantity { shape: Shape::Whole, ..NUMBER };
 
 /// One part of a quantity that is a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,7 +212,7 @@ pub struct Total {
 }
 
 /// `null` if there is nothing to divide by.
-pub fn ratio(sum: u64, count: u64) -> Option<f64> {
+pub(super) fn ratio(sum: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
@@ -253,7 +253,7 @@ impl When {
 
 impl Quantity {
     /// The declaration as the catalogue shows it.
-    pub fn to_value(&self) -> Value {
+    pub fn to_value(self) -> Value {
         let mut map = described(self.name, self.words, self.unit, self.about);
         let (shape, parts) = match self.shape {
             Shape::Number => ("number", &[][..]),
@@ -292,7 +292,7 @@ impl Quantity {
 
 impl Table {
     /// The declaration as the catalogue shows it.
-    pub fn to_value(&self) -> Value {
+    pub fn to_value(self) -> Value {
         json!({
             "name": self.name,
             "description": self.about,
@@ -323,6 +323,6 @@ impl Column {
 }
 
 /// A list of cells.
-pub fn list<T: Into<Value>>(cells: impl IntoIterator<Item = T>) -> Value {
+pub(super) fn list<T: Into<Value>>(cells: impl IntoIterator<Item = T>) -> Value {
     cells.into_iter().map(Into::into).collect::<Vec<Value>>().into()
 }

@@ -1,6 +1,7 @@
 //! Counters of links and endpoints at one moment.
 
 use super::declare::Total;
+use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
 
 /// Counters of links and endpoints at one moment.
@@ -13,7 +14,7 @@ pub struct Snapshot {
     /// Phits generated in the window, sent or not.
     pub(crate) offered: u64,
     /// Phits of control messages put on links, by class, and the number of control messages.
-    pub(crate) control: ([u64; 8], u64),
+    pub(crate) control: ([u64; MOST_CLASSES], u64),
     /// What a managed queue organisation has counted, by name: what it is, and how much.
     pub(crate) queueing: BTreeMap<&'static str, (&'static Total, u64)>,
 }

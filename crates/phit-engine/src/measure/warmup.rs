@@ -8,7 +8,7 @@
 
 /// One chunk of the run's first cycles; all chunks are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// Sum of the latencies of the packets delivered in the chunk, in cycles.
     pub latency_sum: u64,
     /// Number of packets delivered.
@@ -18,7 +18,7 @@ pub struct Chunk {
 }
 
 /// Fewest chunks on which anything is decided.
-pub const FEWEST: usize = 20;
+pub(crate) const FEWEST: usize = 20;
 
 /// The rest after truncation has at least this many chunks: of very few, the spread is small by chance.
 const SHORTEST_REST: usize = 5;
@@ -26,18 +26,18 @@ const SHORTEST_REST: usize = 5;
 /// A latency whose growth falls by less than this factor from one third of the time to the next grows without end.
 const SUSTAINED: f64 = 0.75;
 
-/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow approach
-/// to a limit looks like steady growth at first, but seldom goes so far.
+/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow
+/// approach to a limit looks like steady growth at first, but seldom goes so far.
 const GROWN: f64 = 1.5;
 
 /// Whether the network has settled after these chunks: the number of first chunks that belong to the warm-up, or `None`
 /// if it takes longer.
 ///
-/// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in a
-/// saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
+/// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in
+/// a saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
 /// steadily is to grow in the last third of the settled chunks by nearly as much as in the middle one, and by half of
 /// itself or more altogether; a latency that approaches a limit seldom does.
-pub fn warmed_up(chunks: &[Chunk]) -> Option<usize> {
+pub(crate) fn warmed_up(chunks: &[Chunk]) -> Option<usize> {
     if chunks.len() < FEWEST {
         return None;
     }
@@ -96,7 +96,7 @@ fn grows_steadily(values: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
 
     /// Chunks of about 1000 packets with the given mean latency and throughput, and a noise of 1% of each.
     fn chunks(n: usize, latency: impl Fn(f64) -> f64, phits: impl Fn(f64) -> f64) -> Vec<Chunk> {

@@ -1,7 +1,7 @@
 //! The counters that a routing mechanism keeps.
 
 use super::{LooksAt, Observation, ProbeParams};
-use crate::measure::quantities::probes::{Place, Record};
+use crate::measure::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

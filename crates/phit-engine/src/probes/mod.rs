@@ -1,17 +1,18 @@
 //! The probes: what is looked at while a network runs, besides the packets that it delivers.
 //!
-//! One file per probe. What a probe sees, and what it hands out, is the seam [`crate::fabric::seams::probe`].
+//! One file per probe; a new one comes here. What a probe sees, and what it hands out, is the seam
+//! `fabric::seams::probe`.
 
-pub mod buffers;
-pub mod counters;
-pub mod fullest_buffers;
-pub mod ports;
-pub mod queueing;
-pub mod trees;
+mod buffers;
+mod counters;
+mod fullest_buffers;
+mod ports;
+mod queueing;
+mod trees;
 
 pub use crate::fabric::seams::probe::{LooksAt, Observation, ProbeParams};
 
-crate::registry! {
+crate::registry::registry! {
     /// An entry of `measure.probes`.
     pub enum ProbeKind: "probe" as ProbeParams {
         "counters" => Counters(counters::CountersProbe),

@@ -1,8 +1,7 @@
 //! How full every port is.
 
 use super::{Observation, ProbeParams};
-use crate::measure::declare::{Observable, unit};
-use crate::measure::quantities::probes::{Place, Record};
+use crate::measure::{Observable, Place, Record, unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! What a managed queue organisation keeps.
 
 use super::{LooksAt, Observation, ProbeParams};
-use crate::measure::quantities::probes::{Place, Record};
+use crate::measure::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

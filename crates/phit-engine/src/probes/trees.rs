@@ -1,8 +1,7 @@
 //! Which ports hold which congestion trees.
 
 use super::{Observation, ProbeParams};
-use crate::measure::declare::{Observable, unit};
-use crate::measure::quantities::probes::{Line, Place, Record};
+use crate::measure::{Line, Observable, Place, Record, unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

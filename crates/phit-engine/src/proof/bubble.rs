@@ -1,14 +1,15 @@
 //! Deadlock freedom of the bubble family (Puente et al., "The Adaptive Bubble Router", JPDC 2001; theorem 1 of Versaci,
 //! "OutFlank Routing", ICPADS 2013), where packets are moved as a whole.
 //!
-//! The escape channels of one direction along one line of a torus are a *ring*. A packet that enters a ring leaves a free slot in the
-//! queue that it enters, and a packet within the ring fills no slot but the one that it leaves behind: so a ring always has a
-//! free slot, and its packets move on unless they want to leave it. If no rings wait for one another in a circle,
-//! those in the last ones leave for their endpoints, and from the last to the first all rings keep moving. A packet in an
-//! adaptive queue may wait for an escape queue in its turn.
+//! The escape channels of one direction along one line of a torus are a *ring*. A packet that enters a ring leaves a
+//! free slot in the queue that it enters, and a packet within the ring fills no slot but the one that it leaves behind:
+//! so a ring always has a free slot, and its packets move on unless they want to leave it. If no rings wait for one
+//! another in a circle, those in the last ones leave for their endpoints, and from the last to the first all rings keep
+//! moving. A packet in an adaptive queue may wait for an escape queue in its turn.
 //!
-//! Within an escape channel packets go in dimension order. A packet that heads for an intermediate destination may go on from there in any
-//! direction: if it does so in the channels of all packets, rings do wait for one another in a circle.
+//! Within an escape channel packets go in dimension order. A packet that heads for an intermediate destination may go
+//! on from there in any direction: if it does so in the channels of all packets, rings do wait for one another in a
+//! circle.
 
 use super::cdg::{Channel, Flaw, Report};
 use crate::fabric::seams::bubble::{Escape, TO_DESTINATION};
@@ -49,7 +50,8 @@ impl Rings<'_> {
         channels
     }
 
-    /// True if a packet in channel `vc` of direction `d` may ask for channel `next` of direction `e` at the next router.
+    /// True if a packet in channel `vc` of direction `d` may ask for channel `next` of direction `e` at the next
+    /// router.
     fn follows(&self, (d, minus, vc): (usize, bool, u8), (e, reversed, next): (usize, bool, u8)) -> bool {
         let in_order = next == vc && (e > d || (e, reversed) == (d, minus));
         let turns = self.escape.to_intermediate == Some(vc) && next == TO_DESTINATION;
@@ -58,7 +60,7 @@ impl Rings<'_> {
 }
 
 /// Proves that packets of the bubble family cannot wait for one another for ever, or shows why not.
-pub fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Result<Report, Flaw> {
+pub(crate) fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Result<Report, Flaw> {
     let sides = topology.grid().unwrap_or_default().to_vec();
     let strides = (0..sides.len()).map(|d| sides[..d].iter().product()).collect();
     let endpoints = (topology.endpoints() / topology.routers()) as u16;

@@ -1,14 +1,15 @@
 //! Deadlock freedom by the channel dependency graph (Dally and Seitz, "Deadlock-free message routing in multiprocessor
 //! interconnection networks", IEEE Transactions on Computers 1987).
 //!
-//! A channel is one virtual channel of a link between two routers. A packet that holds channel c and may ask for channel
-//! d next makes d a dependency of c. If the graph of all dependencies of all packets has no cycle, no packets can wait
-//! for one another in a circle. Endpoints take every packet that reaches them and hold no channel that a packet of the
-//! network needs, so that their links are left out.
+//! A channel is one virtual channel of a link between two routers. A packet that holds channel c and may ask for
+//! channel d next makes d a dependency of c. If the graph of all dependencies of all packets has no cycle, no packets
+//! can wait for one another in a circle. Endpoints take every packet that reaches them and hold no channel that a
+//! packet of the network needs, so that their links are left out.
 //!
 //! The routes are followed hop by hop as [`Topology::minimal_hops`] and [`Topology::group_hops`] give them, from every
-//! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came, its leg, and its
-//! hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves them.
+//! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came,
+//! its leg, and its hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves
+//! them.
 
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};
@@ -107,8 +108,8 @@ pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, 
     check_all(topology, &[legs.into()], vcs)
 }
 
-/// The same for packets of which each takes a route of one of several kinds.
-pub fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
+/// Checks the order of channels for packets of which each takes a route of one of several kinds.
+pub(crate) fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for &routes in routes {
         follow(&mut walk, routes)?;

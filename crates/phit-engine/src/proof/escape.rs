@@ -1,22 +1,23 @@
 //! Deadlock freedom by escape, for mechanisms whose packets may wait for one another in a circle but never have to.
 //!
-//! Under virtual cut-through (or store-and-forward) a packet needs room for all of itself in the next channel and nothing
-//! else. If every packet, wherever it stands, is always permitted one *escape* hop for which it can wait, and the channels
-//! can be put in an order in which every escape hop leads upwards, then no packets wait for ever: those in the last channels are ejected, and
-//! so, from the last to the first, every channel keeps moving (García et al., ICPP 2013, for OLM; the argument is that
-//! of Duato's escape channels, with channels shared by all packets). A packet must not commit itself to another hop
-//! while it is blocked.
+//! Under virtual cut-through (or store-and-forward) a packet needs room for all of itself in the next channel and
+//! nothing else. If every packet, wherever it stands, is always permitted one *escape* hop for which it can wait, and
+//! the channels can be put in an order in which every escape hop leads upwards, then no packets wait for ever: those in
+//! the last channels are ejected, and so, from the last to the first, every channel keeps moving (García et al., ICPP
+//! 2013, for OLM; the argument is that of Duato's escape channels, with channels shared by all packets). A packet must
+//! not commit itself to another hop while it is blocked.
 //!
-//! The hops of all packets are followed from every router to every router; the dependencies are those of the escape hops alone.
+//! The hops of all packets are followed from every router to every router; the dependencies are those of the escape
+//! hops alone.
 
 use super::cdg::{Channel, Flaw, Report, Walk};
 use crate::fabric::seams::routing::{Adaptive, Standing};
 use crate::topology::{Hops, Topology};
 use std::collections::HashSet;
 
-/// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers and with the
-/// number of channels.
-pub fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
+/// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers
+/// and with the number of channels.
+pub(crate) fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for to in topology.hosts() {
         follow(&mut walk, topology, mechanism, to, vcs)?;

@@ -6,8 +6,8 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Destination-based buffer management: a few queues of equal size, and a packet stands in queue (destination modulo their number)
-/// of every port (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS 2006).
+/// Destination-based buffer management: a few queues of equal size, and a packet stands in queue (destination modulo
+/// their number) of every port (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS 2006).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dbbm {

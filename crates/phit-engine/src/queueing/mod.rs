@@ -1,18 +1,20 @@
-//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands in.
+//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands
+//! in.
 //!
-//! One file per organisation, or a small folder. What an organisation is asked is the seam [`crate::fabric::seams::queueing`].
+//! One file per organisation, or a small folder; a new one comes here. What an organisation is asked is the seam
+//! `fabric::seams::queueing`.
 
-pub mod dbbm;
-pub mod fbicm;
-pub mod virtual_channels;
-pub mod voqnet;
-pub mod voqsw;
+mod dbbm;
+mod fbicm;
+mod virtual_channels;
+mod voqnet;
+mod voqsw;
 
 pub use crate::fabric::seams::queueing::{
     Branch, Division, Fit, Lanes, Manager, PortPlace, QueueSite, Queueing, QueueingContext, QueueingParams,
 };
 
-crate::registry! {
+crate::registry::registry! {
     /// `[queueing]`: the queue organisation.
     pub enum QueueingKind: "queueing" as QueueingParams {
         "virtual_channels" => VirtualChannels(virtual_channels::VirtualChannels),

@@ -3,18 +3,17 @@
 use super::{Division, Fit, Lanes, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
-use crate::topology::route_table::MOST_ENTRIES;
-use crate::topology::{Hop, RouteTable, Topology};
+use crate::topology::{Hop, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Virtual output queues at switch level: a port has a queue for each output of its router, all of equal size, and a packet stands
-/// in that of the output which it will take there (Anderson, Owicki, Saxe and Thacker, "High-speed switch scheduling for
-/// local-area networks", 1993). With several virtual channels each has so many.
+/// Virtual output queues at switch level: a port has a queue for each output of its router, all of equal size, and a
+/// packet stands in that of the output which it will take there (Anderson, Owicki, Saxe and Thacker, "High-speed switch
+/// scheduling for local-area networks", 1993). With several virtual channels each has so many.
 ///
-/// The output is that of the routing tables. Under routing without tables it is that of the balanced ones
-/// that the routing `table` has by itself: the queue is then the one of the output that the packet would take if it were routed
+/// The output is that of the routing tables. Under routing without tables it is that of the balanced ones that the
+/// routing `table` has by itself: the queue is then the one of the output that the packet would take if it were routed
 /// deterministically.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -5,8 +5,8 @@ use super::in_transit::{GLOBAL, LOCAL};
 use crate::topology::Topology;
 use std::ops::Range;
 
-/// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number in the group:
-/// the router's place there times h plus the port's place among the router's global ports.
+/// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number
+/// in the group: the router's place there times h plus the port's place among the router's global ports.
 #[derive(Debug, Clone)]
 pub(super) struct GroupLinks {
     routers: Range<u32>,
@@ -19,7 +19,7 @@ pub(super) struct GroupLinks {
 }
 
 impl GroupLinks {
-    pub fn new(context: &RoutingContext) -> Self {
+    pub(super) fn new(context: &RoutingContext) -> Self {
         let topology = &*context.topology;
         let first = context.routers.start;
         let ports = |class| topology.class_ports(first, class);
@@ -29,24 +29,24 @@ impl GroupLinks {
     }
 
     /// The place of `router` among those of the partition.
-    pub fn index(&self, router: u32) -> usize {
+    pub(super) fn index(&self, router: u32) -> usize {
         (router - self.routers.start) as usize
     }
 
     /// The number of a global port of `owner` in its group.
-    pub fn number(&self, topology: &dyn Topology, owner: u32, port: u16) -> u16 {
+    pub(super) fn number(&self, topology: &dyn Topology, owner: u32, port: u16) -> u16 {
         let first = topology.group_routers(topology.group_of(owner)).start;
         (owner - first) as u16 * self.global.len() as u16 + port - self.global.start
     }
 
     /// The entries of `router`.
-    pub fn of(&self, router: u32) -> Range<usize> {
+    pub(super) fn of(&self, router: u32) -> Range<usize> {
         let first = self.index(router) * self.count;
         first..first + self.count
     }
 
     /// The entries that `router` has for the links of `owner`, a router of its group.
-    pub fn owned(&self, topology: &dyn Topology, router: u32, owner: u32) -> Range<usize> {
+    pub(super) fn owned(&self, topology: &dyn Topology, router: u32, owner: u32) -> Range<usize> {
         let first = self.of(router).start + usize::from(self.number(topology, owner, self.global.start));
         first..first + self.global.len()
     }

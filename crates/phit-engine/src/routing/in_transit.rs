@@ -1,26 +1,25 @@
 //! In-transit adaptive routing in a Dragonfly: where a packet may leave its minimal route, and over which channels.
 //!
-//! At the head of an input queue a [`Trigger`] says whether a packet should not take its minimal output, and which other
-//! outputs it may take instead; the rest is the same for all mechanisms of this family (OLM: García et al., ICPP 2013; global
-//! misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
+//! At the head of an input queue a [`Trigger`] says whether a packet should not take its minimal output, and which
+//! other outputs it may take instead; the rest is the same for all mechanisms of this family (OLM: García et al., ICPP
+//! 2013; global misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
 //!
 //! * **At the source router** a packet for another group may take any other global port of the router.
-//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead; the next
-//!   router then sends it over any of its global ports (it waits until one is free).
+//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead; the
+//!   next router then sends it over any of its global ports (it waits until one is free).
 //! * **Elsewhere** a packet whose minimal output is a local port may take another local port, once in each group.
 //!
 //! So the longest route is l l g l l g l l. The output is drawn among those permitted that can take the packet at once.
 //!
-//! Virtual channels rise along a minimal route from wherever the packet stands: the index of the channel it came by, one more
-//! after a global hop or a minimal local one; a nonminimal local hop stays at its index. Packets can wait for one another
-//! in a circle of nonminimal hops, but never for ever: a blocked packet may always take its minimal output, where channels
-//! rise, and under virtual cut-through a channel takes whole packets.
+//! Virtual channels rise along a minimal route from wherever the packet stands: the index of the channel it came by,
+//! one more after a global hop or a minimal local one; a nonminimal local hop stays at its index. Packets can wait for
+//! one another in a circle of nonminimal hops, but never for ever: a blocked packet may always take its minimal output,
+//! where channels rise, and under virtual cut-through a channel takes whole packets.
 
 use super::{Payload, RouterView, Routing, RoutingContext, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
-use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Topology};
 use std::ops::Range;
@@ -69,8 +68,8 @@ pub trait Trigger: Send {
     }
     /// Should `head` not take its minimal output?
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Self::Reason>;
-    /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, and on what is announced of it
-    /// ([`Site::wake`]), but not on whether it is free.
+    /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, and on what is
+    /// announced of it ([`Site::wake`]), but not on whether it is free.
     fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Self::Reason, other: Hop) -> bool;
 
     /// See [`Routing::head_arrived`].
@@ -96,8 +95,8 @@ pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     }
 }
 
-/// What is noted in [`Packet::scratch`] while a packet stands at the head of a queue: the detour of its decision in the lowest
-/// eight bits, and above them what stays the same until it departs.
+/// What is noted in [`Packet::scratch`] while a packet stands at the head of a queue: the detour of its decision in the
+/// lowest eight bits, and above them what stays the same until it departs.
 #[derive(Debug, Clone, Copy)]
 struct Memo(u32);
 
@@ -141,8 +140,8 @@ const LOCAL_DONE: u8 = 1;
 /// In [`Packet::flags`]: must take a global link next.
 const GLOBAL_NEXT: u8 = 2;
 
-/// How a packet may leave its minimal route, if at all. `came_by`: class of the link by which it came; `leaves_home`: it is
-/// in the group of its source and has another to go to; `minimal`: class of its minimal output.
+/// How a packet may leave its minimal route, if at all. `came_by`: class of the link by which it came; `leaves_home`:
+/// it is in the group of its source and has another to go to; `minimal`: class of its minimal output.
 fn detour(came_by: u8, leaves_home: bool, minimal: u8, flags: u8) -> Option<Detour> {
     let once = flags & LOCAL_DONE == 0;
     match leaves_home {

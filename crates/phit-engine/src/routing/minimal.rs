@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Every packet takes a shortest path, with the topology's rule for virtual channels; ties are broken at random.
 ///
-/// In a Dragonfly that is local, global, local with the missing hops left out (Kim, Dally, Scott and Abts, ISCA 2008); in a
-/// mesh, torus or HyperX it is dimension order.
+/// In a Dragonfly that is local, global, local with the missing hops left out (Kim, Dally, Scott and Abts, ISCA 2008);
+/// in a mesh, torus or HyperX it is dimension order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Minimal {}

@@ -1,29 +1,30 @@
 //! The routing mechanisms: the output port and virtual channel of a packet at the head of a queue.
 //!
-//! One file per mechanism. What a mechanism is asked and what it sees is the seam [`crate::fabric::seams::routing`].
+//! One file per mechanism; a new one comes here. What a mechanism is asked and what it sees is the seam
+//! `fabric::seams::routing`.
 
-pub mod bubble;
-pub mod clos;
+mod bubble;
+mod clos;
 pub mod contention;
-pub mod dimension_order;
+mod dimension_order;
 mod group_links;
 pub mod in_transit;
-pub mod minimal;
-pub mod olm;
-pub mod par;
-pub mod piggyback;
+mod minimal;
+mod olm;
+mod par;
+mod piggyback;
 mod source_adaptive;
-pub mod table;
-pub mod tpr;
-pub mod ugal;
-pub mod valiant;
+mod table;
+mod tpr;
+mod ugal;
+mod valiant;
 
 pub use crate::fabric::seams::routing::{
     Adaptive, Channels, Head, Injection, Legs, Payload, Proof, RouterView, Routes, Routing, RoutingContext,
     RoutingParams, See, Site, Standing, Step, View, Wants, minimal_hop,
 };
 
-crate::registry! {
+crate::registry::registry! {
     /// `[routing]`: the routing mechanism.
     pub enum RoutingKind: "routing" as RoutingParams {
         "minimal" => Minimal(minimal::Minimal),
@@ -33,17 +34,17 @@ crate::registry! {
         "par" => Par(par::Par),
         "piggyback" => Piggyback(piggyback::Piggyback),
         "olm" => Olm(olm::Olm),
-        "contention_base" => ContentionBase(contention::base::Base),
-        "contention_hybrid" => ContentionHybrid(contention::hybrid::Hybrid),
-        "contention_grid" => ContentionGrid(contention::grid::Grid),
-        "ectn" => Ectn(contention::ectn::Ectn),
+        "contention_base" => ContentionBase(contention::Base),
+        "contention_hybrid" => ContentionHybrid(contention::Hybrid),
+        "contention_grid" => ContentionGrid(contention::Grid),
+        "ectn" => Ectn(contention::Ectn),
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
-        "abr" => Abr(bubble::abr::Abr),
-        "por" => Por(bubble::por::Por),
-        "goal" => Goal(bubble::goal::Goal),
-        "outflank" => Outflank(bubble::outflank::Outflank),
+        "abr" => Abr(bubble::Abr),
+        "por" => Por(bubble::Por),
+        "goal" => Goal(bubble::Goal),
+        "outflank" => Outflank(bubble::Outflank),
         "table" => Table(table::Table),
     }
 }

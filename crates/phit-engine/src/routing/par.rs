@@ -12,8 +12,8 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// UGAL-L that a packet repeats in every router of its source group for as long as it has chosen the minimal route; the Valiant
-/// route, once chosen, stays (Jiang, Kim and Dally, ISCA 2009).
+/// UGAL-L that a packet repeats in every router of its source group for as long as it has chosen the minimal route; the
+/// Valiant route, once chosen, stays (Jiang, Kim and Dally, ISCA 2009).
 ///
 /// A packet may so take two local hops in its source group: one more local channel than UGAL. For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

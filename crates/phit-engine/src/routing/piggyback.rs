@@ -6,21 +6,19 @@ use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, val
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::engine::Tick;
-use crate::engine::rng::Rng;
+use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::topology::dragonfly::{Arrangement, Dragonfly};
-use crate::topology::{Hop, Peer, Topology, TopologyParams};
+use crate::topology::{Arrangement, Dragonfly, Hop, Peer, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a Valiant
-/// route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and Dally, ISCA 2009;
-/// contention paper, section IV-A).
+/// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a
+/// Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and
+/// Dally, ISCA 2009; contention paper, section IV-A).
 ///
 /// A router flags a global port whose queue holds more than `coefficient` times the mean of its global ports' plus
 /// `global_threshold` packets, and tells the routers of its group, which know it after the latency of a local link. The
@@ -50,8 +48,8 @@ pub enum HopCount {
     /// Those of the routes.
     #[default]
     Routes,
-    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and without the
-    /// local hop to the intermediate router (FOGSim).
+    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and
+    /// without the local hop to the intermediate router (FOGSim).
     Consecutive,
 }
 

@@ -1,5 +1,5 @@
-//! Source routing that chooses between a packet's minimal route and a Valiant route (UGAL and its kin): the routes, their
-//! channels, and what is known of their queues.
+//! Source routing that chooses between a packet's minimal route and a Valiant route (UGAL and its kin): the routes,
+//! their channels, and what is known of their queues.
 
 use super::in_transit::DIRECT;
 use super::valiant::{self, SecondHalf, Stop, Via};
@@ -24,8 +24,8 @@ pub(super) fn choose(packet: &mut Packet, valiant: bool) {
     packet.misrouted = if valiant { packet.misrouted | mark } else { packet.misrouted & !mark };
 }
 
-/// Sends `packet` over `route`, one of several candidates. Which of them it was stays in [`Packet::flags`], because at every router
-/// the route's ties are broken as when it was looked at.
+/// Sends `packet` over `route`, one of several candidates. Which of them it was stays in [`Packet::flags`], because at
+/// every router the route's ties are broken as when it was looked at.
 pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
     packet.flags = route.draw;
     if route.stop != NONE {
@@ -52,8 +52,8 @@ pub enum Queue {
     /// In phits.
     #[default]
     Phits,
-    /// As a share of its buffer, in phits of the largest buffer of any link class: the phits that are always under way on long
-    /// links, which have larger buffers, do not count as a queue.
+    /// As a share of its buffer, in phits of the largest buffer of any link class: the phits that are always under way
+    /// on long links, which have larger buffers, do not count as a queue.
     Share,
     /// In phits of all virtual channels of the output (the used credits of BookSim's UGAL).
     Port,
@@ -148,14 +148,14 @@ const STOPS: u8 = 2 * MOST_CANDIDATES;
 
 impl Candidates {
     /// The cheapest minimal route of `packet` from here, which is not its destination's router.
-    pub fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+    pub(super) fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
         let route = |draw| follow(view, packet, DIRECT, &[packet.destination_router], self.sight, draw);
         cost.cheapest((1..self.minimal).map(route), route(0))
     }
 
-    /// Its cheapest Valiant route: one leads through the stop that was drawn when it was injected, the others through stops
-    /// drawn now.
-    pub fn valiant(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
+    /// Its cheapest Valiant route: one leads through the stop that was drawn when it was injected, the others through
+    /// stops drawn now.
+    pub(super) fn valiant(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
         let leg = Leg { index: 0, of: 2, to_group: self.via == Via::Group };
         let route = |draw: u8| {
             let stop = match draw {

@@ -2,18 +2,16 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::one_channel;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::{Legs, Proof, one_channel};
 use crate::packet::Packet;
-use crate::topology::route_table::{MOST_ENTRIES, RouteTable};
-use crate::topology::{Hop, HopState, Hops, Leg, Topology};
+use crate::topology::{Hop, HopState, Hops, Leg, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Distributed deterministic routing: every router has a table with one output port for each destination. The tables are filled
-/// with minimal routes that are balanced over the links, in trees by the digits of the destination, and single entries can be
-/// replaced; `phit routes` prints them.
+/// Distributed deterministic routing: every router has a table with one output port for each destination. The tables
+/// are filled with minimal routes that are balanced over the links, in trees by the digits of the destination, and
+/// single entries can be replaced; `phit routes` prints them.
 ///
 /// All packets of a source and a destination take the same way, in one virtual channel of each link.
 ///
@@ -25,8 +23,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Table {
-    /// Entries to be replaced: router, destination, output port. The port must lead to the destination on a minimal route. On
-    /// the command line and in Python `file` names a CSV file of these columns instead.
+    /// Entries to be replaced: router, destination, output port. The port must lead to the destination on a minimal
+    /// route. On the command line and in Python `file` names a CSV file of these columns instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<[u32; 3]>,
 }
@@ -38,7 +36,8 @@ impl RoutingParams for Table {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         if u64::from(routers) * u64::from(endpoints) > MOST_ENTRIES {
             let expected = format!(
-                "tables of {routers} routers for {endpoints} destinations; expected at most {MOST_ENTRIES} entries in all"
+                "tables of {routers} routers for {endpoints} destinations; expected at most {MOST_ENTRIES} entries in \
+                 all"
             );
             return Err(ScenarioError::new("kind", "\"table\"", expected));
         }

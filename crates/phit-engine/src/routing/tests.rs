@@ -3,19 +3,15 @@
 use super::in_transit::{DIRECT, GLOBAL, proof};
 use super::source_adaptive::Cost;
 use super::*;
-use crate::engine::NONE;
-use crate::engine::Tick;
+use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::events::kind;
-use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::TAIL_PENDING;
-use crate::measure::quantities::Counters;
+use crate::fabric::input_queued::{Partition, TAIL_PENDING, kind};
+use crate::measure::Counters;
 use crate::packet::Packet;
 use crate::proof::{Flaw, escape};
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::topology::{Hop, Topology};
-use crate::topology::{HopState, Hops};
+use crate::topology::{Hop, HopState, Hops, Topology};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -236,7 +232,8 @@ proptest! {
     fn counters_are_what_heads_want(
         which in 0usize..20, load in 0.1f64..1.0, offset in 0u32..4, seed: u64, partitions in 1usize..4
     ) {
-        let family = |routing: &Value| !["piggyback", "ugal_l", "ugal_g", "par"].contains(&routing["kind"].as_str().unwrap());
+        let others = ["piggyback", "ugal_l", "ugal_g", "par"];
+        let family = |routing: &Value| !others.contains(&routing["kind"].as_str().unwrap());
         let all: Vec<Value> = mechanisms().into_iter().filter(family).collect();
         let routing = &all[which % all.len()];
         let value = dragonfly(routing, 9, load, (offset > 0).then_some(offset), seed);
@@ -385,7 +382,8 @@ fn contention_counters_work_on_grids() {
 
 #[test]
 fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
-    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other ways.
+    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other
+    // ways.
     let accepted = |routing: Value| {
         let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
         value["routing"] = routing;

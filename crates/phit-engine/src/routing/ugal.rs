@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 
 /// One of the UGALs: the same keys and checks, with its own view of queues and default threshold.
 macro_rules! ugal {
-    ($(#[$doc:meta])* $name:ident, $sight:path, reads_everything: $everything:literal, threshold: $threshold:literal) => {
+    (
+        $(#[$doc:meta])* $name:ident, $sight:path,
+        reads_everything: $everything:literal, threshold: $threshold:literal
+    ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
@@ -77,17 +80,18 @@ macro_rules! ugal {
 }
 
 ugal! {
-    /// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop exceeds that of
-    /// the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly Kim et al., ISCA 2008).
+    /// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop
+    /// exceeds that of the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly
+    /// Kim et al., ISCA 2008).
     ///
-    /// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind, as in the Cray
-    /// Cascade, the cheapest counts.
+    /// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind,
+    /// as in the Cray Cascade, the cheapest counts.
     UgalL, Sight::Local, reads_everything: false, threshold: 3
 }
 
 ugal! {
-    /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G): no router can know them, which makes
-    /// it the ideal that others are measured against. Otherwise as `ugal_l`.
+    /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G): no router can know
+    /// them, which makes it the ideal that others are measured against. Otherwise as `ugal_l`.
     UgalG, Sight::Global, reads_everything: true, threshold: 0
 }
 

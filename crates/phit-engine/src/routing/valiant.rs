@@ -1,7 +1,7 @@
 //! Valiant's randomised routing: minimally to a random intermediate, then minimally to the destination.
 
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
@@ -51,14 +51,15 @@ pub enum SecondHalf {
     /// Those above the first half's.
     #[default]
     Above,
-    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a router
-    /// of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local channel 1, not 2
-    /// (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a circle.
+    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a
+    /// router of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local
+    /// channel 1, not 2 (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a
+    /// circle.
     Next,
 }
 
-/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from there
-/// minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from
+/// there minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Valiant {
@@ -178,9 +179,7 @@ pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::TopologyParams;
-    use crate::topology::dragonfly::Dragonfly;
-    use crate::topology::hyperx::HyperX;
+    use crate::topology::{Dragonfly, HyperX, TopologyParams};
 
     #[test]
     fn the_next_channels_are_those_of_a_dragonfly_through_a_router() {

@@ -2,17 +2,13 @@
 
 use crate::allocators::AllocatorKind;
 use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Quantity, Table, Total};
-use crate::measure::quantities::Counters;
-use crate::measure::quantities::saturation::SATURATED_BELOW;
+use crate::measure::{Counters, Observable, SATURATED_BELOW, Total};
 use crate::probes::{LooksAt, ProbeKind};
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::scenario::RouterKind;
 use crate::topology::TopologyKind;
-use crate::traffic::packet_size::PacketSizeKind;
-use crate::traffic::patterns::PatternKind;
-use crate::traffic::processes::ProcessKind;
+use crate::traffic::{PacketSizeKind, PatternKind, ProcessKind};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
@@ -45,8 +41,8 @@ pub fn catalogue() -> Value {
 /// `{"quantities": [..], "tables": [..], "observables": {probe: [..]}, "totals": [..], "saturated_below": share}`
 pub fn quantities() -> Value {
     json!({
-        "quantities": Counters::quantities().map(Quantity::to_value).collect::<Value>(),
-        "tables": Counters::tables().map(Table::to_value).collect::<Value>(),
+        "quantities": Counters::quantities().map(|quantity| quantity.to_value()).collect::<Value>(),
+        "tables": Counters::tables().map(|table| table.to_value()).collect::<Value>(),
         "observables": observables(),
         "totals": totals().into_iter().map(|total| total.to_value()).collect::<Value>(),
         "saturated_below": SATURATED_BELOW,

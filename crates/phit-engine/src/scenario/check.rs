@@ -2,15 +2,16 @@
 
 use super::Scenario;
 use crate::error::ScenarioError;
-use crate::fabric::Demands;
-use crate::fabric::checks::described;
+use crate::fabric::{Demands, RoutingProperty, described};
+use crate::routing::RoutingKind;
 use crate::topology::Topology;
+use serde_json::json;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
 
 /// Refuses a scenario that the kernel could not simulate as described.
-pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     graph(scenario, topology)?;
     channels(scenario, topology)?;
     let sizes = scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?;
@@ -22,22 +23,31 @@ pub fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenari
         queueing: scenario.queueing.params(),
         packet_size: sizes.range().1.into(),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
+        routings,
     };
     scenario.router.params().check(&demands)?;
     duration(scenario)
 }
 
 /// Refuses routers and a routing mechanism that do not fit the topology.
-pub fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub(crate) fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     scenario.router.params().check_settings(topology)?;
     sides(scenario, topology)?;
     let routing = scenario.routing.params();
     if topology.faulty() && !routing.avoids_faults() {
-        let expected = "this mechanism cannot go around the links of topology.faults; expected \"minimal\", \
-                        \"dimension_order\", \"valiant\" with via = \"router\", or \"clos\"";
+        let expected = format!(
+            "this mechanism cannot go around the links of topology.faults; those that can, by default, are: {}",
+            routings(|routing| routing.avoids_faults())
+        );
         return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
     }
     routing.check(topology).map_err(|e| e.under("routing"))
+}
+
+/// Names of the routing mechanisms of which `which` holds with their default parameters.
+fn routings(which: RoutingProperty) -> String {
+    let holds = |kind: &&str| RoutingKind::from_value("routing", &json!(kind)).is_ok_and(|it| which(it.params()));
+    RoutingKind::KINDS.iter().copied().filter(holds).collect::<Vec<_>>().join(", ")
 }
 
 /// Packets count their hops over links of one class in 8 bits.
@@ -71,7 +81,8 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
                 format!("{path}.vcs"),
                 params.vcs,
                 format!(
-                    "routing {:?} needs at least {needed} virtual channels on {class} links to be free of deadlock ({reason})",
+                    "routing {:?} needs at least {needed} virtual channels on {class} links to be free of deadlock \
+                     ({reason})",
                     scenario.routing.kind()
                 ),
             ));

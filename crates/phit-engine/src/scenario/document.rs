@@ -10,8 +10,8 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// The JSON Schema (draft 2020-12) of a scenario document in numbers: of quantities with units it says in `x-unit` what they count.
-/// Every definition stands at the root.
+/// The JSON Schema (draft 2020-12) of a scenario document in numbers: of quantities with units it says in `x-unit` what
+/// they count. Every definition stands at the root.
 pub fn numbers() -> &'static Value {
     static MADE: LazyLock<Value> = LazyLock::new(|| {
         let mut generator = schema::generator();
@@ -42,7 +42,8 @@ pub fn numbers() -> &'static Value {
     &MADE
 }
 
-/// The JSON Schema of a scenario document as it is written: keys that count cycles or phits take quantities with units, too.
+/// The JSON Schema of a scenario document as it is written: keys that count cycles or phits take quantities with units,
+/// too.
 pub fn schema() -> Value {
     let mut schema = numbers().clone();
     units::allow(&mut schema);

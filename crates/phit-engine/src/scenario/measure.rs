@@ -39,15 +39,15 @@ pub struct MeasureParams {
     pub links: bool,
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
-    /// Whether the run watches that the packets of a source and a destination are delivered in the order of their generation: the
-    /// summary's `out_of_order` counts those that are not, since the start of the run.
+    /// Whether the run watches that the packets of a source and a destination are delivered in the order of their
+    /// generation: the summary's `out_of_order` counts those that are not, since the start of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
     /// What is looked at in the measured time besides the packets delivered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
-    /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not settled.
-    /// If left out: ten times `cycles`.
+    /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not
+    /// settled. If left out: ten times `cycles`.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub max_warmup: u32,
@@ -86,7 +86,7 @@ const BATCHES: u32 = 20;
 pub enum Warmup {
     /// A fixed number of cycles.
     Cycles(u32),
-    /// Until the network has settled, see [`crate::measure::warmup::warmed_up`].
+    /// Until the network has settled (`measure/warmup.rs`).
     Auto,
 }
 

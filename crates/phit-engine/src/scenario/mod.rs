@@ -1,4 +1,7 @@
 //! What is simulated: the typed description of one run, its validation and its JSON Schema.
+//!
+//! Nothing below this room knows all kinds of anything. Come here for a new section or key of a scenario, for a rule
+//! between several sections, and for what a program lists (`catalogue`).
 
 use crate::error::{self, Findings, ScenarioError};
 use crate::queueing::QueueingKind;
@@ -12,13 +15,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub mod catalogue;
-pub mod check;
-pub mod document;
-pub mod measure;
-pub mod routers;
-pub mod units;
+pub(crate) mod check;
+mod document;
+mod measure;
+mod routers;
+mod units;
 
-pub use measure::MeasureParams;
+pub use document::{numbers, schema};
+pub use measure::{Count, MeasureParams, SeriesBy, Until, Warmup};
 pub use routers::RouterKind;
 pub use units::UnitsParams;
 
@@ -115,7 +119,8 @@ impl Scenario {
         })
     }
 
-    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set them.
+    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set
+    /// them.
     pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));

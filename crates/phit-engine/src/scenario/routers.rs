@@ -1,13 +1,13 @@
 //! `[router]`: the kernels that a scenario chooses from.
 //!
-//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a result shows of a
-//! scenario is the same table however it was spelled, and for these two it names no kind.
+//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a
+//! result shows of a scenario is the same table however it was spelled, and for these two it names no kind.
 
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
 use crate::fabric::FabricParams;
-use crate::fabric::input_queued::params::{RouterParams, Switching};
-use crate::fabric::packet_node::params::{NodeParams, PacketNode, Stated};
+use crate::fabric::input_queued::{RouterParams, Switching};
+use crate::fabric::packet_node::{NodeParams, PacketNode, Stated};
 use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 /// The input-queued router with one of the registered allocators.
 type InputQueued = RouterParams<AllocatorKind>;
 
-crate::registry! {
+crate::registry::registry! {
     /// `[router]`: what stands where the links meet.
     pub enum RouterKind: "router" as FabricParams {
         "input_queued" => InputQueued(InputQueued),
@@ -35,7 +35,8 @@ pub(super) fn read(path: &str, value: &Value) -> Result<RouterKind, ScenarioErro
     }
 }
 
-/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no contradiction.
+/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no
+/// contradiction.
 fn node(path: &str, table: &Map<String, Value>) -> Result<RouterKind, ScenarioError> {
     let mut others = table.clone();
     let (links, node) = (others.shift_remove("links"), others.shift_remove("node"));
@@ -81,8 +82,8 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
             properties.entry(key.clone()).or_insert_with(|| schema.clone());
         }
         let kind = json!({
-            "description": "What stands where the links meet. If left out: the input-queued router, or, with a table `node`, the \
-                            packet-level node.",
+            "description": "What stands where the links meet. If left out: the input-queued router, or, with a table \
+                            `node`, the packet-level node.",
             "enum": RouterKind::KINDS,
         });
         properties.insert("kind".into(), kind);

@@ -1,13 +1,13 @@
-//! Quantities with units: `"200 ns"`, `"512 B"`, `"20 Gb/s"` in the place of numbers of cycles, phits and phits per cycle.
+//! Quantities with units: `"200 ns"`, `"512 B"`, `"20 Gb/s"` in the place of numbers of cycles, phits and phits per
+//! cycle.
 //!
-//! The engine counts in whole cycles and phits. What a key counts stands in its schema (`x-unit`), so that a quantity is
-//! accepted wherever a number of that kind is, and nowhere else. How long a cycle is and how large a phit can be said in `[units]`; what is
-//! left out is chosen as long and as large as can be with every quantity of the scenario a whole number. All of this is exact:
-//! quantities are fractions.
+//! The engine counts in whole cycles and phits. What a key counts stands in its schema (`x-unit`), so that a quantity
+//! is accepted wherever a number of that kind is, and nowhere else. How long a cycle is and how large a phit can be
+//! said in `[units]`; what is left out is chosen as long and as large as can be with every quantity of the scenario a
+//! whole number. All of this is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
-use crate::schema::applying;
-use crate::schema::parse;
+use crate::schema::{applying, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -23,12 +23,12 @@ use std::fmt;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitsParams {
-    /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest of which every time in the scenario, and the time of
-    /// every size on every link, is a whole number.
+    /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest of which every time in the scenario, and
+    /// the time of every size on every link, is a whole number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<String>,
-    /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest of which every size in the scenario, and what every link
-    /// carries in a cycle, is a whole number.
+    /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest of which every size in the scenario, and what
+    /// every link carries in a cycle, is a whole number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phit: Option<String>,
 }
@@ -188,7 +188,8 @@ fn read(text: &str) -> Result<Quantity, String> {
     let (number, name) = (text[..split].trim(), text[split..].trim());
     let Some((kind, over, under)) = unit(name) else {
         return Err(format!(
-            "{name:?} is no unit; expected s, ms, us, ns, ps, bit, B, KiB, kB (or M, G, T), or b/s, B/s with k, M, G or T"
+            "{name:?} is no unit; expected s, ms, us, ns, ps, bit, B, KiB, kB (or M, G, T), or b/s, B/s with k, M, G \
+             or T"
         ));
     };
     let (over_text, under_text) = number.split_once('/').unwrap_or((number, "1"));
@@ -259,12 +260,13 @@ impl Counts {
 }
 
 /// Schemas of the quantities, by their names as definitions: what `read` reads.
-pub fn definitions() -> [(String, Value); 3] {
+pub(super) fn definitions() -> [(String, Value); 3] {
     const NUMBER: &str = r"(\d+\.?\d*|\.\d+)";
     const SIZE: &str = "([kMGT]?(B|b|bit)|[kKmMgGtT]iB)";
     let quantity = |kind: Kind, unit: &str| {
         let pattern = format!(r"^\s*{NUMBER}\s*(/\s*{NUMBER}\s*)?{unit}\s*$");
-        json!({ "type": "string", "pattern": pattern, "description": format!("A quantity with its unit: {}.", kind.examples()) })
+        let description = format!("A quantity with its unit: {}.", kind.examples());
+        json!({ "type": "string", "pattern": pattern, "description": description })
     };
     [
         ("time".into(), quantity(Kind::Time, "(s|ms|us|µs|ns|ps)")),
@@ -274,7 +276,7 @@ pub fn definitions() -> [(String, Value); 3] {
 }
 
 /// Lets keys that count cycles or phits take quantities as well: next to the number in their schema.
-pub fn allow(schema: &mut Value) {
+pub(super) fn allow(schema: &mut Value) {
     match schema {
         Value::Array(parts) => parts.iter_mut().for_each(allow),
         Value::Object(table) => {
@@ -300,9 +302,9 @@ pub fn allow(schema: &mut Value) {
     }
 }
 
-/// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as it is if
-/// there are none.
-pub fn resolve(document: &Value) -> Result<Value, ScenarioError> {
+/// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as
+/// it is if there are none.
+pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = match document.get("units") {
         Some(units) => parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),

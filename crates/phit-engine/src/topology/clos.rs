@@ -3,19 +3,19 @@
 use super::faults::Faults;
 use super::tree::Tree;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A folded Clos network, or fat tree: levels of routers above the endpoints, with all links between two levels that make every
-/// way up to a common ancestor a minimal one (Clos, 1953; Leiserson, 1985; in this general form Öhring et al., "On generalized
-/// fat trees", IPPS 1995).
+/// A folded Clos network, or fat tree: levels of routers above the endpoints, with all links between two levels that
+/// make every way up to a common ancestor a minimal one (Clos, 1953; Leiserson, 1985; in this general form Öhring et
+/// al., "On generalized fat trees", IPPS 1995).
 ///
-/// The network of 1,024 endpoints of Kim, Dally and Abts ("Adaptive routing in high-radix Clos network", SC 2006, figure 3), with
-/// routers 0 to 31 of radix 64 at the endpoints and 32 to 63 above, is
+/// The network of 1,024 endpoints of Kim, Dally and Abts ("Adaptive routing in high-radix Clos network", SC 2006,
+/// figure 3), with routers 0 to 31 of radix 64 at the endpoints and 32 to 63 above, is
 ///
 /// ```toml
 /// [topology]
@@ -24,17 +24,18 @@ use std::sync::Arc;
 /// up = [32]
 /// ```
 ///
-/// A k-ary n-tree has n times k down-ports and n - 1 times k up-ports; three levels of radix-64 routers whose top level uses all
-/// ports downwards have 65,536 endpoints with `down = [32, 32, 64]` and `up = [32, 32]`. Fewer ports up than down make a tapered
-/// tree: `down = [48, 32]`, `up = [16]` is tapered 3 to 1.
+/// A k-ary n-tree has n times k down-ports and n - 1 times k up-ports; three levels of radix-64 routers whose top level
+/// uses all ports downwards have 65,536 endpoints with `down = [32, 32, 64]` and `up = [32, 32]`. Fewer ports up than
+/// down make a tapered tree: `down = [48, 32]`, `up = [16]` is tapered 3 to 1.
 ///
-/// Endpoints are numbered router by router, routers level by level from the endpoints up. The links between the first level and
-/// the second are of class `level1`, those above `level2` and so on; `level7` stands for all from the seventh on.
+/// Endpoints are numbered router by router, routers level by level from the endpoints up. The links between the first
+/// level and the second are of class `level1`, those above `level2` and so on; `level7` stands for all from the seventh
+/// on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clos {
-    /// Ports of a router towards the endpoints, one number for each level from the endpoints up: 2 to 32 numbers. The first is
-    /// the number of endpoints at each router of the first level.
+    /// Ports of a router towards the endpoints, one number for each level from the endpoints up: 2 to 32 numbers. The
+    /// first is the number of endpoints at each router of the first level.
     #[schemars(length(min = 2, max = MOST_LEVELS), inner(range(min = 1)))]
     pub down: Vec<u32>,
     /// Ports of a router towards the next level, one number for each level but the last.
@@ -79,10 +80,10 @@ impl TopologyParams for Clos {
     }
 }
 
-/// The built network of [`Clos`]. Ports of a router: those towards the endpoints in the order of what is below, then those
-/// towards the next level.
+/// The built network of [`Clos`]. Ports of a router: those towards the endpoints in the order of what is below, then
+/// those towards the next level.
 #[derive(Debug)]
-pub struct ClosGraph {
+pub(super) struct ClosGraph {
     classes: Vec<String>,
     tree: Tree,
 }
@@ -93,8 +94,8 @@ fn class_above(level: usize) -> u8 {
 }
 
 impl ClosGraph {
-    /// The virtual channels of a hop over a link of `class`. The order of the channels is that of the links, first all up-links
-    /// from the endpoints up and then all down-links from the top down: every route rises in it.
+    /// The virtual channels of a hop over a link of `class`. The order of the channels is that of the links, first all
+    /// up-links from the endpoints up and then all down-links from the top down: every route rises in it.
     fn channels(leg: Leg, class: u8, vcs: &[u8]) -> (u8, u8) {
         leg.share(vcs[usize::from(class)])
     }

@@ -23,7 +23,7 @@ pub(super) struct Coordinates {
 
 impl Coordinates {
     /// Checks the keys `dims` and `endpoints_per_router`.
-    pub fn new(dims: &[u32], endpoints: u32) -> Result<Self, ScenarioError> {
+    pub(super) fn new(dims: &[u32], endpoints: u32) -> Result<Self, ScenarioError> {
         limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
         let points = dims.iter().fold(1u64, |points, &side| points.saturating_mul(u64::from(side)));
         let routers = limits::routers("dims", format!("{dims:?}"), points, u64::from(endpoints))?;
@@ -34,7 +34,7 @@ impl Coordinates {
     /// The lowest dimension in which two routers differ, and the position of each in it. For one and the same router,
     /// the last dimension.
     #[inline]
-    pub fn first_difference(&self, mut at: u32, mut to: u32) -> (usize, u32, u32) {
+    pub(super) fn first_difference(&self, mut at: u32, mut to: u32) -> (usize, u32, u32) {
         let mut found = (0, 0, 0);
         for (d, divisor) in self.divisors.iter().enumerate() {
             let (at_rest, x) = divisor.div_rem(at);
@@ -49,7 +49,7 @@ impl Coordinates {
     }
 
     /// Positions of two routers in every dimension.
-    pub fn pairs(&self, mut a: u32, mut b: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(super) fn pairs(&self, mut a: u32, mut b: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.divisors.iter().map(move |divisor| {
             let (a_rest, x) = divisor.div_rem(a);
             let (b_rest, y) = divisor.div_rem(b);
@@ -60,23 +60,23 @@ impl Coordinates {
 
     /// Position of `router` in the first of two dimensions.
     #[inline]
-    pub fn column(&self, router: u32) -> u32 {
+    pub(super) fn column(&self, router: u32) -> u32 {
         self.divisors[0].div_rem(router).1
     }
 
     /// Position of `router` in the second of two dimensions.
     #[inline]
-    pub fn row(&self, router: u32) -> u32 {
+    pub(super) fn row(&self, router: u32) -> u32 {
         self.divisors[0].quotient(router)
     }
 
     /// Position of `router` in dimension `d`.
-    pub fn position(&self, router: u32, d: usize) -> u32 {
+    pub(super) fn position(&self, router: u32, d: usize) -> u32 {
         router / self.stride(d) % self.sides[d]
     }
 
     /// The router at `position` of dimension `d` and otherwise where `router` is.
-    pub fn moved(&self, router: u32, d: usize, position: u32) -> u32 {
+    pub(super) fn moved(&self, router: u32, d: usize, position: u32) -> u32 {
         let stride = self.stride(d);
         router - self.position(router, d) * stride + position * stride
     }

@@ -11,26 +11,26 @@ pub(super) struct Divisor {
 
 impl Divisor {
     /// A divisor from 1 to 2^31 - 1.
-    pub fn new(by: u32) -> Self {
+    pub(super) fn new(by: u32) -> Self {
         debug_assert!(by > 0 && by < 1 << 31);
         Self { by, reciprocal: (1u64 << 63).div_ceil(u64::from(by.max(1))) }
     }
 
     /// The divisor itself.
     #[inline]
-    pub fn get(self) -> u32 {
+    pub(super) fn get(self) -> u32 {
         self.by
     }
 
     /// `n / self`.
     #[inline]
-    pub fn quotient(self, n: u32) -> u32 {
+    pub(super) fn quotient(self, n: u32) -> u32 {
         ((u128::from(n) * u128::from(self.reciprocal)) >> 63) as u32
     }
 
     /// (`n / self`, `n % self`).
     #[inline]
-    pub fn div_rem(self, n: u32) -> (u32, u32) {
+    pub(super) fn div_rem(self, n: u32) -> (u32, u32) {
         let quotient = self.quotient(n);
         (quotient, n - quotient * self.by)
     }

@@ -4,7 +4,7 @@
 use super::divisor::Divisor;
 use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ pub struct Dragonfly {
     /// Global links at each router.
     #[schemars(range(min = 1))]
     pub h: u32,
-    /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. With fewer groups every two groups are joined by
-    /// floor(a*h / (groups - 1)) parallel global links, and the a*h mod (groups - 1) last global ports of each group stay
+    /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. With fewer groups every two groups are joined by floor(a*h
+    /// / (groups - 1)) parallel global links, and the a*h mod (groups - 1) last global ports of each group stay
     /// unconnected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -100,14 +100,14 @@ const GLOBAL: u8 = 2;
 /// a - 1 local ports (port i of router A leads to router i if i < A, else i + 1); h global ports.
 ///
 /// A minimal route is hierarchical: local hop, global hop, local hop, with those left out that are not needed. Between
-/// two routers there is exactly one when there is one link between every two groups. With parallel links the routes over
-/// each of them are compared, and those that have fewest hops are equally likely. A path through a third group can in rare
-/// cases be as short or shorter in links (two global hops against three hops): it is not a minimal route, and neither
-/// [`Topology::distance`] nor [`Topology::diameter`] counts it.
+/// two routers there is exactly one when there is one link between every two groups. With parallel links the routes
+/// over each of them are compared, and those that have fewest hops are equally likely. A path through a third group can
+/// in rare cases be as short or shorter in links (two global hops against three hops): it is not a minimal route, and
+/// neither [`Topology::distance`] nor [`Topology::diameter`] counts it.
 ///
 /// Nothing is tabulated: the other end of a link follows from the arrangement by arithmetic.
 #[derive(Debug)]
-pub struct DragonflyGraph {
+pub(super) struct DragonflyGraph {
     classes: [String; 3],
     p: Divisor,
     a: Divisor,
@@ -271,8 +271,8 @@ impl DragonflyGraph {
     }
 
     /// Port and VC of a step of router `from` of a group. VCs increase along the route: with l and g for a local and a
-    /// global hop, l0 g0 l1 for one leg; l0 g0 l1 - l2 g1 l3 for two that meet at a router; l0 g0 - l1 g1 l2 for two that
-    /// meet at a group.
+    /// global hop, l0 g0 l1 for one leg; l0 g0 l1 - l2 g1 l3 for two that meet at a router; l0 g0 - l1 g1 l2 for two
+    /// that meet at a group.
     #[inline]
     fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState) -> Hop {
         match step {

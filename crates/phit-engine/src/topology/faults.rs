@@ -1,8 +1,7 @@
 //! Faulty links: any graph without some of its links, and minimal routes around them.
 
 use super::{Breakdown, Hop, HopState, Hops, Leg, Peer, Port, Topology, Tree};
-use crate::engine::NONE;
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{NONE, Rng, Stream};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +9,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Links that do not work, in both directions. Routing knows of them beforehand: a packet takes a link only if a minimal route
-/// leads on from there. A network in which some endpoints have no minimal route to some others any more is refused.
+/// Links that do not work, in both directions. Routing knows of them beforehand: a packet takes a link only if a
+/// minimal route leads on from there. A network in which some endpoints have no minimal route to some others any more
+/// is refused.
 ///
 /// ```toml
-/// [topology.faults]        # 16 of the links of routers 32 and 33, as in section 3.2.4 of Kim, Dally and Abts (SC 2006)
+/// # 16 of the links of routers 32 and 33, as in section 3.2.4 of Kim, Dally and Abts (SC 2006)
+/// [topology.faults]
 /// count = 16
 /// routers = [32, 33]
 /// ```
@@ -37,9 +38,9 @@ pub struct Faults {
     pub later: Vec<Later>,
 }
 
-/// Links that break during the run. What is on them arrives. Whatever is sent over them before routing knows is lost, and so is later
-/// whatever has no minimal route left where it stands; the run counts these packets (`packets_lost`). Packets must move as
-/// a whole, under virtual cut-through or store-and-forward.
+/// Links that break during the run. What is on them arrives. Whatever is sent over them before routing knows is lost,
+/// and so is later whatever has no minimal route left where it stands; the run counts these packets (`packets_lost`).
+/// Packets must move as a whole, under virtual cut-through or store-and-forward.
 ///
 /// ```toml
 /// [[topology.faults.later]]
@@ -201,8 +202,8 @@ fn neighbours(graph: &dyn Topology, router: u32) -> impl Iterator<Item = (u16, u
 const ANY: (Leg, HopState) =
     (Leg { index: 0, of: 1, to_group: false }, HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) });
 
-/// The pairs of a router and a destination between which there is no minimal route any more: a row of bits for each router
-/// that has lost a destination.
+/// The pairs of a router and a destination between which there is no minimal route any more: a row of bits for each
+/// router that has lost a destination.
 #[derive(Debug)]
 struct Lost {
     /// Each router's row; `NONE` if it has lost nothing.
@@ -214,8 +215,8 @@ struct Lost {
 }
 
 impl Lost {
-    /// Follows the loss from the ends of dead links backwards along minimal routes: a router has lost a destination when all
-    /// its minimal hops are over dead links or to routers that have lost it.
+    /// Follows the loss from the ends of dead links backwards along minimal routes: a router has lost a destination
+    /// when all its minimal hops are over dead links or to routers that have lost it.
     fn new(graph: &dyn Topology, dead: &BTreeSet<(u32, u16)>) -> Self {
         let hosts = graph.hosts();
         let mut lost = Self {
@@ -282,8 +283,8 @@ impl Lost {
 
 /// A graph without its faulty links.
 ///
-/// Its routes are those of the whole graph that are still there, so that they have the same lengths and need the same virtual
-/// channels.
+/// Its routes are those of the whole graph that are still there, so that they have the same lengths and need the same
+/// virtual channels.
 #[derive(Debug)]
 struct Faulty {
     graph: Arc<dyn Topology>,
@@ -451,8 +452,9 @@ mod tests {
 
     #[test]
     fn losses_spread_down_to_where_there_is_a_choice() {
-        // Three levels of two: routers 0 to 3 at the endpoints, 4 to 7, 8 to 11 (four copies of the whole). Router 4, above 0 and
-        // 1, loses router 0; its parents 8 and 9 lead to 0 over 4 alone, and router 6 leads up to these two alone.
+        // Three levels of two: routers 0 to 3 at the endpoints, 4 to 7, 8 to 11 (four copies of the whole). Router 4,
+        // above 0 and 1, loses router 0; its parents 8 and 9 lead to 0 over 4 alone, and router 6 leads up to these two
+        // alone.
         let t = clos(&[2, 2, 2], &[2, 2], Faults { links: vec![[0, 4]], ..Faults::default() }).unwrap();
         assert_eq!(t.routers(), 12);
         for (router, left) in [(4, vec![]), (8, vec![]), (9, vec![]), (6, vec![]), (10, vec![0]), (7, vec![2, 3])] {

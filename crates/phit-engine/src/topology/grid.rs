@@ -2,7 +2,7 @@
 
 use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ impl TopologyParams for Torus {
 /// Ports of a router: its endpoints; then, for each dimension, the port in the positive direction and the port in the
 /// negative direction. A port at the edge of a mesh leads nowhere.
 #[derive(Debug)]
-pub struct GridGraph {
+pub(super) struct GridGraph {
     classes: Vec<String>,
     endpoints: u32,
     wraps: bool,
@@ -104,10 +104,10 @@ impl GridGraph {
     /// The range of VCs (first, number) of a hop in dimension `d`.
     ///
     /// In a torus the leg's VCs are two halves: the packets in one never cross the wraparound link of the ring, the
-    /// packets in the other all do, so that in neither a chain of waiting packets closes around the ring. As in BookSim's
-    /// `dim_order_torus`, the half is chosen on entering the dimension and kept in it. In the positive direction the
-    /// packets that will cross are in the upper half, in the negative direction those that will not: in both, those
-    /// whose target lies below the position where they entered.
+    /// packets in the other all do, so that in neither a chain of waiting packets closes around the ring. As in
+    /// BookSim's `dim_order_torus`, the half is chosen on entering the dimension and kept in it. In the positive
+    /// direction the packets that will cross are in the upper half, in the negative direction those that will not: in
+    /// both, those whose target lies below the position where they entered.
     #[inline]
     fn range(&self, d: usize, x: u32, y: u32, leg: Leg, state: HopState, vcs: &[u8]) -> (u8, u8) {
         let class = d as u8 + 1;
@@ -181,7 +181,8 @@ impl Topology for GridGraph {
         let (each, why) = if self.wraps {
             (
                 2,
-                "dimension order in rings: two VCs for each leg, for the packets that cross the wraparound link and the others",
+                "dimension order in rings: two VCs for each leg, for the packets that cross the wraparound link and \
+                 the others",
             )
         } else {
             (1, "dimension order in a mesh: one VC for each leg")
@@ -204,8 +205,9 @@ impl Topology for GridGraph {
     fn grid(&self) -> Option<&[u32]> {
         Some(&self.at.sides)
     }
-    /// A cut across dimension d into parts of a and b = k - a positions is crossed, in each direction, by a share a b / k^2 of all
-    /// packets, over one link for every k routers, or two in a torus: 8 / k of a link's bandwidth for an even side.
+    /// A cut across dimension d into parts of a and b = k - a positions is crossed, in each direction, by a share a b /
+    /// k^2 of all packets, over one link for every k routers, or two in a torus: 8 / k of a link's bandwidth for an
+    /// even side.
     fn bisection_load(&self, bandwidth: &[u32]) -> Option<f64> {
         let links = if self.wraps { 2.0 } else { 1.0 };
         let cut = |(d, &side): (usize, &u32)| {
@@ -222,7 +224,7 @@ impl Topology for GridGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::schema::kept;
     use crate::topology::Hops;
 

@@ -4,7 +4,7 @@ use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
 use super::faults::Faults;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl TopologyParams for HyperX {
 ///
 /// Ports of a router: its endpoints, then those of its lines (`Lines`).
 #[derive(Debug)]
-pub struct HyperXGraph {
+pub(super) struct HyperXGraph {
     classes: Vec<String>,
     endpoints: u32,
     lines: Lines,
@@ -131,7 +131,7 @@ impl Topology for HyperXGraph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::schema::kept;
     use crate::topology::Hops;
 

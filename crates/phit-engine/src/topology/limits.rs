@@ -14,8 +14,8 @@ pub(super) fn ports(key: &str, value: impl Display, ports: u64) -> Result<u16, S
     })
 }
 
-/// Checks that `routers` routers with `endpoints` endpoints each can be indexed, and returns the number of routers. `key`
-/// and `value` are to blame if not.
+/// Checks that `routers` routers with `endpoints` endpoints each can be indexed, and returns the number of routers.
+/// `key` and `value` are to blame if not.
 pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u64) -> Result<u32, ScenarioError> {
     match routers.checked_mul(endpoints.max(1)) {
         Some(count) if count <= MOST => Ok(routers as u32),

@@ -2,7 +2,7 @@
 
 use super::coordinates::Coordinates;
 use super::limits;
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 
 /// The links of such a box.
@@ -32,8 +32,9 @@ pub(super) struct Neighbour {
 }
 
 impl Lines {
-    /// The links of a box whose routers' first port is `first`. `key` and `value` are to blame if there are too many ports.
-    pub fn new(
+    /// The links of a box whose routers' first port is `first`. `key` and `value` are to blame if there are too many
+    /// ports.
+    pub(super) fn new(
         at: Coordinates,
         parallel: Vec<u32>,
         first: u32,
@@ -50,32 +51,32 @@ impl Lines {
     }
 
     /// The first port that is none of these.
-    pub fn end(&self) -> u16 {
+    pub(super) fn end(&self) -> u16 {
         self.first[self.parallel.len()]
     }
 
     /// Port from position `x` to position `y` of a line of dimension `d`, over parallel link `link`.
     #[inline]
-    pub fn port_to(&self, d: usize, x: u32, y: u32, link: u32) -> u16 {
+    pub(super) fn port_to(&self, d: usize, x: u32, y: u32, link: u32) -> u16 {
         let others = self.at.sides[d] - 1;
         self.first[d] + (link * others + y - u32::from(y > x)) as u16
     }
 
     /// Port from position `x` to position `y` of a line of dimension `d`, over any of the parallel links.
     #[inline]
-    pub fn any_port_to(&self, d: usize, x: u32, y: u32, rng: &mut Rng) -> u16 {
+    pub(super) fn any_port_to(&self, d: usize, x: u32, y: u32, rng: &mut Rng) -> u16 {
         let links = self.parallel[d];
         let link = if links > 1 { rng.below(links) } else { 0 };
         self.port_to(d, x, y, link)
     }
 
     /// All ports from position `x` to position `y` of a line of dimension `d`.
-    pub fn ports_to(&self, d: usize, x: u32, y: u32) -> impl Iterator<Item = u16> + '_ {
+    pub(super) fn ports_to(&self, d: usize, x: u32, y: u32) -> impl Iterator<Item = u16> + '_ {
         (0..self.parallel[d]).map(move |link| self.port_to(d, x, y, link))
     }
 
     /// What is at the far end of `port` of `router`; `None` if the port is none of these.
-    pub fn neighbour(&self, router: u32, port: u16) -> Option<Neighbour> {
+    pub(super) fn neighbour(&self, router: u32, port: u16) -> Option<Neighbour> {
         let d = self.first.partition_point(|&first| first <= port);
         if d == 0 || d > self.parallel.len() {
             return None;

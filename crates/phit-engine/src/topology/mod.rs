@@ -1,31 +1,41 @@
 //! The graph: routers, ports, links, endpoints, and the minimal deadlock-free hop towards a router.
 //!
-//! One file per topology. A topology is built once, is immutable, and is shared by every partition of a run.
+//! One file per topology; a new one comes here. A topology is built once, is immutable, and is shared by every
+//! partition of a run.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::{ScenarioError, joined};
 use std::ops::Range;
 use std::sync::Arc;
 
-pub mod cascade;
-pub mod clos;
+mod cascade;
+mod clos;
 mod coordinates;
 mod divisor;
-pub mod dragonfly;
-pub mod faults;
-pub mod grid;
-pub mod hyperx;
-pub mod k_ary_n_tree;
+mod dragonfly;
+mod faults;
+mod grid;
+mod hyperx;
+mod k_ary_n_tree;
 mod limits;
 mod lines;
-pub mod multistage;
-pub mod route_table;
-pub mod single;
+mod multistage;
+mod route_table;
+mod single;
 mod tree;
 
 pub use crate::packet::{HopState, Hops, Leg};
+pub use cascade::{Cascade, Channels};
+pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
+pub use dragonfly::{Arrangement, Dragonfly};
+pub use faults::Faults;
+pub use grid::{Mesh, Torus};
+pub use hyperx::HyperX;
+pub use multistage::{Interconnection, Multistage};
+pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::RouteTable;
+pub use single::Single;
 pub use tree::{Place, Tree};
 
 /// Where the outgoing side of a port leads.
@@ -92,8 +102,8 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// The router and the port to which `endpoint` is attached.
     fn attachment(&self, endpoint: u32) -> (u32, u16);
 
-    /// The routers that have endpoints, or more: where routes begin, end and break their journey. `to` in the calls below is
-    /// one of them.
+    /// The routers that have endpoints, or more: where routes begin, end and break their journey. `to` in the calls
+    /// below is one of them.
     fn hosts(&self) -> Range<u32> {
         0..self.routers()
     }
@@ -103,13 +113,13 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
 
     /// The next hop of a minimal route from router `at` to router `to` (never called with `at == to`), with the virtual
-    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class, each at least
-    /// what [`Self::vcs_needed`] asks for: with fewer, the hop may name a VC that does not exist. Ties between minimal
-    /// ports are broken with `rng`.
+    /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class, each at
+    /// least what [`Self::vcs_needed`] asks for: with fewer, the hop may name a VC that does not exist. Ties between
+    /// minimal ports are broken with `rng`.
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop;
 
-    /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with the
-    /// reason in words. The entry of class 0 is 1.
+    /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with
+    /// the reason in words. The entry of class 0 is 1.
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
 
     /// Links on a minimal path between two routers that have endpoints, or from any router on such a path to its end.
@@ -139,8 +149,9 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         self.minimal_hop(at, self.group_routers(group).start, leg, state, vcs, rng)
     }
-    /// The link by which a minimal route from router `at` leaves its group for the group of router `to`: the router at its near
-    /// end, and the port. `None` if the route stays in the group, or groups have no such links. Ties are broken with `rng`.
+    /// The link by which a minimal route from router `at` leaves its group for the group of router `to`: the router at
+    /// its near end, and the port. `None` if the route stays in the group, or groups have no such links. Ties are
+    /// broken with `rng`.
     fn exit(&self, _at: u32, _to: u32, _rng: &mut Rng) -> Option<(u32, u16)> {
         None
     }
@@ -158,8 +169,8 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn tree(&self) -> Option<&Tree> {
         None
     }
-    /// True if some of its links do not work: only mechanisms that ask the topology for their hops can route around them
-    /// ([`RoutingParams::avoids_faults`](crate::routing::RoutingParams::avoids_faults)).
+    /// True if some of its links do not work: only mechanisms that ask the topology for their hops can route around
+    /// them ([`RoutingParams::avoids_faults`](crate::routing::RoutingParams::avoids_faults)).
     fn faulty(&self) -> bool {
         false
     }
@@ -167,8 +178,8 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn breakdowns(&self) -> &[Breakdown] {
         &[]
     }
-    /// The load that saturates the bisection under uniform traffic, in phits/(endpoint·cycle), where links of each class carry so
-    /// many phits per cycle: for tori and meshes.
+    /// The load that saturates the bisection under uniform traffic, in phits/(endpoint·cycle), where links of each
+    /// class carry so many phits per cycle: for tori and meshes.
     fn bisection_load(&self, _bandwidth: &[u32]) -> Option<f64> {
         None
     }
@@ -190,7 +201,7 @@ pub trait TopologyParams {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
 }
 
-crate::registry! {
+crate::registry::registry! {
     /// `[topology]`: the network graph.
     pub enum TopologyKind: "topology" as TopologyParams {
         "dragonfly" => Dragonfly(dragonfly::Dragonfly),

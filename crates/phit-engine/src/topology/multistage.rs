@@ -1,18 +1,19 @@
 //! Unidirectional multistage networks.
 
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A unidirectional multistage network: n stages of k^(n-1) switches of k inputs and k outputs, by which each of k^n endpoints
-/// reaches all of them in one way (Dally and Towles, chapter 4).
+/// A unidirectional multistage network: n stages of k^(n-1) switches of k inputs and k outputs, by which each of k^n
+/// endpoints reaches all of them in one way (Dally and Towles, chapter 4).
 ///
-/// Every endpoint has an adapter, a router with a port to it, one to the first stage and one from the last: routers 0 to k^n - 1, in
-/// the order of the endpoints. The switches come after them, stage by stage. Links between routers are of class `stage`.
+/// Every endpoint has an adapter, a router with a port to it, one to the first stage and one from the last: routers 0
+/// to k^n - 1, in the order of the endpoints. The switches come after them, stage by stage. Links between routers are
+/// of class `stage`.
 ///
 /// ```toml
 /// [topology]
@@ -43,8 +44,8 @@ pub enum Interconnection {
     /// k-ary n-fly: the switches of stage s bring together the lines whose numbers differ in digit n - 1 - s alone.
     #[default]
     Butterfly,
-    /// Omega network: before every stage the lines are shuffled like a pack of cards, their numbers rotated by one digit
-    /// (Lawrie, "Access and alignment of data in an array processor", 1975).
+    /// Omega network: before every stage the lines are shuffled like a pack of cards, their numbers rotated by one
+    /// digit (Lawrie, "Access and alignment of data in an array processor", 1975).
     PerfectShuffle,
 }
 
@@ -64,7 +65,7 @@ impl TopologyParams for Multistage {
 
 /// The built network of [`Multistage`].
 #[derive(Debug)]
-pub struct MultistageGraph {
+pub(super) struct MultistageGraph {
     classes: [String; 2],
     arity: u32,
     stages: u32,
@@ -244,8 +245,8 @@ mod tests {
 
     #[test]
     fn the_butterfly_of_dally_and_towles() {
-        // 2-ary 3-fly, figure 4.1: line 3 (011) is an input of switch 3 of the first stage with line 7, and its outputs go on to
-        // lines 3 and 7, of which 3 leads to switch 1 of the second stage with line 1.
+        // 2-ary 3-fly, figure 4.1: line 3 (011) is an input of switch 3 of the first stage with line 7, and its outputs
+        // go on to lines 3 and 7, of which 3 leads to switch 1 of the second stage with line 1.
         let t = MultistageGraph {
             classes: ["endpoint", "stage"].map(str::to_owned),
             arity: 2,

@@ -13,14 +13,15 @@ pub struct RouteTable {
 const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
 
 /// Most entries of a table.
-pub const MOST_ENTRIES: u64 = 1 << 28;
+pub(crate) const MOST_ENTRIES: u64 = 1 << 28;
 
 impl RouteTable {
-    /// One minimal route from every router to every destination, balanced over the links: where several hops are minimal, the
-    /// destination decides. In a tree the up-port is the destination's digit of the level (Gomez, Gilabert, Gomez, Lopez and
-    /// Duato, "Deterministic versus adaptive routing in fat-trees", IPDPS 2007), so that consecutive destinations leave a
-    /// router over different links, and all packets for one destination come down the same way; elsewhere it is the
-    /// destination's number modulo the number of hops. `None` if the table would have more than [`MOST_ENTRIES`].
+    /// One minimal route from every router to every destination, balanced over the links: where several hops are
+    /// minimal, the destination decides. In a tree the up-port is the destination's digit of the level (Gomez,
+    /// Gilabert, Gomez, Lopez and Duato, "Deterministic versus adaptive routing in fat-trees", IPDPS 2007), so that
+    /// consecutive destinations leave a router over different links, and all packets for one destination come down the
+    /// same way; elsewhere it is the destination's number modulo the number of hops. `None` if the table would have
+    /// more than `MOST_ENTRIES`.
     pub fn balanced(topology: &dyn Topology) -> Option<Self> {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         if u64::from(routers) * u64::from(endpoints) > MOST_ENTRIES {
@@ -126,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_tree_carries_the_same_load_on_every_link() {
-        // k-ary n-trees: of all pairs, as many cross one link of a stage as another, and each link downwards has one destination.
+        // k-ary n-trees: of all pairs, as many cross one link of a stage as another, and each link downwards has one
+        // destination.
         for (arity, levels) in [(2, 2), (2, 4), (4, 3), (3, 3)] {
             let (topology, table) = built(json!({ "kind": "k_ary_n_tree", "arity": arity, "levels": levels }));
             let n = topology.endpoints();

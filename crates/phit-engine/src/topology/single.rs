@@ -1,7 +1,7 @@
 //! One router: a switch by itself, the network of every closed-form result about queueing in a switch.
 
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl TopologyParams for Single {
 /// The built network of [`Single`]: endpoint e at port e of router 0. There are no links between routers, so that no
 /// hop is ever asked for.
 #[derive(Debug)]
-pub struct SingleGraph {
+pub(super) struct SingleGraph {
     classes: [String; 1],
     endpoints: u32,
 }

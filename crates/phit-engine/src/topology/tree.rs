@@ -3,12 +3,12 @@
 use super::divisor::Divisor;
 use std::ops::Range;
 
-/// The shape of a tree of routers in which a router has several parents, an extended generalised fat tree (Öhring, Ibel, Das
-/// and Kumar, "On generalized fat trees", IPPS 1995).
+/// The shape of a tree of routers in which a router has several parents, an extended generalised fat tree (Öhring,
+/// Ibel, Das and Kumar, "On generalized fat trees", IPPS 1995).
 ///
-/// Level 0 is that of the routers with endpoints. A *subtree* of level l is all that can be reached downwards from a router of
-/// that level; several routers, its *copies*, have the same subtree. Routers are numbered level by level from 0 up, in a level
-/// subtree by subtree, and in a subtree copy by copy.
+/// Level 0 is that of the routers with endpoints. A *subtree* of level l is all that can be reached downwards from a
+/// router of that level; several routers, its *copies*, have the same subtree. Routers are numbered level by level from
+/// 0 up, in a level subtree by subtree, and in a subtree copy by copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     levels: Vec<Level>,
@@ -31,17 +31,17 @@ struct Level {
 /// Where a router stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// Its level.
+    /// Level of the router.
     pub level: usize,
-    /// Its subtree, counted in its level.
+    /// Subtree of the router, counted in its level.
     pub subtree: u32,
-    /// Its number among the copies of its subtree.
+    /// Number of the router among the copies of its subtree.
     pub copy: u32,
 }
 
 impl Tree {
-    /// A tree of routers with `down[l]` ports towards the endpoints and `up[l]` ports towards the next level in level l;
-    /// `None` if there are more routers or endpoints than `most`, or no levels.
+    /// A tree of routers with `down[l]` ports towards the endpoints and `up[l]` ports towards the next level in level
+    /// l; `None` if there are more routers or endpoints than `most`, or no levels.
     pub(super) fn new(down: &[u16], up: &[u16], most: u64) -> Option<Self> {
         let product = |counts: &[u16]| counts.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into()));
         let (mut levels, mut first) = (Vec::new(), 0);
@@ -149,9 +149,9 @@ impl Tree {
         (router, self.down(below) + (place.copy % parents) as u16)
     }
 
-    /// The up-port (counted from 0) that destination-based routing takes at the router at `place` for the number `key`: its
-    /// digit of this level in the mixed radix of the up-ports (D-mod-k: Zahavi, Johnson, Kerbyson and Lang, "Optimized
-    /// InfiniBand fat-tree routing for shift all-to-all communication patterns", 2010).
+    /// The up-port (counted from 0) that destination-based routing takes at the router at `place` for the number `key`:
+    /// its digit of this level in the mixed radix of the up-ports (D-mod-k: Zahavi, Johnson, Kerbyson and Lang,
+    /// "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns", 2010).
     #[inline]
     pub fn digit(&self, level: usize, key: u32) -> u16 {
         let Level { copies, up, .. } = &self.levels[level];

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub mod packet_size;
-pub mod patterns;
-pub mod processes;
+mod packet_size;
+mod patterns;
+mod processes;
 mod source;
-pub mod trace;
-pub mod weighted;
+mod trace;
+mod weighted;
 
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
@@ -46,9 +46,9 @@ pub struct TrafficParams {
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
     pub packet_size: PacketSizeKind,
-    /// Messages that are given one by one, in the order of their cycles: cycle of generation, source, destination, phits. Messages
-    /// longer than the (largest) packet are sent in several packets. They take the place of `pattern` and `process`, and `load`
-    /// must be 0. On the command line and in Python `trace` can name a file instead.
+    /// Messages that are given one by one, in the order of their cycles: cycle of generation, source, destination,
+    /// phits. Messages longer than the (largest) packet are sent in several packets. They take the place of `pattern`
+    /// and `process`, and `load` must be 0. On the command line and in Python `trace` can name a file instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<trace::Message>,
     /// Changes of pattern or load during the run, in the order of their cycles.
@@ -110,7 +110,8 @@ pub struct Change {
 }
 
 impl TrafficParams {
-    /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not depend on the topology.
+    /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not
+    /// depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let mut value = value.clone();
         if let Some(table) = value.as_object_mut() {
@@ -183,7 +184,9 @@ mod tests {
             "load": 0.2,
             "pattern": { "kind": "mix", "parts": [
                 { "weight": 1, "pattern": "uniform" },
-                { "weight": 2, "pattern": { "kind": "hotspot", "targets": [1], "share": 0.5, "background": "shuffle" } },
+                { "weight": 2, "pattern": {
+                    "kind": "hotspot", "targets": [1], "share": 0.5, "background": "shuffle",
+                } },
             ] },
             "process": { "kind": "on_off", "burst": 50 },
             "packet_size": { "kind": "choice", "sizes": [1, 5], "weights": [0.5, 0.5] },

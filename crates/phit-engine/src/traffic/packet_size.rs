@@ -1,7 +1,7 @@
 //! Packet sizes.
 
 use super::weighted::Weighted;
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::{ScenarioError, carried, read};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -25,7 +25,7 @@ pub trait PacketSizeParams {
     fn build(&self) -> Result<Arc<dyn Sizes>, ScenarioError>;
 }
 
-crate::registry! {
+crate::registry::registry! {
     /// `traffic.packet_size`: how many phits a packet has.
     pub enum PacketSizeKind: "packet size" as PacketSizeParams {
         "fixed" => Fixed(Fixed),
@@ -195,7 +195,7 @@ impl Sizes for Uniform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     fn build(value: Value) -> Result<Arc<dyn Sizes>, ScenarioError> {
         PacketSizeKind::read("packet_size", &value)?.params().build()

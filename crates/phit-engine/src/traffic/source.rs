@@ -5,7 +5,7 @@ use super::patterns::{Pattern, part_seed};
 use super::processes::{HORIZON, Process, ProcessState};
 use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ pub struct Source {
 
 impl Traffic {
     /// Fits the traffic to a topology. `max_load` is what an endpoint's injection port carries in phits/cycle, infinite
-    /// if nothing limits it; `bisection` is the load that saturates the network's bisection, in phits/(endpoint·cycle), if the
-    /// network has one; `seed` is the scenario's. Error paths start with `traffic`.
+    /// if nothing limits it; `bisection` is the load that saturates the network's bisection, in phits/(endpoint·cycle),
+    /// if the network has one; `seed` is the scenario's. Error paths start with `traffic`.
     pub fn build(
         params: &TrafficParams,
         topology: &dyn Topology,
@@ -189,7 +189,8 @@ impl Traffic {
         Some(Generated { cycle: message.cycle, destination: message.destination, size })
     }
 
-    /// The next packet that is drawn from process and pattern: the first of message `number` of the endpoint, if it has messages.
+    /// The next packet that is drawn from process and pattern: the first of message `number` of the endpoint, if it has
+    /// messages.
     #[inline]
     fn drawn(&self, endpoint: u32, source: &mut Source, number: Option<u32>) -> Option<Generated> {
         loop {
@@ -301,8 +302,8 @@ mod tests {
         let error = build(json!({ "load": 0.5, "pattern": "bit_reverse" }), 1.0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "traffic.pattern = \"bit_reverse\": this pattern fits topologies whose number of endpoints is a power of two; \
-             this one has 12"
+            "traffic.pattern = \"bit_reverse\": this pattern fits topologies whose number of endpoints is a power of \
+             two; this one has 12"
         );
         let value =
             json!({ "load": 0.5, "changes": [{ "cycle": 1, "pattern": { "kind": "adversarial", "offset": 3 } }] });

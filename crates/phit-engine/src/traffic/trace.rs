@@ -5,11 +5,11 @@ use super::processes::ProcessState;
 use crate::error::ScenarioError;
 
 /// A message of a trace: cycle of generation, source, destination, phits.
-pub type Message = [u32; 4];
+pub(super) type Message = [u32; 4];
 
 /// The messages of a trace by source, in the order of their cycles.
 #[derive(Debug)]
-pub struct Trace {
+pub(super) struct Trace {
     /// First message of each endpoint; one more at the end.
     first: Vec<u32>,
     /// Cycle, destination, phits.
@@ -20,7 +20,7 @@ pub struct Trace {
 
 impl Trace {
     /// The messages of `list` for a network of `endpoints` endpoints. Error paths are relative to `traffic`.
-    pub fn new(list: &[Message], endpoints: u32, packet: u16) -> Result<Self, ScenarioError> {
+    pub(super) fn new(list: &[Message], endpoints: u32, packet: u16) -> Result<Self, ScenarioError> {
         let shown = |message: &Message| format!("{message:?}");
         for (index, message @ &[cycle, source, destination, phits]) in list.iter().enumerate() {
             let refuse =
@@ -49,7 +49,7 @@ impl Trace {
     }
 
     /// Packets that `endpoint` sends in all.
-    pub fn packets(&self, endpoint: u32) -> u64 {
+    pub(super) fn packets(&self, endpoint: u32) -> u64 {
         let (first, end) = (self.first[endpoint as usize] as usize, self.first[endpoint as usize + 1] as usize);
         self.messages[first..end].iter().map(|&(_, _, phits)| u64::from(phits.div_ceil(self.packet))).sum()
     }
@@ -57,7 +57,7 @@ impl Trace {
     /// The next packet of `endpoint`. The state counts messages, and phits of the current one that have been sent.
     #[cold]
     #[inline(never)]
-    pub fn next(&self, endpoint: u32, state: &mut ProcessState) -> Option<Generated> {
+    pub(super) fn next(&self, endpoint: u32, state: &mut ProcessState) -> Option<Generated> {
         let (first, end) = (self.first[endpoint as usize], self.first[endpoint as usize + 1]);
         let at = u64::from(first) + state.cycle;
         if at >= u64::from(end) {

@@ -1,17 +1,17 @@
 //! Choice among a few items in proportion to weights.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 
 /// A discrete distribution over `0..len`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weighted {
+pub(super) struct Weighted {
     shares: Vec<f64>,
     cumulative: Vec<f64>,
 }
 
 impl Weighted {
     /// Weights are relative to their sum; or the reason why they cannot be weights.
-    pub fn new(weights: &[f64]) -> Result<Self, String> {
+    pub(super) fn new(weights: &[f64]) -> Result<Self, String> {
         if let Some(bad) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
             return Err(format!("expected weights of zero or more, found {bad}"));
         }
@@ -35,23 +35,18 @@ impl Weighted {
     }
 
     /// Number of items.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.shares.len()
     }
 
-    /// True if there are no items, which cannot be.
-    pub fn is_empty(&self) -> bool {
-        self.shares.is_empty()
-    }
-
     /// Probability of item `i`.
-    pub fn share(&self, i: usize) -> f64 {
+    pub(super) fn share(&self, i: usize) -> f64 {
         self.shares[i]
     }
 
     /// Draws an item.
     #[inline]
-    pub fn pick(&self, rng: &mut Rng) -> usize {
+    pub(super) fn pick(&self, rng: &mut Rng) -> usize {
         let u = rng.unit();
         self.cumulative.iter().position(|&c| u < c).unwrap_or(0)
     }
@@ -60,7 +55,7 @@ impl Weighted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     #[test]
     fn items_of_weight_zero_are_never_drawn() {

@@ -59,10 +59,13 @@ fn an_empty_group_takes_as_long_as_its_hops() {
 #[test]
 fn an_empty_cascade_takes_as_long_as_its_hops() {
     // Two groups of 2 x 3 routers with one port each: six links between them.
-    let topology = json!({ "kind": "cascade", "rows": 2, "columns": 3, "groups": 2, "global_ports": 1, "endpoints_per_router": 2 });
+    let topology = json!({
+        "kind": "cascade", "rows": 2, "columns": 3, "groups": 2, "global_ports": 1, "endpoints_per_router": 2,
+    });
     let value = with(group(topology, json!("minimal"), 0.001), json!({ "measure": { "cycles": 300_000 } }));
     let inside = [0, 1, 2].map(|local| latency(local, 0));
-    // Link k joins router k of one group with router k of the other: as many local hops as between the two routers' places.
+    // Link k joins router k of one group with router k of the other: as many local hops as between the two routers'
+    // places.
     let across = [0, 1, 2].map(|local| latency(local, 1));
     assert_eq!(frequent(&value), [inside, across].concat());
 }
@@ -91,8 +94,9 @@ fn accepted(value: &Value) -> f64 {
 
 #[test]
 fn channel_loads_bound_what_a_group_carries() {
-    // p endpoints send (k - 1)/k of their packets to other places of a line of k, over (k - 1) links (and their parallels): at
-    // most k * parallel / p each. Here rows of four with single links, columns of three with three: 4/6 and 9/6.
+    // p endpoints send (k - 1)/k of their packets to other places of a line of k, over (k - 1) links (and their
+    // parallels): at most k * parallel / p each. Here rows of four with single links, columns of three with three: 4/6
+    // and 9/6.
     let small = json!({
         "kind": "cascade", "rows": 3, "columns": 4, "endpoints_per_router": 6, "channels": "rising",
     });
@@ -115,8 +119,8 @@ fn channel_loads_bound_what_a_group_carries() {
 
 #[test]
 fn adversarial_traffic_leaves_a_router_one_link() {
-    // Router i to router i + 1, all in rows but for the last of each row: 18 endpoints share one link. The last of a row has
-    // two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
+    // Router i to router i + 1, all in rows but for the last of each row: 18 endpoints share one link. The last of a
+    // row has two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
     let adversarial = json!({
         "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } },
         "measure": { "warmup": 500, "cycles": 1500 },

@@ -1,12 +1,13 @@
-//! Folded Clos networks: cycles of every kind of path, what links carry, and what a good allocation comes to, by counting.
+//! Folded Clos networks: cycles of every kind of path, what links carry, and what a good allocation comes to, by
+//! counting.
 
 use crate::common::{assert_close, histogram, number, run, with};
 use serde_json::{Value, json};
 
 const ADAPTIVE: [&str; 5] = ["sequential", "greedy", "sequential_r", "greedy_r", "availability"];
 
-/// The network of figure 3 of Kim, Dally and Abts with 64 endpoints: 8 routers of radix 16, and 8 above. Input-queued routers
-/// of one cycle, buffers without limit, packets of one flit.
+/// The network of figure 3 of Kim, Dally and Abts with 64 endpoints: 8 routers of radix 16, and 8 above. Input-queued
+/// routers of one cycle, buffers without limit, packets of one flit.
 fn figure_3(routing: Value, pattern: Value, load: f64) -> Value {
     json!({
         "topology": { "kind": "clos", "down": [8, 8], "up": [8] },
@@ -27,8 +28,9 @@ fn accepted(value: &Value) -> f64 {
 
 #[test]
 fn every_kind_of_path_takes_its_cycles() {
-    // One cycle to the link of the endpoint and one over it; in each of 1, 3 or 5 routers three of the router, and the links: four
-    // cycles between the first and the second level, six above; one to the endpoint, and as many as there are phits.
+    // One cycle to the link of the endpoint and one over it; in each of 1, 3 or 5 routers three of the router, and the
+    // links: four cycles between the first and the second level, six above; one to the endpoint, and as many as there
+    // are phits.
     let cycles =
         |links: &[u64], phits: u64| 1 + 1 + 3 * (links.len() as u64 + 1) + links.iter().sum::<u64>() + 1 + phits;
     let all = ["oblivious", "deterministic"].iter().chain(&ADAPTIVE);
@@ -58,8 +60,8 @@ fn every_kind_of_path_takes_its_cycles() {
 
 #[test]
 fn a_permutation_without_conflicts_takes_the_same_time_at_every_load() {
-    // Bit complement sends the endpoints of a router to one other router. Outputs given one by one are all different, and from a
-    // router of the top level one input leads down to each output: nobody waits anywhere (figure 4d).
+    // Bit complement sends the endpoints of a router to one other router. Outputs given one by one are all different,
+    // and from a router of the top level one input leads down to each output: nobody waits anywhere (figure 4d).
     let pattern = json!("bit_complement");
     for allocation in ["sequential", "availability"] {
         let seen = histogram(&run(&figure_3(clos(allocation), pattern.clone(), 0.95)));
@@ -84,8 +86,8 @@ fn a_tapered_tree_carries_its_share() {
 
 #[test]
 fn deterministic_ways_share_links_as_their_numbers_do() {
-    // Shifted by two routers. The destinations below one router have eight different numbers modulo 8: every link has one
-    // flow. The sums 2 i + 16 have four: every other link has two.
+    // Shifted by two routers. The destinations below one router have eight different numbers modulo 8: every link has
+    // one flow. The sums 2 i + 16 have four: every other link has two.
     let shift = json!({ "kind": "shift", "offset": 16 });
     for (by, expected) in [("destination", 1.0), ("sum", 0.5)] {
         let mut routing = clos("deterministic");
@@ -96,8 +98,9 @@ fn deterministic_ways_share_links_as_their_numbers_do() {
 
 #[test]
 fn adaptive_traffic_goes_round_deterministic_traffic() {
-    // Half of the traffic in order: the links with two such flows are full with it, at load 1. The other half fits exactly on the
-    // other links if it goes there, and with oblivious routing each link has half a flow of it on top: 1 / 1.5 (figure 7a).
+    // Half of the traffic in order: the links with two such flows are full with it, at load 1. The other half fits
+    // exactly on the other links if it goes there, and with oblivious routing each link has half a flow of it on top: 1
+    // / 1.5 (figure 7a).
     let shift = json!({ "kind": "shift", "offset": 16 });
     let mixed = |allocation: &str, load| {
         let mut routing = clos(allocation);
@@ -129,8 +132,8 @@ fn all_packets_of_a_pair_take_one_way() {
 
 #[test]
 fn the_next_way_round_a_fault_bears_two_loads() {
-    // Router 8 has lost router 0. Of the packets to router 0 one in eight draws router 8, and takes router 9 instead: the link from
-    // 9 down to 0 has two eighths of the load of eight endpoints. Drawn evenly, it has one seventh of it.
+    // Router 8 has lost router 0. Of the packets to router 0 one in eight draws router 8, and takes router 9 instead:
+    // the link from 9 down to 0 has two eighths of the load of eight endpoints. Drawn evenly, it has one seventh of it.
     let carried = |around: &str| {
         let mut routing = clos("oblivious");
         routing["around_faults"] = json!(around);

@@ -1,11 +1,11 @@
 //! Zero-load latency: a packet that meets no other takes exactly the cycles that its path adds up to.
 //!
-//! With T ticks per cycle (1, or the speedup S under `clock = "crossbar"`), all times in ticks, the head of a packet of L
-//! phits generated at g is sent at g + T and is at its router's input an endpoint latency later. In every router it
-//! waits `allocation_delay`, plus one tick if virtual channels are allocated in a stage of their own; `latency` after the grant it
-//! is at the output. There it starts in the next link cycle, or later if the phits come more slowly than the link takes
-//! them. A link's latency after that it is at the next router. The tail follows the head over the ejection link: latency
-//! plus serialisation.
+//! With T ticks per cycle (1, or the speedup S under `clock = "crossbar"`), all times in ticks, the head of a packet of
+//! L phits generated at g is sent at g + T and is at its router's input an endpoint latency later. In every router it
+//! waits `allocation_delay`, plus one tick if virtual channels are allocated in a stage of their own; `latency` after
+//! the grant it is at the output. There it starts in the next link cycle, or later if the phits come more slowly than
+//! the link takes them. A link's latency after that it is at the next router. The tail follows the head over the
+//! ejection link: latency plus serialisation.
 //!
 //! The expected value is computed here, hop by hop, from these rules and the path alone, independently of the engine.
 
@@ -76,8 +76,8 @@ impl Model {
     }
 }
 
-/// FOGSim's router and links (Table I of the Dragonfly papers): crossbar of 5 cycles and twice the frequency, local links of 10
-/// cycles, global links of 100, packets of 8 phits.
+/// FOGSim's router and links (Table I of the Dragonfly papers): crossbar of 5 cycles and twice the frequency, local
+/// links of 10 cycles, global links of 100, packets of 8 phits.
 fn fogsim() -> Value {
     json!({
         "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
@@ -295,9 +295,9 @@ fn every_path_type_of_a_dragonfly() {
 
 #[test]
 fn valiant_paths_of_a_dragonfly() {
-    // With FOGSim's settings every local link adds 15 cycles and every global link 105 to the 14 of no link. Via a group the
-    // local hops lie at three places: before, between and after the two global ones. Via a router there is one more
-    // between: to the intermediate router and away from it.
+    // With FOGSim's settings every local link adds 15 cycles and every global link 105 to the 14 of no link. Via a
+    // group the local hops lie at three places: before, between and after the two global ones. Via a router there is
+    // one more between: to the intermediate router and away from it.
     for (via, most_locals, vcs) in [("group", 3, 4), ("router", 4, 4)] {
         let value = with(
             fogsim(),

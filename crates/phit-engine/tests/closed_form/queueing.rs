@@ -1,5 +1,5 @@
-//! One switch against the closed forms of Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet
-//! switch" (IEEE Transactions on Communications 35(12), 1987).
+//! One switch against the closed forms of Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division
+//! packet switch" (IEEE Transactions on Communications 35(12), 1987).
 
 use crate::common::{assert_close, histogram, number, run};
 use serde_json::{Value, json};
@@ -36,8 +36,8 @@ fn an_output_queued_switch_waits_like_m_d_1() {
 
 #[test]
 fn an_input_queued_switch_saturates_where_its_heads_block() {
-    // One FIFO per input, always full. The heads' destinations are a Markov chain; Karol et al., table I, for any rule by which
-    // an output chooses among the heads; 2 - sqrt(2) = 0.586 for N to infinity.
+    // One FIFO per input, always full. The heads' destinations are a Markov chain; Karol et al., table I, for any rule
+    // by which an output chooses among the heads; 2 - sqrt(2) = 0.586 for N to infinity.
     for (endpoints, expected, tolerance) in
         [(2, 0.75, 0.004), (4, 0.6553, 0.003), (8, 0.6184, 0.003), (64, 0.5885, 0.003)]
     {
@@ -73,9 +73,10 @@ fn islip_and_virtual_output_queues_carry_everything() {
     assert!(number(&outcome, "/accepted_load") < 0.97);
 }
 
-/// Saturation of a switch of many ports with FIFO inputs, each of whose outputs takes up to `speedup` packets in a slot: the load
-/// at which an output has one head on average. The heads for an output are a queue with Poisson arrivals of which up to `speedup`
-/// leave in a slot (Oie, Murata, Kubota and Miyahara, "Effect of speedup in nonblocking packet switch", ICC 1989).
+/// Saturation of a switch of many ports with FIFO inputs, each of whose outputs takes up to `speedup` packets in a
+/// slot: the load at which an output has one head on average. The heads for an output are a queue with Poisson arrivals
+/// of which up to `speedup` leave in a slot (Oie, Murata, Kubota and Miyahara, "Effect of speedup in nonblocking packet
+/// switch", ICC 1989).
 fn saturation_with_output_speedup(speedup: usize) -> f64 {
     const HEADS: usize = 60;
     let mean_heads = |load: f64| {
@@ -131,9 +132,9 @@ fn a_speedup_of_outputs_alone_moves_the_head_of_line_limit() {
 
 #[test]
 fn queues_for_each_destination_carry_uniform_traffic_and_one_queue_does_not() {
-    // Under uniform traffic every link of a k-ary n-tree with balanced tables has the load of the endpoints. With a queue for each
-    // destination nothing waits behind a packet for another one, and all links are full but for what the one-iteration
-    // allocator leaves; one queue loses what head-of-line blocking costs in each of three stages.
+    // Under uniform traffic every link of a k-ary n-tree with balanced tables has the load of the endpoints. With a
+    // queue for each destination nothing waits behind a packet for another one, and all links are full but for what the
+    // one-iteration allocator leaves; one queue loses what head-of-line blocking costs in each of three stages.
     let accepted = |queueing: &str, buffer: u32| {
         let outcome = run(&json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
@@ -155,7 +156,8 @@ fn queues_for_each_destination_carry_uniform_traffic_and_one_queue_does_not() {
 
 #[test]
 fn destinations_share_a_queue_as_their_numbers_say() {
-    // Two queues: while endpoint 0 is busy with packets from elsewhere, what waits behind one for it are even destinations only.
+    // Two queues: while endpoint 0 is busy with packets from elsewhere, what waits behind one for it are even
+    // destinations only.
     let delivered = |queues: u32, other: u32| {
         let outcome = run(&json!({
             "topology": { "kind": "single", "endpoints": 8 },

@@ -20,8 +20,8 @@ fn pair(router: Value, size: u32) -> Value {
 #[test]
 fn a_link_carries_its_buffer_once_per_credit_round_trip() {
     // From the grant that takes a credit: router latency R and link latency L to the next input, where the flit goes on
-    // at once; its S phits leave the buffer in S cycles; the credit is back after L, or what credits take, and can be used D
-    // later.
+    // at once; its S phits leave the buffer in S cycles; the credit is back after L, or what credits take, and can be
+    // used D later.
     for (r, l, back, d, switching, size, flit) in [
         (1, 10, None, 0, "virtual_cut_through", 1, 1),
         (1, 10, Some(1), 0, "virtual_cut_through", 1, 1),
@@ -37,7 +37,8 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
         for credit_release in ["input", "output"] {
             for flits in [1, 2, 3] {
                 let buffer = flits * flit;
-                // Sent with the first phit on the next link, R after the grant, or when the last phit has left the buffer.
+                // Sent with the first phit on the next link, R after the grant, or when the last phit has left the
+                // buffer.
                 let stays = if credit_release == "output" { r } else { flit };
                 let waits = if switching == "store_and_forward" { size } else { 0 };
                 let round_trip = r + l + waits + stays + back.unwrap_or(l) + d;
@@ -116,11 +117,15 @@ fn valiant_routing_of_adversarial_traffic_takes_two_global_links() {
 }
 
 /// A grid with deep buffers and two allocations per cycle, so that matching does not limit it; transit goes first, or
-/// overloaded rings starve (an arbiter that gives injection half of every link throttles the packets that are furthest on).
+/// overloaded rings starve (an arbiter that gives injection half of every link throttles the packets that are furthest
+/// on).
 fn grid(kind: &str, dims: &[u32], pattern: Value, load: f64) -> Value {
     json!({
         "topology": { "kind": kind, "dims": dims },
-        "router": { "speedup": 2, "clock": "crossbar", "transit_priority": true, "links": { "default": { "vcs": 8, "buffer": 32 } } },
+        "router": {
+            "speedup": 2, "clock": "crossbar", "transit_priority": true,
+            "links": { "default": { "vcs": 8, "buffer": 32 } },
+        },
         "traffic": { "load": load, "pattern": pattern },
         "measure": { "warmup": 4000, "cycles": 6000 },
     })
@@ -213,8 +218,8 @@ fn offered_load_is_right_even_in_saturation() {
 
 #[test]
 fn a_finite_output_buffer_is_used_once_per_crossing() {
-    // Room is taken with the grant and is free in the tick after the flit has started on the link, R + 1 cycles later: B
-    // flits of one phit per R + 1 cycles, if the link takes as many.
+    // Room is taken with the grant and is free in the tick after the flit has started on the link, R + 1 cycles later:
+    // B flits of one phit per R + 1 cycles, if the link takes as many.
     for latency in [1, 3, 8] {
         for buffer in [1, 2, 3, 5, 20] {
             let value = json!({
@@ -231,8 +236,8 @@ fn a_finite_output_buffer_is_used_once_per_crossing() {
 
 #[test]
 fn the_crossbar_carries_its_speedup() {
-    // Links of 8 phits per cycle at both sides: inputs and outputs of the crossbar are what limits. A hot spot's own packets
-    // go elsewhere, so that two outputs' worth is carried then.
+    // Links of 8 phits per cycle at both sides: inputs and outputs of the crossbar are what limits. A hot spot's own
+    // packets go elsewhere, so that two outputs' worth is carried then.
     for speedup in [1, 2, 3] {
         for clock in ["link", "crossbar"] {
             for (pattern, receivers) in [
@@ -241,7 +246,10 @@ fn the_crossbar_carries_its_speedup() {
             ] {
                 let value = json!({
                     "topology": { "kind": "single", "endpoints": 5 },
-                    "router": { "speedup": speedup, "clock": clock, "links": { "endpoint": { "bandwidth": 8, "buffer": 96 } } },
+                    "router": {
+                        "speedup": speedup, "clock": clock,
+                        "links": { "endpoint": { "bandwidth": 8, "buffer": 96 } },
+                    },
                     "traffic": { "load": 4, "packet_size": 12, "pattern": pattern, "process": "periodic" },
                     "measure": { "warmup": 1000, "cycles": 6000 },
                 });
@@ -259,8 +267,8 @@ fn the_crossbar_carries_its_speedup() {
 
 #[test]
 fn an_endpoint_takes_its_buffer_once_per_credit_round_trip() {
-    // Router latency R and ejection latency E to the endpoint, S cycles until the tail is in, one to consume, the link's latency
-    // L back, and D until the credit is used.
+    // Router latency R and ejection latency E to the endpoint, S cycles until the tail is in, one to consume, the
+    // link's latency L back, and D until the credit is used.
     for (r, e, l, d, size) in [(1, 0, 1, 0, 1), (2, 3, 5, 1, 1), (1, 2, 4, 0, 6)] {
         for packets in [1, 2, 20] {
             let value = json!({

@@ -1,7 +1,7 @@
-//! Traffic through its public interface: rates, distributions, changes and laziness, over whole populations of endpoints.
+//! Traffic through its public interface: rates, distributions, changes and laziness, over whole populations of
+//! endpoints.
 
-use phit_engine::topology::clos::Clos;
-use phit_engine::topology::{Topology, TopologyParams};
+use phit_engine::topology::{Clos, Topology, TopologyParams};
 use phit_engine::traffic::{Generated, PatternKind, Traffic, TrafficParams};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -189,7 +189,8 @@ proptest! {
 
     #[test]
     fn permutations_are_bijective(pattern in permutations(), toy in shapes(), seed: u64) {
-        let deranged = pattern["kind"] == "shift" || (pattern["kind"] == "permutation" && pattern["fixed_points"].is_null());
+        let all_move = pattern["kind"] == "permutation" && pattern["fixed_points"].is_null();
+        let deranged = pattern["kind"] == "shift" || all_move;
         let traffic = traffic(json!({ "load": 1, "pattern": pattern }), &toy, seed);
         let mut received = [0; 64];
         for e in 0..64 {
@@ -223,9 +224,11 @@ proptest! {
 
     #[test]
     fn cycles_never_decrease_and_packets_are_valid(
-        load in 0.0..1.0f64, burst in 1.0..100.0f64, cycle in 0u32..200, later in 0.0..1.0f64, kind in 0..3usize, seed: u64,
+        load in 0.0..1.0f64, burst in 1.0..100.0f64, cycle in 0u32..200, later in 0.0..1.0f64, kind in 0..3usize,
+        seed: u64,
     ) {
-        let process = [json!("bernoulli"), json!("periodic"), json!({ "kind": "on_off", "burst": burst })][kind].clone();
+        let bursts = json!({ "kind": "on_off", "burst": burst });
+        let process = [json!("bernoulli"), json!("periodic"), bursts][kind].clone();
         let table = json!({
             "load": load, "process": process, "packet_size": { "kind": "choice", "sizes": [1, 4] },
             "changes": [{ "cycle": cycle, "load": later }],

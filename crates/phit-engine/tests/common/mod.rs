@@ -57,7 +57,8 @@ pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
     assert!((measured - expected).abs() <= tolerance, "{what}: {measured}, expected {expected} ± {tolerance}");
 }
 
-/// Choices from a list of numbers, in order: small numbers stand for the simple alternatives, so that a failing case shrinks.
+/// Choices from a list of numbers, in order: small numbers stand for the simple alternatives, so that a failing case
+/// shrinks.
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 /// Numbers that [`random`] takes at most.

@@ -1,7 +1,6 @@
 //! How many queues hold anything.
 
-use phit_engine::measure::declare::Observable;
-use phit_engine::measure::quantities::probes::{Place, Record};
+use phit_engine::measure::{Observable, Place, Record};
 use phit_engine::probes::{Observation, ProbeParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The butterfly permutation.
 
-use phit_engine::engine::rng::Rng;
+use phit_engine::engine::Rng;
 use phit_engine::error::ScenarioError;
 use phit_engine::topology::Topology;
 use phit_engine::traffic::{Pattern, PatternParams};
@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Butterfly: endpoint i sends to the endpoint whose number is i with its first and last bits exchanged. Fits a power of
-/// two endpoints, 4 or more.
+/// Butterfly: endpoint i sends to the endpoint whose number is i with its first and last bits exchanged. Fits a power
+/// of two endpoints, 4 or more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Butterfly {}

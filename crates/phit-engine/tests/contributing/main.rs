@@ -10,7 +10,7 @@ use busy::BusyProbe;
 use butterfly::Butterfly;
 use o1turn::O1Turn;
 use phit_engine::probes::ProbeKind;
-use phit_engine::proof::{Legs, cdg};
+use phit_engine::proof::{Flaw, Legs, check};
 use phit_engine::routing::RoutingKind;
 use phit_engine::run::{self, Options};
 use phit_engine::scenario::Scenario;
@@ -59,9 +59,9 @@ fn packets_take_the_shorter_way_round_the_ring() {
 #[test]
 fn the_ring_is_free_of_deadlock_with_a_dateline_only() {
     let ring = Ring { routers: 8 }.build().unwrap();
-    assert!(cdg::check(&*ring, Legs::Minimal, &[1, 2]).is_ok());
-    assert!(cdg::check(&*ring, Legs::ToRouter, &[1, 4]).is_ok());
-    assert!(matches!(cdg::check(&*ring, Legs::ToRouter, &[1, 2]), Err(cdg::Flaw::Cycle(_))));
+    assert!(check(&*ring, Legs::Minimal, &[1, 2]).is_ok());
+    assert!(check(&*ring, Legs::ToRouter, &[1, 4]).is_ok());
+    assert!(matches!(check(&*ring, Legs::ToRouter, &[1, 2]), Err(Flaw::Cycle(_))));
     let mut short = on_a_ring(json!({ "load": 0.1 }));
     short.router = scenario(json!({
         "topology": { "kind": "single", "endpoints": 1 },
@@ -120,8 +120,8 @@ fn o1turn_needs_two_dimensions() {
     assert_eq!(refused, "routing.kind = \"o1turn\": needs a mesh, torus or hyperx of two dimensions");
 }
 
-/// With three bits, 1 and 4 send to each other and so do 3 and 6, all of them three hops round a ring of eight; the other
-/// four endpoints send to themselves.
+/// With three bits, 1 and 4 send to each other and so do 3 and 6, all of them three hops round a ring of eight; the
+/// other four endpoints send to themselves.
 #[test]
 fn the_butterfly_exchanges_the_first_and_the_last_bit() {
     let mut scenario = on_a_ring(json!({ "load": 0.01, "process": "periodic" }));

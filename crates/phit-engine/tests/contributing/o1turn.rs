@@ -79,7 +79,8 @@ impl Routing for Rule {
         }
     }
 
-    /// Dimension order to the turn, which lies in the packet's column, and from there, along its row, to the destination.
+    /// Dimension order to the turn, which lies in the packet's column, and from there, along its row, to the
+    /// destination.
     fn route(&mut self, view: &mut View<'_>, _port: u16, _queue: u16, packet: &mut Packet) -> Option<Hop> {
         let to = if packet.intermediate == u32::MAX { packet.destination_router } else { packet.intermediate };
         let leg = channels_of(packet.flags);

@@ -1,6 +1,6 @@
 //! A ring: the smallest network in which packets can wait for one another in a circle.
 
-use phit_engine::engine::rng::Rng;
+use phit_engine::engine::Rng;
 use phit_engine::error::ScenarioError;
 use phit_engine::topology::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use schemars::JsonSchema;
@@ -48,7 +48,8 @@ impl RingGraph {
     }
 
     /// A hop in one direction. Of the leg's virtual channels, packets that have yet to cross the link between the last
-    /// router and router 0 take the upper half, the others the lower half: neither half's dependencies close the circle.
+    /// router and router 0 take the upper half, the others the lower half: neither half's dependencies close the
+    /// circle.
     fn hop(&self, port: u16, at: u32, to: u32, leg: Leg, vcs: &[u8]) -> Hop {
         let (first, count) = leg.share(vcs[1]);
         let lower = count / 2;

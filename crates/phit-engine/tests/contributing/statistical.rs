@@ -2,7 +2,7 @@
 
 use phit_engine::error::ScenarioError;
 use phit_engine::packet::Packet;
-use phit_engine::routing::contention::counters::Counters;
+use phit_engine::routing::contention::Counters;
 use phit_engine::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use phit_engine::routing::{Proof, RouterView, Routing, RoutingContext, RoutingParams, Site, Wants};
 use phit_engine::topology::{Hop, Topology};

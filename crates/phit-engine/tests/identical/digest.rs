@@ -9,8 +9,9 @@
 //! table links: class=#1b2c3d4e port=#0a1b2c3d ...
 //! ```
 //!
-//! Numbers are written in the shortest way that reads back as the same number. What is longer than eight characters stands as the
-//! CRC-32 of its text, with a `#`; only the [`HEADLINES`] stand there in full, to say how much has changed, and where to.
+//! Numbers are written in the shortest way that reads back as the same number. What is longer than eight characters
+//! stands as the CRC-32 of its text, with a `#`; only the [`HEADLINES`] stand there in full, to say how much has
+//! changed, and where to.
 
 use phit_engine::result::Outcome;
 use serde_json::Value;

@@ -1,7 +1,8 @@
-//! Results stay the same, to the last bit: runs the scenarios in `scenarios/` and compares digests of their results with those in
-//! `digests.txt`.
+//! Results stay the same, to the last bit: runs the scenarios in `scenarios/` and compares digests of their results
+//! with those in `digests.txt`.
 //!
-//! A change that is meant to change results records the digests anew (`make identical RECORD=1`), which prints what has changed.
+//! A change that is meant to change results records the digests anew (`make identical RECORD=1`), which prints what has
+//! changed.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -12,8 +13,7 @@ mod scenarios;
 use digest::{Differences, Record, Records};
 use phit_engine::catalogue::catalogue;
 use phit_engine::run::{self, Options, RunError};
-use phit_engine::scenario::Scenario;
-use phit_engine::scenario::document::numbers;
+use phit_engine::scenario::{Scenario, numbers};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -92,8 +92,8 @@ fn results_are_identical() {
     assert!(differences.is_empty(), "{differences}\nIf results are meant to change: make identical RECORD=1");
 }
 
-/// Where kinds of a concept stand in a scenario: all tables that are reached by one of these paths, `*` for every place of a list or
-/// every key of a table.
+/// Where kinds of a concept stand in a scenario: all tables that are reached by one of these paths, `*` for every place
+/// of a list or every key of a table.
 fn places(concept: &str) -> &'static [&'static [&'static str]] {
     match concept {
         "topology" => &[&["topology"]],

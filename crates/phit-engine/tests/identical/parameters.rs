@@ -25,8 +25,8 @@ fn listed(schema: &Value) -> Vec<Value> {
     }
 }
 
-/// Notes in `missing` the parameters of `schema` that take too few values in `tables`: of those that can be listed each must be
-/// there, of others two. Of tables in the table that a kind is, only what can be listed counts: `within`.
+/// Notes in `missing` the parameters of `schema` that take too few values in `tables`: of those that can be listed each
+/// must be there, of others two. Of tables in the table that a kind is, only what can be listed counts: `within`.
 pub fn same(
     place: &str,
     within: bool,

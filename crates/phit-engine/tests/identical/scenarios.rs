@@ -1,7 +1,8 @@
 //! The scenarios: one TOML file for each group, in `scenarios/`.
 //!
-//! A file has tables of two sorts. `[base.NAME]` is a scenario of which others are variants. Any other table is a scenario: the
-//! table `base` that its key `base` names, with its own keys on top, table by table; a table with a `kind` replaces the base's.
+//! A file has tables of two sorts. `[base.NAME]` is a scenario of which others are variants. Any other table is a
+//! scenario: the table `base` that its key `base` names, with its own keys on top, table by table; a table with a
+//! `kind` replaces the base's.
 
 use crate::common::with;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Allocators, one by one, on requests made by hand.
 
 use phit_engine::allocators::{Allocator, AllocatorContext, AllocatorKind, Request, Round};
-use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::engine::{Rng, Stream};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -127,8 +127,8 @@ fn islip_with_an_iteration_per_port_leaves_no_request_whose_ports_are_both_free(
 
 #[test]
 fn islip_desynchronises_its_pointers() {
-    // All inputs ask for all outputs all the time: after at most N rounds every round is a permutation, and every pair has
-    // its turn once in N rounds (McKeown 1999, section III).
+    // All inputs ask for all outputs all the time: after at most N rounds every round is a permutation, and every pair
+    // has its turn once in N rounds (McKeown 1999, section III).
     let context = AllocatorContext { ports: 2 * RADIX, radix: RADIX, queues: RADIX };
     let kind = AllocatorKind::from_value("", &json!({ "kind": "islip", "iterations": 1 })).unwrap();
     let mut rule = kind.params().build(&context);

@@ -1,5 +1,5 @@
-//! The bubble family, in the packet-level node and in the input-queued router: no packet goes astray, rings keep their bubble, nothing
-//! deadlocks that must not, and what must is found out.
+//! The bubble family, in the packet-level node and in the input-queued router: no packet goes astray, rings keep their
+//! bubble, nothing deadlocks that must not, and what must is found out.
 
 use crate::common::{self, number, run, simulation, with};
 use phit_engine::fabric::packet_node::Network;
@@ -15,7 +15,10 @@ fn node(dims: &[u32], routing: Value, pattern: &str) -> Value {
         "topology": { "kind": "torus", "dims": dims },
         "router": {
             "node": { "answer": 1 },
-            "links": { "default": { "latency": 7, "vcs": 3, "buffer": 16 }, "endpoint": { "latency": 3, "bandwidth": 3, "buffer": 16 } },
+            "links": {
+                "default": { "latency": 7, "vcs": 3, "buffer": 16 },
+                "endpoint": { "latency": 3, "bandwidth": 3, "buffer": 16 },
+            },
         },
         "routing": routing,
         "traffic": { "pattern": pattern, "load": 0.9, "packet_size": 8, "message": { "packets": 12 } },
@@ -104,7 +107,10 @@ fn below_saturation_answers_and_credits_are_the_same() {
     for routing in routings() {
         let value = with(
             node(&[4, 4, 3], routing, "uniform"),
-            json!({ "traffic": { "load": 0.3, "message": { "packets": 1 } }, "router": { "links": { "default": { "buffer": 64 } } } }),
+            json!({
+                "traffic": { "load": 0.3, "message": { "packets": 1 } },
+                "router": { "links": { "default": { "buffer": 64 } } },
+            }),
         );
         let (answers, credits) = (run(&value), run(&credited(value.clone())));
         for measure in ["/latency_mean", "/hops_mean", "/accepted_load"] {
@@ -207,12 +213,13 @@ fn meshes_have_outflank_idns_only() {
 
 #[test]
 fn an_empty_network_takes_the_time_of_its_links() {
-    // One packet of 8 phits: 8/3 -> 3 to the router and 3 on the way, 8 + 7 for each hop, 3 + 3 to the endpoint; it is sent in
-    // the cycle after its generation.
+    // One packet of 8 phits: 8/3 -> 3 to the router and 3 on the way, 8 + 7 for each hop, 3 + 3 to the endpoint; it is
+    // sent in the cycle after its generation.
     let value = with(
         node(&[8], json!({ "kind": "abr" }), "uniform"),
         json!({
-            "traffic": { "pattern": { "kind": "shift", "offset": 2 }, "load": 0.001, "message": { "packets": 1, "count": 1 },
+            "traffic": { "pattern": { "kind": "shift", "offset": 2 },
+                "load": 0.001, "message": { "packets": 1, "count": 1 },
                 "process": { "kind": "periodic", "phase": "zero" } },
             "measure": { "warmup": 0, "cycles": 100, "count": "generated" },
         }),
@@ -278,13 +285,13 @@ fn what_the_family_cannot_do_is_refused() {
     };
     assert_eq!(
         error(outflank(json!({})), json!({ "router": { "links": { "dim1": { "buffer": 128 } } } })),
-        "router.links.dim1.buffer = 128: routing \"outflank\" compares the queues of all directions: expected 64 phits, as in class \
-         \"dim0\""
+        "router.links.dim1.buffer = 128: routing \"outflank\" compares the queues of all directions: expected 64 \
+         phits, as in class \"dim0\""
     );
     assert_eq!(
         error(json!({ "kind": "abr" }), json!({ "router": { "switching": "wormhole" } })),
-        "router.switching = \"wormhole\": routing \"abr\" leaves room for whole packets: expected \"virtual_cut_through\" or \
-         \"store_and_forward\""
+        "router.switching = \"wormhole\": routing \"abr\" leaves room for whole packets: expected \
+         \"virtual_cut_through\" or \"store_and_forward\""
     );
     for delta in [0, 5, 3_000_000_000_u32] {
         let message = error(outflank(json!({ "delta": delta })), json!({}));
@@ -308,7 +315,7 @@ fn settings_that_the_node_does_not_read_are_refused() {
         ),
         (
             error(json!({ "routing": { "kind": "minimal" } })),
-            "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, outflank, goal",
+            "routing.kind = \"minimal\": router.node works with the bubble family: abr, por, goal, outflank",
         ),
         (
             error(json!({ "router": { "node": { "answer": 0 } } })),
@@ -320,18 +327,18 @@ fn settings_that_the_node_does_not_read_are_refused() {
         ),
         (
             link("endpoint", "ejection_buffer", json!(64)),
-            "router.links.endpoint.ejection_buffer = 64: has no effect with router.node, whose endpoints take whatever comes; \
-             leave it out",
+            "router.links.endpoint.ejection_buffer = 64: has no effect with router.node, whose endpoints take whatever \
+             comes; leave it out",
         ),
         (
             link("endpoint", "injection_bandwidth", json!("infinite")),
-            "router.links.endpoint.injection_bandwidth = \"infinite\": router.node sends packets phit by phit: expected a \
-             number of phits per cycle",
+            "router.links.endpoint.injection_bandwidth = \"infinite\": router.node sends packets phit by phit: \
+             expected a number of phits per cycle",
         ),
         (
             link("dim0", "credit_latency", json!(500)),
-            "router.links.dim0.credit_latency = 500: has no effect with router.node, whose answers and credits take the link's \
-             `latency`; leave it out",
+            "router.links.dim0.credit_latency = 500: has no effect with router.node, whose answers and credits take \
+             the link's `latency`; leave it out",
         ),
         (
             link("endpoint", "vcs", json!(4)),
@@ -344,8 +351,8 @@ fn settings_that_the_node_does_not_read_are_refused() {
         ),
         (
             link("dim1", "buffer", json!(32)),
-            "router.links.dim1.buffer = 32: the queues of router.node are equal: expected room for 2 packets of 8 phits, as \
-             in class \"dim0\"",
+            "router.links.dim1.buffer = 32: the queues of router.node are equal: expected room for 2 packets of 8 \
+             phits, as in class \"dim0\"",
         ),
     ];
     for (said, expected) in expectations {

@@ -17,8 +17,8 @@ proptest! {
     fn threads_and_partitions_change_nothing(choices in prop::collection::vec(0u32..720_720, CHOICES)) {
         let value = random(&choices);
         let first = result(&value, 1, None);
-        // Every division into partitions. Threads, which know nothing of the network and wait for one another more than they
-        // work, by turns.
+        // Every division into partitions. Threads, which know nothing of the network and wait for one another more than
+        // they work, by turns.
         let threaded = [(2, None), (3, Some(3)), (2, Some(5))][choices[CHOICES - 1] as usize % 3];
         let alone = [None, Some(2), Some(3), Some(5), Some(1000)].map(|partitions| (1, partitions));
         for (threads, partitions) in alone.into_iter().chain([threaded]) {

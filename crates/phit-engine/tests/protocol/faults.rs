@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 fn breaking(changes: Value) -> Value {
     with(
         json!({
-            "topology": { "kind": "clos", "down": [4, 4], "up": [4], "faults": { "later": [{ "cycle": 300, "links": [[0, 4]] }] } },
+            "topology": {
+                "kind": "clos", "down": [4, 4], "up": [4],
+                "faults": { "later": [{ "cycle": 300, "links": [[0, 4]] }] },
+            },
             "router": { "links": { "default": { "vcs": 1, "buffer": 8 } } },
             "routing": { "kind": "clos" },
             "traffic": { "load": 0.6, "packet_size": 2 },
@@ -41,8 +44,8 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
                 collector.counters.flow.generated_packets,
                 "{routing}, {delay}"
             );
-            // One link of sixteen leads down to router 0, with a buffer of eight phits behind it and in front of it at most four
-            // buffers, before routing knows; and as much upwards.
+            // One link of sixteen leads down to router 0, with a buffer of eight phits behind it and in front of it at
+            // most four buffers, before routing knows; and as much upwards.
             assert!(
                 collector.counters.packets.lost <= 2 * (4 + 1 + 4) * 4 + delay / 2,
                 "{routing}: {}",
@@ -85,7 +88,8 @@ fn links_break_in_any_tick() {
     }
 }
 
-/// Each queue of a broken link's buffer takes what comes without limit, which is more than a number holds for all together.
+/// Each queue of a broken link's buffer takes what comes without limit, which is more than a number holds for all
+/// together.
 #[test]
 fn buffers_may_be_divided_into_queues() {
     let routing = json!({ "kind": "clos", "allocation": "greedy", "precompute": 1 });
@@ -121,11 +125,12 @@ fn nobody_takes_a_broken_link_that_routing_knows_of() {
 
 #[test]
 fn heads_that_wait_for_a_broken_link_are_decided_about_again() {
-    // Minimal routing keeps its decisions. The link has taken a buffer's worth, and the others wait for it until routing knows:
-    // the window opens in that very cycle.
+    // Minimal routing keeps its decisions. The link has taken a buffer's worth, and the others wait for it until
+    // routing knows: the window opens in that very cycle.
     let later = json!([{ "cycle": 300, "delay": 50, "links": [[0, 4]] }]);
     let value = breaking(json!({
-        "routing": "minimal", "traffic": { "load": 0.9 }, "topology": { "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]], "later": later } },
+        "routing": "minimal", "traffic": { "load": 0.9 },
+        "topology": { "down": [3, 3], "up": [3], "faults": { "links": [[0, 3], [2, 4]], "later": later } },
         "measure": { "warmup": 350, "cycles": 200, "links": true },
     }));
     assert_eq!(utilisation(&value, 0, 4), 0.0);
@@ -159,7 +164,8 @@ fn a_network_at_rest_loses_nothing() {
 #[test]
 fn other_networks_have_faults_where_a_minimal_route_is_left() {
     for topology in [
-        // Four links from each router of one group to one of the other, two parallel links between neighbours in a line.
+        // Four links from each router of one group to one of the other, two parallel links between neighbours in a
+        // line.
         json!({ "kind": "dragonfly", "p": 2, "a": 2, "h": 4, "groups": 2, "faults": { "links": [[0, 2]] } }),
         json!({ "kind": "hyperx", "dims": [3, 2], "endpoints_per_router": 2, "parallel": [2, 2],
             "faults": { "links": [[0, 1]] } }),

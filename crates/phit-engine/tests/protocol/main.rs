@@ -1,5 +1,5 @@
-//! The rules are kept step by step: what a topology promises, conservation, credits, allocation, order, and the same result on any
-//! number of threads and partitions.
+//! The rules are kept step by step: what a topology promises, conservation, credits, allocation, order, and the same
+//! result on any number of threads and partitions.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,17 +1,12 @@
-//! What every topology promises: symmetric wiring, minimal routes of the promised length, and freedom from deadlock with
-//! the virtual channels that it asks for.
+//! What every topology promises: symmetric wiring, minimal routes of the promised length, and freedom from deadlock
+//! with the virtual channels that it asks for.
 
-use phit_engine::engine::rng::{Rng, Stream};
+use phit_engine::engine::{Rng, Stream};
 use phit_engine::proof::{Flaw, Legs, check};
-use phit_engine::topology::cascade::{Cascade, Channels};
-use phit_engine::topology::clos::Clos;
-use phit_engine::topology::dragonfly::{Arrangement, Dragonfly};
-use phit_engine::topology::faults::Faults;
-use phit_engine::topology::grid::{Mesh, Torus};
-use phit_engine::topology::hyperx::HyperX;
-use phit_engine::topology::multistage::{Interconnection, Multistage};
-use phit_engine::topology::single::Single;
-use phit_engine::topology::{Hop, HopState, Hops, Leg, Peer, Port, Topology, TopologyKind, host_groups};
+use phit_engine::topology::{
+    Arrangement, Cascade, Channels, Clos, Dragonfly, Faults, Hop, HopState, Hops, HyperX, Interconnection, Leg, Mesh,
+    Multistage, Peer, Port, Single, Topology, TopologyKind, Torus, host_groups,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +36,8 @@ fn clos(down: &[u32], up: &[u32], faults: Option<Faults>) -> TopologyKind {
 
 prop_compose! {
     fn any_dragonfly()(p in 1u32..3, a in 1u32..5, h in 1u32..6, arrangement in prop::sample::select(&ARRANGEMENTS[..]))
-        (groups in prop::option::of(1..=a * h + 1), p in Just(p), a in Just(a), h in Just(h), arrangement in Just(arrangement))
+        (groups in prop::option::of(1..=a * h + 1), p in Just(p), a in Just(a), h in Just(h),
+        arrangement in Just(arrangement))
         -> TopologyKind
     {
         dragonfly(p, a, h, groups, arrangement)
@@ -65,7 +61,8 @@ prop_compose! {
         all_single in any::<bool>()) -> TopologyKind
     {
         let (dims, parallel) = sides.into_iter().unzip();
-        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel: (!all_single).then_some(parallel), faults: None })
+        let parallel = (!all_single).then_some(parallel);
+        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel, faults: None })
     }
 }
 
@@ -86,7 +83,8 @@ prop_compose! {
     /// One Cascade group, or several with any number of links between them.
     fn any_cascade()(rows in 2u32..4, columns in 2u32..5, row_links in 1u32..3, column_links in 1u32..4,
         endpoints in 1u32..3, global_ports in 1u32..4)
-        (groups in 1..=rows * columns * global_ports + 1, one in any::<bool>(), rows in Just(rows), columns in Just(columns),
+        (groups in 1..=rows * columns * global_ports + 1, one in any::<bool>(),
+        rows in Just(rows), columns in Just(columns),
         row_links in Just(row_links), column_links in Just(column_links), endpoints in Just(endpoints),
         global_ports in Just(global_ports), rise in any::<bool>()) -> TopologyKind
     {
@@ -212,7 +210,10 @@ proptest! {
                     prop_assert!(class > 0 && other != router && other < t.routers() && back < t.ports(other));
                     match one_way(&kind) {
                         true => prop_assert_eq!(t.port(other, back).class, class),
-                        false => prop_assert_eq!(t.port(other, back), Port { class, peer: Peer::Router { router, port } }),
+                        false => {
+                            let peer = Peer::Router { router, port };
+                            prop_assert_eq!(t.port(other, back), Port { class, peer })
+                        }
                     }
                     prop_assert!(ends.insert((other, back)), "two links end at port {} of router {}", back, other);
                 }
@@ -376,7 +377,8 @@ fn a_large_clos_network_is_built_and_routed_by_arithmetic() {
         assert_eq!(follow(&*t, from, to, None, Legs::Minimal, 0, &mut rng), hops);
         assert_eq!(t.distance(from, to), hops);
     }
-    // One faulty link above router 0 costs router 2048 that destination, its 32 parents too, and the 63 others below these.
+    // One faulty link above router 0 costs router 2048 that destination, its 32 parents too, and the 63 others below
+    // these.
     let faults = Faults { links: vec![[0, 2048]], ..Faults::default() };
     let t = clos(&[32, 32, 64], &[32, 32], Some(faults)).build().unwrap();
     let without = |to: u32| {

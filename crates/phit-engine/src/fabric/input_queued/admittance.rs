@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// The admittance queues of one endpoint.
 #[derive(Debug, Clone, Default)]
-pub struct Admittance {
+pub(crate) struct Admittance {
     /// Packets by destination: cycle of generation and size.
     queues: Vec<VecDeque<(u32, u16)>>,
     /// Destinations for which there are packets.
@@ -24,7 +24,7 @@ pub struct Admittance {
 
 impl Admittance {
     /// Empty queues for `endpoints` destinations.
-    pub fn new(endpoints: u32) -> Self {
+    pub(crate) fn new(endpoints: u32) -> Self {
         let (count, words) = (endpoints as usize, (endpoints as usize).div_ceil(64));
         Self {
             queues: vec![VecDeque::new(); count],
@@ -103,17 +103,13 @@ impl Admittance {
     }
 
     /// True if packets for `destination` are held back.
-    pub fn holds(&self, destination: u32) -> bool {
+    #[cfg(test)]
+    fn holds(&self, destination: u32) -> bool {
         self.held[destination as usize / 64] >> (destination % 64) & 1 == 1
     }
 
-    /// Phits in all queues.
-    pub fn total(&self) -> u64 {
-        self.phits.iter().map(|&phits| u64::from(phits)).sum()
-    }
-
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let packets: usize = self.queues.iter().map(|queue| queue.capacity() * size_of::<(u32, u16)>()).sum();
         packets
             + self.queues.capacity() * size_of::<VecDeque<(u32, u16)>>()
@@ -204,7 +200,7 @@ mod tests {
         assert_eq!(order, [(3, 0), (0, 5), (2, 129), (1, 5)]);
         queues.hold(64, true);
         assert_eq!(queues.choose(|_| true), None);
-        assert!(queues.holds(64) && !queues.is_empty() && queues.total() == 4);
+        assert!(queues.holds(64) && !queues.is_empty() && queues.phits.iter().sum::<u32>() == 4);
         queues.hold(64, false);
         assert_eq!(queues.choose(|_| true), Some(packet(4, 64)));
     }

@@ -1,8 +1,8 @@
 //! Links that break during a run.
 //!
-//! What is on the link arrives, and credits come back; whatever is granted from then on is lost, and its credits never return, so
-//! that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph is another
-//! one, and every head that has not been granted is decided about again.
+//! What is on the link arrives, and credits come back; whatever is granted from then on is lost, and its credits never
+//! return, so that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph
+//! is another one, and every head that has not been granted is decided about again.
 
 use super::config::General;
 use super::partition::Partition;
@@ -19,8 +19,8 @@ impl Partition {
         }
     }
 
-    /// Routing knows of the broken links `dead`: `graph` is what is left. What still goes over them, because there is no other way,
-    /// waits for no credit.
+    /// Routing knows of the broken links `dead`: `graph` is what is left. What still goes over them, because there is
+    /// no other way, waits for no credit.
     pub(crate) fn reroute(&mut self, graph: &Arc<dyn Topology>, dead: &[(u32, u16)]) {
         self.topology = graph.clone();
         for output in self.outputs_among(dead) {

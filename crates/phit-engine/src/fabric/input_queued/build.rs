@@ -9,14 +9,12 @@ use super::partition::Partition;
 use super::state::{Input, Output, OutputVc, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
-use crate::engine::rng::{Rng, Stream};
-use crate::engine::wheel::Wheel;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Stream, Tick, Wheel};
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
 use crate::fabric::seams::routing::{Routing, RoutingContext};
 use crate::fabric::{Blueprint, longest_wait};
-use crate::measure::collector::Collector;
+use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
 use crate::topology::{Peer, Topology};
@@ -101,7 +99,7 @@ struct Ports {
 
 impl<'a> Plan<'a> {
     /// Ticks and phits of `params`, for the network of `blueprint`.
-    pub fn new<A: Chosen<dyn AllocatorParams + Send + Sync>>(
+    pub(super) fn new<A: Chosen<dyn AllocatorParams + Send + Sync>>(
         params: &RouterParams<A>,
         blueprint: &'a Blueprint,
     ) -> Self {
@@ -118,7 +116,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Shortest time in ticks from a decision in one partition to its effect in another.
-    pub fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
+    pub(super) fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
         let topology = &*self.topology;
         let home = |router: u32| ranges.partition_point(|r| r.end <= router);
         let mut crossing = vec![false; topology.classes().len()];
@@ -143,7 +141,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Ticks in which some flit must move if any can.
-    pub fn longest_wait(&self) -> Tick {
+    pub(super) fn longest_wait(&self) -> Tick {
         let config = &self.config;
         let inside = [config.latency, config.allocation_delay, config.credit_delay];
         // Packets whose flits alternate in an output buffer end all at once.
@@ -165,7 +163,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The partitions, one for each range of routers.
-    pub fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
+    pub(super) fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
         let layout = Layout::new(ranges, &*self.topology, &self.config);
         let upstream = self.upstreams();
         let partitions: Vec<Partition> =
@@ -252,7 +250,8 @@ impl<'a> Plan<'a> {
         all
     }
 
-    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the first.
+    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the
+    /// first.
     fn channels(&self, lanes: u16, credits: i32) -> impl Iterator<Item = OutputVc> + use<> {
         let division = self.division;
         let enters = move |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;

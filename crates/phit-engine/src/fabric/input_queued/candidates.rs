@@ -1,44 +1,44 @@
 //! The queues to be looked at next, in order.
 
-use crate::engine::table::Table;
+use crate::engine::Table;
 
-/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its members
-/// come out in ascending order without sorting, whatever order they went in.
+/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its
+/// members come out in ascending order without sorting, whatever order they went in.
 #[derive(Debug, Clone, Default)]
-pub struct Candidates {
+pub(crate) struct Candidates {
     words: Table<u64>,
     summary: Table<u64>,
 }
 
 impl Candidates {
     /// An empty set of numbers below `size`.
-    pub fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         let words = size.div_ceil(64);
         Self { words: vec![0; words].into(), summary: vec![0; words.div_ceil(64)].into() }
     }
 
     /// True if there is none.
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.summary.iter().all(|word| *word == 0)
     }
 
     /// Adds `index`, which may be there already.
     #[inline]
-    pub fn insert(&mut self, index: u32) {
+    pub(crate) fn insert(&mut self, index: u32) {
         let word = index / 64;
         self.words[word] |= 1 << (index % 64);
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
     /// True if `index` is there.
-    pub fn contains(&self, index: u32) -> bool {
+    pub(crate) fn contains(&self, index: u32) -> bool {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
     /// Takes all members out, in ascending order.
     #[inline(always)]
-    pub fn drain(&mut self, mut member: impl FnMut(u32)) {
+    pub(crate) fn drain(&mut self, mut member: impl FnMut(u32)) {
         for (base, summary) in self.summary.iter_mut().enumerate() {
             let mut summary = std::mem::take(summary);
             while summary != 0 {
@@ -54,17 +54,17 @@ impl Candidates {
     }
 
     /// Moves all members to the end of `list`, in ascending order.
-    pub fn drain_into(&mut self, list: &mut Vec<u32>) {
+    pub(crate) fn drain_into(&mut self, list: &mut Vec<u32>) {
         self.drain(|member| list.push(member));
     }
 
     /// Copies all members to the end of `list`, in ascending order.
-    pub fn list(&self, list: &mut Vec<u32>) {
+    pub(crate) fn list(&self, list: &mut Vec<u32>) {
         self.clone().drain_into(list);
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.words.bytes() + self.summary.bytes()
     }
 }

@@ -61,8 +61,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         if self.switching == Switching::Wormhole && !demands.topology.breakdowns().is_empty() {
-            let expected = "links can break during a run only where packets move as a whole: expected \"virtual_cut_through\" or \
-                            \"store_and_forward\" with topology.faults.later";
+            let expected = "links can break during a run only where packets move as a whole: expected \
+                            \"virtual_cut_through\" or \"store_and_forward\" with topology.faults.later";
             return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
         }
         self.queues(demands)?;
@@ -105,8 +105,8 @@ impl<A> RouterParams<A> {
             let all = u32::from(*vcs).saturating_mul(division.queues);
             if all > MOST_QUEUES {
                 let expected = format!(
-                    "{vcs} virtual channels of {} queues each make {all} queues of a port of class {class}; expected at most \
-                 {MOST_QUEUES}",
+                    "{vcs} virtual channels of {} queues each make {all} queues of a port of class {class}; expected \
+                     at most {MOST_QUEUES}",
                     division.queues
                 );
                 return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
@@ -144,7 +144,8 @@ impl<A> RouterParams<A> {
             Some((_, (path, link))) => {
                 let (kind, size) = (demands.routing_kind, there.buffer.or_huge());
                 let expected = format!(
-                    "routing {kind:?} compares the queues of all directions: expected {size} phits, as in class {first:?}"
+                    "routing {kind:?} compares the queues of all directions: expected {size} phits, as in class \
+                     {first:?}"
                 );
                 Err(ScenarioError::new(format!("{path}.buffer"), link.buffer.or_huge(), expected))
             }

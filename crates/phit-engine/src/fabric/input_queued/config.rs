@@ -13,7 +13,7 @@ use crate::packet::MOST_CLASSES;
 
 /// The kernel's settings.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub(crate) struct Config {
     /// Grant to output.
     pub latency: Tick,
     /// Front of the queue to first allocation.
@@ -144,7 +144,7 @@ impl Kernel for Plain {
 
 /// What the kernel reads for every flit, close together.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Ticks from an output to whatever is at the far end, by class.
     pub latency: [Tick; MOST_CLASSES],
     /// Ticks that a credit for an input port takes to be usable, by class.
@@ -157,8 +157,8 @@ pub struct Settings {
     pub wants: Wants,
     /// The mechanism wants to know of outputs whose occupancy has grown.
     pub rereads: bool,
-    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are that
-    /// decides for a router at once.
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are
+    /// that decides for a router at once.
     pub every_cycle: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
@@ -218,7 +218,7 @@ impl Settings {
     }
 
     /// The settings of `config` for the policies at hand.
-    pub fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
+    pub(crate) fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {
@@ -268,7 +268,7 @@ impl Settings {
 
 /// Ticks that a flit of one size takes, so that nothing is divided for a hop.
 #[derive(Debug, Clone, Copy)]
-pub struct Times {
+pub(crate) struct Times {
     /// Through the crossbar.
     pub crossing: Tick,
     /// Onto the link behind an output, by class.
@@ -279,7 +279,7 @@ pub struct Times {
 
 impl Times {
     /// The times of a flit of `phits` phits.
-    pub fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
+    pub(crate) fn new(config: &Config, settings: &Settings, phits: u32) -> Self {
         Self {
             crossing: if settings.ideal { 0 } else { config.crossing(phits) },
             serialisation: settings.bandwidth.map(|bandwidth| config.links.serialisation(phits, bandwidth)),
@@ -288,7 +288,7 @@ impl Times {
     }
 
     /// The times of all flits up to `largest` phits, but no more than a cache easily holds.
-    pub fn table(config: &Config, settings: &Settings, largest: u32) -> Vec<Self> {
+    pub(crate) fn table(config: &Config, settings: &Settings, largest: u32) -> Vec<Self> {
         (0..=largest.min(TABULATED)).map(|phits| Self::new(config, settings, phits)).collect()
     }
 }
@@ -298,7 +298,7 @@ const TABULATED: u32 = 64;
 
 impl Config {
     /// Ticks and phits of `params` for the given links, with buffers divided as `division` says.
-    pub fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division) -> Self {
+    pub(crate) fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division) -> Self {
         let parts = division.parts();
         let ticks_per_cycle = links.ticks_per_cycle;
         Self {
@@ -331,19 +331,19 @@ impl Config {
     }
 
     /// True if packets move as a whole: the packet is the flit.
-    pub fn moves_packets(&self) -> bool {
+    pub(crate) fn moves_packets(&self) -> bool {
         self.buffers.flit_size >= WHOLE_PACKET
     }
 
     /// Ticks for `phits` through the crossbar.
     #[inline]
-    pub fn crossing(&self, phits: u32) -> Tick {
+    pub(crate) fn crossing(&self, phits: u32) -> Tick {
         (phits * self.links.ticks_per_cycle).div_ceil(self.speedup)
     }
 
     /// Flits of a packet of `size` phits.
     #[inline]
-    pub fn flits(&self, size: u16) -> u16 {
+    pub(crate) fn flits(&self, size: u16) -> u16 {
         if u32::from(size) <= self.buffers.flit_size {
             1
         } else {
@@ -353,7 +353,7 @@ impl Config {
 
     /// Phits of flit number `flit` of a packet of `size` phits.
     #[inline]
-    pub fn flit_phits(&self, size: u16, flit: u16) -> u32 {
+    pub(crate) fn flit_phits(&self, size: u16, flit: u16) -> u32 {
         (u32::from(size) - u32::from(flit) * self.buffers.flit_size).min(self.buffers.flit_size)
     }
 }

@@ -5,25 +5,24 @@ use super::config::General;
 use super::events::kind;
 use super::partition::Partition;
 use super::state::BROKEN;
-use crate::engine::wheel::Event;
-use crate::engine::{NONE, Tick};
+use crate::engine::{Event, NONE, Tick};
 use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
 
 /// Who a control message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Party {
+pub(crate) enum Party {
     /// The routing mechanism of a router.
     Routing,
-    /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint counted from the
-    /// number of its ports on, in the place of the router.
+    /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint
+    /// counted from the number of its ports on, in the place of the router.
     Sender,
 }
 
 /// A control message on its way.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub(crate) struct Message {
     /// Who it is for.
     pub party: Party,
     /// Receiving router.
@@ -110,8 +109,8 @@ impl Partition {
         self.routing.arrives(&at, &mut self.packets[packet]);
     }
 
-    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now, if
-    /// any, has come there.
+    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now,
+    /// if any, has come there.
     #[inline(never)]
     pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
         let q = &self.queues[queue];
@@ -165,8 +164,8 @@ impl Partition {
         self.outgoing = outgoing;
     }
 
-    /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the tick at which
-    /// it is on it. Without phits it needs no link.
+    /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the
+    /// tick at which it is on it. Without phits it needs no link.
     pub(crate) fn put_on_link(&mut self, output: u32, phits: u32) -> Tick {
         self.collector.counters.control.messages += 1;
         if phits == 0 {

@@ -3,8 +3,7 @@
 use super::config::{General, Kernel};
 use super::events::kind;
 use super::partition::Partition;
-use crate::engine::rng::Rng;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
@@ -14,7 +13,7 @@ use std::ops::Range;
 
 /// An endpoint as a sender.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// Where the sequence of packets stands.
     pub source: Source,
     /// Its decisions at injection.
@@ -67,7 +66,8 @@ impl Partition {
         sources!(self).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the window.
+    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
+    /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
         let (packets, phits) = sources!(self).close(self.first_endpoint, senders, &self.collector);

@@ -4,43 +4,41 @@ use super::config::Kernel;
 use super::partition::Partition;
 use super::state::{Output, Queue, TAIL_PENDING};
 use crate::engine::bits::{bit, for_each_member};
-use crate::engine::wheel::Event;
-use crate::engine::{NONE, Tick};
+use crate::engine::{Event, NONE, Tick};
 use crate::fabric::input_queued::params::Switching;
-use crate::packet::MOST_CLASSES;
-use crate::packet::Packet;
+use crate::packet::{MOST_CLASSES, Packet};
 
 /// What an event does, in the top bits of its target.
 pub(crate) mod kind {
     /// A flit arrives in queue `target`: the head of packet `data`, or a later flit if `data` is `NONE`.
-    pub const ARRIVAL: u32 = 0;
+    pub(crate) const ARRIVAL: u32 = 0;
     /// Credit for output port `target`, or for the endpoint `target` less the number of ports: a virtual channel and a
     /// number of phits, packed in `data` by `pack_credit`.
-    pub const CREDIT: u32 = 1;
+    pub(crate) const CREDIT: u32 = 1;
     /// The tail of packet `target` has reached its endpoint.
-    pub const DELIVERY: u32 = 2;
+    pub(crate) const DELIVERY: u32 = 2;
     /// Input port `target` may be free again.
-    pub const INPUT: u32 = 3;
+    pub(crate) const INPUT: u32 = 3;
     /// Output port `target` may be free again.
-    pub const OUTPUT: u32 = 4;
+    pub(crate) const OUTPUT: u32 = 4;
     /// The front of queue `target` may be allocated from now on.
-    pub const READY: u32 = 5;
+    pub(crate) const READY: u32 = 5;
     /// Endpoint `target` may have something to send.
-    pub const SEND: u32 = 6;
+    pub(crate) const SEND: u32 = 6;
     /// The tail of the first packet of queue `target` has left it (for mechanisms that count heads).
-    pub const TAIL: u32 = 7;
+    pub(crate) const TAIL: u32 = 7;
     /// Control message `target` has come.
-    pub const MESSAGE: u32 = 8;
+    pub(crate) const MESSAGE: u32 = 8;
     /// The tail of packet `target` has gone over a broken link.
-    pub const LOSS: u32 = 9;
+    pub(crate) const LOSS: u32 = 9;
 
     /// A manager wants to review input port `target`.
-    pub const REVIEW: u32 = 10;
+    pub(crate) const REVIEW: u32 = 10;
 
     /// Bits of the index below the kind.
-    pub const SHIFT: u32 = 28;
+    pub(crate) const SHIFT: u32 = 28;
     /// Largest index.
-    pub const MASK: u32 = (1 << SHIFT) - 1;
+    pub(crate) const MASK: u32 = (1 << SHIFT) - 1;
 }
 
 /// A virtual channel (up to 1,024) and a flit's size in phits in one word.

@@ -1,9 +1,9 @@
 //! What crosses from one partition to another.
 
 use super::control::Message;
+use crate::engine::Event;
 use crate::engine::Tick;
 use crate::engine::parallel::Post;
-use crate::engine::wheel::Event;
 use crate::packet::Packet;
 
 /// What crosses from one partition to another.

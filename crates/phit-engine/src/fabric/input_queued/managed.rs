@@ -9,8 +9,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::{Manager, QueueSite};
 use crate::fabric::seams::routing::Payload;
-use crate::packet::MOST_CLASSES;
-use crate::packet::Packet;
+use crate::packet::{MOST_CLASSES, Packet};
 
 impl Partition {
     /// Lets the manager do something, and puts it back.

@@ -3,33 +3,36 @@
 //! A [`Partition`] holds a range of routers with their endpoints and everything that moves in them. Partitions interact
 //! by messages over links only, so each can run ahead by the shortest latency between them.
 
-pub mod admittance;
-pub mod audit;
+mod admittance;
+mod audit;
 mod breakdown;
-pub mod build;
-pub mod candidates;
+mod build;
+mod candidates;
 mod check;
-pub mod config;
-pub(crate) mod control;
-pub mod endpoint;
-pub mod events;
-pub mod mail;
+mod config;
+mod control;
+mod endpoint;
+mod events;
+mod mail;
 mod managed;
 mod network;
 mod observe;
-pub mod params;
-pub mod partition;
+mod params;
+mod partition;
 mod snapshot;
-pub mod state;
+mod state;
 mod step;
-pub mod stuck;
+mod stuck;
 mod transfer;
 mod vc_allocation;
-pub mod wait_lists;
+mod wait_lists;
 
 pub use mail::Mail;
 pub use network::InputQueued;
+pub(crate) use params::{RouterParams, Switching};
 pub use partition::Partition;
+#[cfg(test)]
+pub(crate) use {config::General, control::router_view, events::kind, state::TAIL_PENDING};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::engine::NONE;
 use crate::fabric::seams::probe::Observation;
 use crate::fabric::seams::queueing::Branch;
 use crate::fabric::seams::routing::See;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::topology::Topology;
 use std::ops::Range;
 

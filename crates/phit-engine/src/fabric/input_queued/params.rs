@@ -67,7 +67,8 @@ pub enum Clock {
 pub enum Inputs {
     /// As fast as the crossbar: the speedup is one of inputs and outputs.
     Crossbar,
-    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup` inputs in a cycle.
+    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup`
+    /// inputs in a cycle.
     Link,
 }
 
@@ -114,7 +115,8 @@ pub enum Redecision {
     EveryCycle,
 }
 
-/// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers, links.
+/// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers,
+/// links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
@@ -145,15 +147,15 @@ pub struct RouterParams<A> {
     pub vc_allocation: VcAllocation,
     /// How the crossbar (and, in a stage of its own, virtual channels) are allocated.
     pub allocator: A,
-    /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for the
-    /// next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
+    /// the next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
-    /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links fill
-    /// them.
+    /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links
+    /// fill them.
     pub credit_channel: CreditChannel,
     /// Cycles between the arrival of a credit and its use.
     #[schemars(range(max = LONGEST))]
@@ -167,8 +169,8 @@ pub struct RouterParams<A> {
     pub injection_queue: InjectionQueue,
     /// In which queues the packets of an endpoint wait before that.
     pub admittance: Admittance,
-    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as if it had not
-    /// been generated. `"infinite"`: no limit.
+    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as
+    /// if it had not been generated. `"infinite"`: no limit.
     #[schemars(extend("x-unit" = "phits"))]
     pub admittance_room: Phits,
     /// When adaptive mechanisms decide again about blocked heads.

@@ -10,19 +10,15 @@ use super::mail::Mail;
 use super::state::{Input, Output, OutputVc, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
-use crate::bytes_of;
-use crate::engine::bytes::Bytes;
+use crate::engine::Bytes;
+use crate::engine::bytes_of;
 use crate::engine::parallel::Runs;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::wheel::{Event, Wheel};
-use crate::engine::{NONE, Tick};
+use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
-use crate::measure::collector::Collector;
-use crate::measure::declare::Total;
+use crate::measure::{Collector, Total};
 use crate::packet::Arena;
 use crate::topology::Topology;
 use crate::traffic::Traffic;
@@ -53,8 +49,8 @@ pub struct Partition {
     pub(crate) queues: Table<Queue>,
     pub(crate) outputs: Table<Output>,
     pub(crate) channels: Table<OutputVc>,
-    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no channel
-    /// is ever held ([`Settings::single`]).
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
+    /// channel is ever held ([`Settings::single`]).
     pub(crate) owners: Table<u32>,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
@@ -119,8 +115,8 @@ pub struct Partition {
     pub(crate) reviews: Candidates,
     /// Those that are being reviewed.
     pub(crate) reviewing: Vec<u32>,
-    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages is free; the
-    /// last tick of all where messages go over a link. Without entries if there is no manager.
+    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages
+    /// is free; the last tick of all where messages go over a link. Without entries if there is no manager.
     pub(crate) ways_back: Table<Tick>,
     /// Queues that a manager holds back; without entries if there is none.
     pub(crate) held: Table<bool>,
@@ -234,7 +230,8 @@ impl Partition {
         if self.settings.single { NONE } else { self.owners[channel] }
     }
 
-    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network: port, branch.
+    /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
+    /// port, branch.
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
         let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
         let local = router - self.routers.start;
@@ -259,8 +256,15 @@ impl Partition {
 
     /// Bytes of the partition's tables; a mechanism's own are not among them.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings, ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel, collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held, watched, wakes, outgoing, free_messages; index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring, first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe, messages })
-            + self.messages.bytes()
+        bytes_of!(self, Self {
+            times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings,
+            ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel,
+            collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held,
+            watched, wakes, outgoing, free_messages;
+            index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring,
+            first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
+            messages
+        }) + self.messages.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
             + self.manager.as_ref().map_or(0, |manager| manager.bytes())
             + self.admittances.iter().map(Admittance::bytes).sum::<usize>()

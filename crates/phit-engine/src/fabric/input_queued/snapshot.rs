@@ -2,12 +2,13 @@
 
 use super::Partition;
 use crate::measure::Snapshot;
+use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
 
 impl Snapshot {
     /// The counters of all partitions.
     pub(crate) fn of(partitions: &[Partition]) -> Self {
-        let mut control = ([0; 8], 0);
+        let mut control = ([0; MOST_CLASSES], 0);
         for collector in partitions.iter().map(Partition::collector) {
             control.0.iter_mut().zip(collector.counters.control.phits).for_each(|(sum, phits)| *sum += phits);
             control.1 += collector.counters.control.messages;

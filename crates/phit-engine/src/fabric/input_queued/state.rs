@@ -1,11 +1,11 @@
 //! The records of a partition's routers: input ports and queues, output ports and virtual channels.
 
 use crate::engine::{NONE, Tick};
-pub use crate::fabric::seams::routing::{Output, OutputVc};
+pub(super) use crate::fabric::seams::routing::{Output, OutputVc};
 
 /// An input queue: packets in order, the first of which may have arrived or been sent in part.
 #[derive(Debug, Clone, Copy)]
-pub struct Queue {
+pub(crate) struct Queue {
     /// First packet.
     pub first: u32,
     /// Last packet.
@@ -30,14 +30,14 @@ const _: () = assert!(size_of::<Queue>() == 28);
 
 impl Queue {
     /// An empty queue of input port `port`.
-    pub fn new(port: u32) -> Self {
+    pub(crate) fn new(port: u32) -> Self {
         Self { first: NONE, last: NONE, eligible: 0, port, output: NONE, arrived: 0, sent: 0, vc: 0, vcs: 1 }
     }
 }
 
 /// An input port.
 #[derive(Debug, Clone, Copy)]
-pub struct Input {
+pub(crate) struct Input {
     /// Queues that may request (see [`crate::engine::bits`]).
     pub ready: u64,
     /// Queues that wait for their output.
@@ -65,10 +65,10 @@ pub struct Input {
 const _: () = assert!(size_of::<Input>() == 48);
 
 /// In [`Output::far_partition`]: an endpoint that consumes whatever comes.
-pub const SINK: u32 = u32::MAX;
+pub(super) const SINK: u32 = u32::MAX;
 
 /// In [`Output::far_partition`]: a link that has broken during the run; what is sent over it is lost.
-pub const BROKEN: u32 = u32::MAX - 1;
+pub(super) const BROKEN: u32 = u32::MAX - 1;
 
 /// In [`Queue::sent`]: the first packet has been granted but its tail is still leaving.
 pub(crate) const TAIL_PENDING: u16 = u16::MAX;

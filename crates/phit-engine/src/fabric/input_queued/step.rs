@@ -57,8 +57,8 @@ macro_rules! view {
 impl Partition {
     /// Everything that the routers do in this tick after the arrivals.
     ///
-    /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one port
-    /// and ports of one router follow one another, so that each router's requests form a run.
+    /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one
+    /// port and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
         if self.settings.wants::<K>().batch {
@@ -367,7 +367,8 @@ impl Partition {
         true
     }
 
-    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick on.
+    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
+    /// on.
     #[inline(never)]
     fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };

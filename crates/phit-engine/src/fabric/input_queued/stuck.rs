@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A queue whose first packet cannot move, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub(super) struct Waiting {
     /// Router.
     pub router: u32,
     /// Input port.
@@ -34,8 +34,8 @@ impl fmt::Display for Waiting {
         let Self { router, port, queue, source, destination, birth, output, vc, .. } = self;
         write!(
             f,
-            "the packet from endpoint {source} to {destination} generated at tick {birth}, in queue {queue} of input {port} \
-             of router {router}, waits for "
+            "the packet from endpoint {source} to {destination} generated at tick {birth}, in queue {queue} of input \
+             {port} of router {router}, waits for "
         )?;
         match self.vcs {
             1 => write!(f, "VC {vc} of output {output}"),
@@ -47,9 +47,9 @@ impl fmt::Display for Waiting {
 /// A queue by partition and index.
 type Place = (u32, u32);
 
-/// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none has
-/// room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
-pub fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
+/// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none
+/// has room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
+pub(super) fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
     let (partitions, _) = network.parts();
     let mut waits: HashMap<Place, Vec<Place>> = HashMap::new();
     for partition in partitions {

@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crate::fabric::input_queued::config::Settings;
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
-use crate::measure::quantities::Counters;
+use crate::measure::Counters;
 use crate::packet::Packet;
 use crate::proof::{Legs, Proof};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingKind, RoutingParams, Site, View, Wants};

@@ -1,15 +1,14 @@
 //! A granted flit leaves its queue: crossbar, output buffer, link, credit.
 //!
-//! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it starts
-//! on the link, when it arrives and when its credit is back are known here, and are filed at once.
+//! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it
+//! starts on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
 use super::state::TAIL_PENDING;
 use super::state::{BROKEN, Input, SINK};
-use crate::engine::wheel::Event;
-use crate::engine::{NONE, Tick};
+use crate::engine::{Event, NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
 use crate::packet::MOST_CLASSES;
@@ -31,8 +30,8 @@ struct Passage {
 }
 
 impl Passage {
-    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at `entry`, over an
-    /// output of `class` whose link is free from `free` on.
+    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at
+    /// `entry`, over an output of `class` whose link is free from `free` on.
     #[inline(always)]
     fn new<K: Kernel>(
         settings: &Settings,

@@ -1,12 +1,12 @@
-//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it may
-//! use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter 16;
-//! the round-robin pointers move on accepted grants only).
+//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it
+//! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
+//! 16; the round-robin pointers move on accepted grants only).
 
 use crate::fabric::seams::allocator::Best;
 
 /// A head without a channel.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting {
+pub(crate) struct Waiting {
     /// Its queue in the partition.
     pub queue: u32,
     /// Its router.
@@ -22,7 +22,7 @@ pub struct Waiting {
 }
 
 /// The arbiters of one partition's channels and queues.
-pub struct VcAllocator {
+pub(crate) struct VcAllocator {
     /// True if a head asks for all its channels and picks among the grants (iSLIP); false if it picks before asking.
     ask_all: bool,
     grant: Vec<u16>,
@@ -35,7 +35,13 @@ pub struct VcAllocator {
 impl VcAllocator {
     /// For `channels` output VCs and `queues` input queues in routers of at most `queues_per_router` queues and
     /// `channels_per_router` channels.
-    pub fn new(ask_all: bool, channels: u32, queues: u32, queues_per_router: u32, channels_per_router: u32) -> Self {
+    pub(crate) fn new(
+        ask_all: bool,
+        channels: u32,
+        queues: u32,
+        queues_per_router: u32,
+        channels_per_router: u32,
+    ) -> Self {
         Self {
             ask_all,
             grant: vec![0; channels as usize],
@@ -51,7 +57,7 @@ impl VcAllocator {
     }
 
     /// Matches heads with channels; calls `won(head, channel)` for every pair. `first_channel` is the router's first.
-    pub fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
+    pub(crate) fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
         let Self { ask_all, grant, accept, queues_per_router, grants, best } = self;
         for (index, head) in waiting.iter().enumerate() {
             let mut ask = |bit: u32| {
@@ -84,7 +90,7 @@ impl VcAllocator {
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.grant.capacity() * 2 + self.accept.capacity() + self.grants.capacity() * 8 + self.best.bytes()
     }
 }
@@ -92,7 +98,7 @@ impl VcAllocator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
     use std::collections::HashSet;
 
     /// Heads of a router of 12 queues and 8 channels, four of them after each of two outputs.

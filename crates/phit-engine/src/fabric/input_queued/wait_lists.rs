@@ -1,22 +1,23 @@
 //! Who waits for what, where a port has many queues.
 //!
-//! Elsewhere a set of ports and a set of queues, a word each, say who waits for an output (see [`crate::engine::bits`]), and whoever is
-//! woken for nothing costs little. Where a buffer is divided into many queues most of them would be woken for nothing, again
-//! and again. There every queue that waits stands in the list of what it waits for: the crossbar between its input and its
-//! output port, the room behind an output, or the credits of a channel. It is looked at when that is there.
+//! Elsewhere a set of ports and a set of queues, a word each, say who waits for an output (see
+//! [`crate::engine::bits`]), and whoever is woken for nothing costs little. Where a buffer is divided into many queues
+//! most of them would be woken for nothing, again and again. There every queue that waits stands in the list of what it
+//! waits for: the crossbar between its input and its output port, the room behind an output, or the credits of a
+//! channel. It is looked at when that is there.
 //!
-//! Whoever stands in the list of an input and an output has one of the two filed to be free at a later tick. If by then the
-//! other one is not, its turn is filed.
+//! Whoever stands in the list of an input and an output has one of the two filed to be free at a later tick. If by then
+//! the other one is not, its turn is filed.
 
 use super::partition::Partition;
 use super::state::Output;
 use crate::engine::NONE;
+use crate::engine::Table;
 use crate::engine::bits::{bit, for_each_member};
-use crate::engine::table::Table;
 
 /// What a queue waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waits {
+pub(crate) enum Waits {
     /// An input port of the partition: the queue has no decision yet.
     Input(u32),
     /// Room behind an output port of the partition, of whatever kind.
@@ -29,7 +30,7 @@ pub enum Waits {
 
 /// The lists of one partition; without entries where none are kept.
 #[derive(Debug, Clone, Default)]
-pub struct WaitLists {
+pub(crate) struct WaitLists {
     /// First queue by list: of input ports, of output ports, of pairs of an input and an output, of channels.
     first: Table<u32>,
     /// The queue after each queue.
@@ -40,7 +41,7 @@ pub struct WaitLists {
 
 impl WaitLists {
     /// Empty lists for so many ports in routers of at most `radix` ports, channels and queues.
-    pub fn new(ports: usize, radix: u32, channels: usize, queues: usize) -> Self {
+    pub(crate) fn new(ports: usize, radix: u32, channels: usize, queues: usize) -> Self {
         let lists = ports * (2 + radix as usize) + channels;
         Self { first: vec![NONE; lists].into(), next: vec![NONE; queues].into(), ports: ports as u32, radix }
     }
@@ -76,7 +77,7 @@ impl WaitLists {
     }
 
     /// Calls `see` with every queue that stands in a list, and what it waits for.
-    pub fn for_each(&self, mut see: impl FnMut(u32, Waits)) {
+    pub(crate) fn for_each(&self, mut see: impl FnMut(u32, Waits)) {
         let (ports, radix) = (self.ports, self.radix);
         for (list, &first) in self.first.iter().enumerate() {
             let list = list as u32;
@@ -97,7 +98,7 @@ impl WaitLists {
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.first.bytes() + self.next.bytes()
     }
 }
@@ -114,7 +115,8 @@ impl Partition {
         self.lists.join(queue, what);
     }
 
-    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to need.
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to
+    /// need.
     pub(crate) fn offer_listed(&mut self, port: u32, queue: u32) {
         let input = &self.inputs[port];
         let (busy, router) = (input.busy, input.router);

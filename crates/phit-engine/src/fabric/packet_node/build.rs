@@ -4,13 +4,11 @@ use super::calendar::Calendar;
 use super::landing::Landings;
 use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
-use crate::engine::rng::{Rng, Stream};
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Stream, Table, Tick};
 use crate::fabric::Blueprint;
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
-use crate::measure::collector::Collector;
+use crate::measure::Collector;
 use crate::topology::{Peer, Topology};
 
 impl Network {

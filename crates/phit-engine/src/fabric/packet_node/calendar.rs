@@ -1,18 +1,18 @@
 //! Events in the order of their ticks, and of their filing within a tick.
 //!
-//! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in order as they
-//! are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes. What comes out of
-//! order (packets of several sizes, links of several lengths, sources that wait for their next packet) goes to a heap.
-//! And since it is known what is next in each queue, what an event will need can be brought into the cache before its turn.
+//! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
+//! order as they are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes.
+//! What comes out of order (packets of several sizes, links of several lengths, sources that wait for their next
+//! packet) goes to a heap. And since it is known what is next in each queue, what an event will need can be brought
+//! into the cache before its turn.
 
-use crate::engine::Tick;
-use crate::engine::table::Table;
+use crate::engine::{Table, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// An event: its tick, its number in the order of filing, what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Event {
+pub(super) struct Event {
     /// Tick in the upper half, order of filing in the lower: the order of events.
     key: u64,
     /// What it is about.
@@ -24,7 +24,7 @@ pub struct Event {
 impl Event {
     /// The tick.
     #[inline]
-    pub fn tick(&self) -> Tick {
+    pub(super) fn tick(&self) -> Tick {
         (self.key >> 32) as Tick
     }
 }
@@ -89,7 +89,7 @@ impl Ring {
 
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
-pub struct Calendar<const KINDS: usize> {
+pub(super) struct Calendar<const KINDS: usize> {
     /// Key of the head of each queue; all ones if it is empty.
     heads: [u64; KINDS],
     /// Key of the first of the strays; all ones if there are none.
@@ -115,7 +115,7 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
 impl<const KINDS: usize> Calendar<KINDS> {
     /// Files an event of `kind` for tick `at`.
     #[inline]
-    pub fn file(&mut self, kind: usize, at: Tick, target: u32, data: u32) {
+    pub(super) fn file(&mut self, kind: usize, at: Tick, target: u32, data: u32) {
         let event = Event { key: u64::from(at) << 32 | u64::from(self.filed), target, data };
         self.filed = self.filed.wrapping_add(1);
         let queue = &mut self.queues[kind];
@@ -131,7 +131,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
 
     /// Takes the earliest event before tick `end`, with its kind.
     #[inline(always)]
-    pub fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
+    pub(super) fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
         let (mut kind, mut key) = (KINDS, self.stray);
         for (other, &head) in self.heads.iter().enumerate() {
             (kind, key) = if head < key { (other, head) } else { (kind, key) };
@@ -149,17 +149,17 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some((kind, event))
     }
 
-    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess: there may be
-    /// no such event.
+    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess:
+    /// there may be no such event.
     #[inline]
-    pub fn guess(&self, kind: usize, ahead: u32) -> (u32, u32) {
+    pub(super) fn guess(&self, kind: usize, ahead: u32) -> (u32, u32) {
         let queue = &self.queues[kind];
         let event = &queue.items[queue.place(queue.first.wrapping_add(ahead))];
         (event.target, event.data)
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         let queued: usize = self.queues.iter().map(|queue| queue.items.bytes()).sum();
         queued + self.strays.capacity() * size_of::<(Event, usize)>()
     }

@@ -23,7 +23,8 @@ impl FabricParams for PacketNode {
             check_room(&self.links, demands, demands.packet_size, "packet", "store-and-forward")?;
         }
         let Some(bubble) = demands.routing.bubble() else {
-            let reason = "router.node works with the bubble family: abr, por, outflank, goal";
+            let family = (demands.routings)(|routing| routing.bubble().is_some());
+            let reason = format!("router.node works with the bubble family: {family}");
             return Err(ScenarioError::new("routing.kind", format!("{routing_kind:?}"), reason));
         };
         bubble.deroute(topology).map_err(|e| e.under("routing"))?;
@@ -110,8 +111,8 @@ impl Links<'_> {
             let link = link(self.table, class);
             if usize::from(link.vcs) > MOST_VCS {
                 let expected = format!(
-                    "router.node has {MOST_VCS} queues at most for a link, an adaptive one and two for escape: expected {MOST_VCS} or \
-                     less"
+                    "router.node has {MOST_VCS} queues at most for a link, an adaptive one and two for escape: \
+                     expected {MOST_VCS} or less"
                 );
                 return Err(self.error(class, "vcs", link.vcs, expected));
             }
@@ -123,8 +124,8 @@ impl Links<'_> {
             Some(class) => {
                 let (there, size) = (slots(first), self.packet);
                 let expected = format!(
-                    "the queues of router.node are equal: expected room for {there} packets of {size} phits, as in class \
-                     {first:?}"
+                    "the queues of router.node are equal: expected room for {there} packets of {size} phits, as in \
+                     class {first:?}"
                 );
                 Err(self.error(class, "buffer", link(self.table, class).buffer.or_huge(), expected))
             }

@@ -20,8 +20,8 @@ impl Network {
         there.next = sources(&self.traffic).draw(endpoint, &mut there.source, &mut self.collector);
     }
 
-    /// Files the sending of the next packet of `endpoint`, from tick `from` on. A packet generated in one tick can be sent
-    /// in the next.
+    /// Files the sending of the next packet of `endpoint`, from tick `from` on. A packet generated in one tick can be
+    /// sent in the next.
     fn schedule(&mut self, endpoint: u32, from: Tick) {
         let Some(packet) = self.endpoints[endpoint].next else { return };
         let from = u64::from(from.max(packet.cycle + 1));
@@ -59,7 +59,8 @@ impl Network {
         sources(&self.traffic).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the window.
+    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
+    /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
         let (packets, phits) = sources(&self.traffic).close(0, senders, &self.collector);

@@ -1,16 +1,17 @@
 //! Credits in place of answers: a packet that finds no room waits where it has come in.
 //!
-//! A packet keeps its slot in the queue that it left until the next router has put it into a queue of its own. So a queue sends no more
-//! packets than it has slots before the first of them is taken, and that many places at the far end, one for each of its credits, are
-//! enough for all that may come. What comes back when a packet leaves its place is what otherwise would be the answer: the same
-//! phits on the same link. An endpoint, which sends one packet at a time, has one credit.
+//! A packet keeps its slot in the queue that it left until the next router has put it into a queue of its own. So a
+//! queue sends no more packets than it has slots before the first of them is taken, and that many places at the far
+//! end, one for each of its credits, are enough for all that may come. What comes back when a packet leaves its place
+//! is what otherwise would be the answer: the same phits on the same link. An endpoint, which sends one packet at a
+//! time, has one credit.
 //!
-//! Packets of a virtual channel leave their places in the order in which they came, and among channels and endpoints those go first
-//! that have waited longest. As a packet within an escape ring keeps a slot of this ring all the time, the bubble rule
-//! holds as it does with answers.
+//! Packets of a virtual channel leave their places in the order in which they came, and among channels and endpoints
+//! those go first that have waited longest. As a packet within an escape ring keeps a slot of this ring all the time,
+//! the bubble rule holds as it does with answers.
 
 use super::state::{Network, Word};
-use crate::engine::table::Table;
+use crate::engine::Table;
 
 /// A packet that waits for room in a router.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +28,12 @@ pub(super) struct Landings(Table<Vec<Landed>>);
 
 impl Landings {
     /// For so many routers.
-    pub fn new(routers: u32) -> Self {
+    pub(super) fn new(routers: u32) -> Self {
         Self(vec![Vec::new(); routers as usize].into())
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.0.bytes() + self.0.iter().map(|there| there.capacity() * size_of::<Landed>()).sum::<usize>()
     }
 }

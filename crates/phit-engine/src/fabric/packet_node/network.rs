@@ -3,8 +3,7 @@
 use super::state::Network;
 use crate::engine::Tick;
 use crate::fabric::{Fabric, Progress, longest_wait};
-use crate::measure::Snapshot;
-use crate::measure::collector::Collector;
+use crate::measure::{Collector, Snapshot};
 use std::any::Any;
 use std::ops::Range;
 

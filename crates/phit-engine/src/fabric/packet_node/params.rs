@@ -5,11 +5,12 @@ use crate::fabric::links::LinkTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A router whose queues stand at its outputs. A packet is received as a whole, is put into the queue of the output by which it
-/// will go on, and stays there until the next router has answered that it has taken it; a router that has no room refuses
-/// a packet, and it is sent again (or keeps it until it has room, with credits). Links carry packets and answers. With this table a run uses the packet-level node in
-/// place of the input-queued router; of `[router]` it reads the links alone: bandwidth, latency, virtual channels, and
-/// `buffer`, which is the size of an output queue (class `endpoint`: of the queue in front of an endpoint).
+/// A router whose queues stand at its outputs. A packet is received as a whole, is put into the queue of the output by
+/// which it will go on, and stays there until the next router has answered that it has taken it; a router that has no
+/// room refuses a packet, and it is sent again (or keeps it until it has room, with credits). Links carry packets and
+/// answers. With this table a run uses the packet-level node in place of the input-queued router; of `[router]` it
+/// reads the links alone: bandwidth, latency, virtual channels, and `buffer`, which is the size of an output queue
+/// (class `endpoint`: of the queue in front of an endpoint).
 ///
 /// ```toml
 /// [router.node]
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct NodeParams {
     /// What becomes of a packet for which a router has no room.
-    // Left out of the document where it is the default, so that the same run has the same document whether it is said or not.
+    // Left out of the document where it is the default, so that the same run has the same document whether it is said
+    // or not.
     #[serde(skip_serializing_if = "Acceptance::is_default")]
     pub acceptance: Acceptance,
     /// Size of an answer, or of a credit, in phits; at least 1.
@@ -28,7 +30,8 @@ pub struct NodeParams {
     #[schemars(extend("x-unit" = "phits"))]
     pub answer: u32,
     /// An endpoint sends at most this much, as a multiple of the load that saturates the network's bisection: in the
-    /// cycles of a clock that begins with the run. If left out, whenever it has a packet and the answer to the one before.
+    /// cycles of a clock that begins with the run. If left out, whenever it has a packet and the answer to the one
+    /// before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub injection_rate: Option<f64>,
@@ -44,9 +47,9 @@ pub enum Acceptance {
     /// It is refused, and its sender sends it again.
     #[default]
     Answers,
-    /// It waits where it has come in, in a place for which its sender had a credit: one for each slot of the queue that it left.
-    /// The credit goes back, and the slot is free, when the packet has moved into a queue. The packets of a virtual channel move in
-    /// the order in which they came. An endpoint has one credit.
+    /// It waits where it has come in, in a place for which its sender had a credit: one for each slot of the queue that
+    /// it left. The credit goes back, and the slot is free, when the packet has moved into a queue. The packets of a
+    /// virtual channel move in the order in which they came. An endpoint has one credit.
     Credits,
 }
 
@@ -79,8 +82,8 @@ impl Default for NodeParams {
     }
 }
 
-/// Routers that are packet-level nodes: queues at the outputs, packets accepted or refused as a whole. Of the links it reads bandwidth,
-/// latency, virtual channels, and `buffer`, which is the size of an output queue.
+/// Routers that are packet-level nodes: queues at the outputs, packets accepted or refused as a whole. Of the links it
+/// reads bandwidth, latency, virtual channels, and `buffer`, which is the size of an output queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacketNode {

@@ -1,8 +1,7 @@
 //! A packet arrives: where it goes on from here, or that there is no room for it.
 
 use super::state::{Network, Origin, Record, Word, kind};
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
+use crate::engine::{NONE, Rng};
 use crate::fabric::seams::bubble::lattice::Offsets;
 use crate::fabric::seams::bubble::profit::Slots;
 use crate::fabric::seams::bubble::{ADAPTIVE, Plan, most_free};
@@ -60,8 +59,8 @@ impl Network {
         self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), coins)
     }
 
-    /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else the escape
-    /// queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
+    /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else
+    /// the escape queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
     #[inline]
     fn place(&self, router: u32, way: &Offsets, via: u32, came: Option<(usize, u8)>, endpoint: u32) -> Option<Place> {
         if *way == ARRIVED {
@@ -111,8 +110,8 @@ impl Network {
         self.reply(endpoint, accepted);
     }
 
-    /// Decides on the way of the next packet of `endpoint` and puts it into a queue of its router; returns false if there is no
-    /// room.
+    /// Decides on the way of the next packet of `endpoint` and puts it into a queue of its router; returns false if
+    /// there is no room.
     #[inline(always)]
     pub(super) fn take_new(&mut self, endpoint: u32) -> bool {
         let Some(generated) = self.endpoints[endpoint].next else { return false };

@@ -2,16 +2,13 @@
 
 use super::calendar::Calendar;
 use super::landing::Landings;
-use crate::bytes_of;
-use crate::engine::bytes::Bytes;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::bytes_of;
+use crate::engine::{Bytes, NONE, Rng, Table, Tick};
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
 use crate::fabric::seams::bubble::lattice::{Lattice, Offsets};
 use crate::fabric::seams::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
-use crate::measure::collector::Collector;
+use crate::measure::Collector;
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hops, Topology};
 use crate::traffic::{Generated, Source, Traffic};
@@ -21,25 +18,25 @@ use std::sync::Arc;
 /// What an event does.
 pub(super) mod kind {
     /// A packet has arrived: over the link opposite to link `target`; `data` is a [`Word`](super::Word).
-    pub const ARRIVAL: usize = 0;
+    pub(crate) const ARRIVAL: usize = 0;
     /// Link `target` is free again after a packet.
-    pub const FREE: usize = 1;
+    pub(crate) const FREE: usize = 1;
     /// Link `target` is free again after an answer.
-    pub const FREE_OF_ANSWER: usize = 2;
+    pub(crate) const FREE_OF_ANSWER: usize = 2;
     /// The answer about a packet sent over link `target` has come; `data` is a [`Word`](super::Word).
-    pub const ANSWER: usize = 3;
+    pub(crate) const ANSWER: usize = 3;
     /// The next packet of endpoint `target` has reached its router.
-    pub const OFFER: usize = 4;
+    pub(crate) const OFFER: usize = 4;
     /// The answer about it is back at the endpoint: `data` is 1 if it was accepted.
-    pub const REPLY: usize = 5;
+    pub(crate) const REPLY: usize = 5;
     /// The link to endpoint `target` is free again.
-    pub const EJECTION: usize = 6;
+    pub(crate) const EJECTION: usize = 6;
     /// Packet `target` has reached its endpoint.
-    pub const DELIVERY: usize = 7;
+    pub(crate) const DELIVERY: usize = 7;
     /// Endpoint `target` sends its next packet.
-    pub const SEND: usize = 8;
+    pub(crate) const SEND: usize = 8;
     /// Number of kinds.
-    pub const COUNT: usize = 9;
+    pub(crate) const COUNT: usize = 9;
 }
 
 /// A packet with the virtual channel in which it was sent, and whether it was accepted.
@@ -50,26 +47,26 @@ impl Word {
     const VC: u32 = 28;
     const ACCEPTED: u32 = 1 << 31;
     /// Largest index of a packet.
-    pub const MOST_PACKETS: u32 = 1 << Self::VC;
+    pub(super) const MOST_PACKETS: u32 = 1 << Self::VC;
 
     #[inline]
-    pub fn new(packet: u32, vc: u8) -> Self {
+    pub(super) fn new(packet: u32, vc: u8) -> Self {
         Self(packet | u32::from(vc) << Self::VC)
     }
     #[inline]
-    pub fn answered(self, accepted: bool) -> Self {
+    pub(super) fn answered(self, accepted: bool) -> Self {
         Self(self.0 | if accepted { Self::ACCEPTED } else { 0 })
     }
     #[inline]
-    pub fn packet(self) -> u32 {
+    pub(super) fn packet(self) -> u32 {
         self.0 & (Self::MOST_PACKETS - 1)
     }
     #[inline]
-    pub fn vc(self) -> u8 {
+    pub(super) fn vc(self) -> u8 {
         (self.0 >> Self::VC & 7) as u8
     }
     #[inline]
-    pub fn accepted(self) -> bool {
+    pub(super) fn accepted(self) -> bool {
         self.0 & Self::ACCEPTED != 0
     }
 }
@@ -103,7 +100,7 @@ pub(super) struct Origin {
 
 impl Origin {
     /// The packet as the collector wants it.
-    pub fn packet(&self, record: &Record) -> Packet {
+    pub(super) fn packet(&self, record: &Record) -> Packet {
         Packet {
             entry: self.injected,
             birth: self.birth,
@@ -149,8 +146,8 @@ const _: () = assert!(size_of::<Link>() == 32);
 /// Links of a cache line.
 const LINKS_OF_LINE: usize = 2;
 
-/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be divided;
-/// those beyond its directions lead nowhere.
+/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be
+/// divided; those beyond its directions lead nowhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     /// Links of a router, without those that lead nowhere.
@@ -161,41 +158,41 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// For routers of so many directions.
-    pub fn new(directions: u32) -> Self {
+    pub(super) fn new(directions: u32) -> Self {
         Self { directions, shift: directions.next_power_of_two().trailing_zeros() }
     }
 
     /// Numbers given to the links of so many routers.
-    pub fn links(self, routers: u32) -> u32 {
+    pub(super) fn links(self, routers: u32) -> u32 {
         routers << self.shift
     }
 
     /// First link of a router.
     #[inline]
-    pub fn first_link(self, router: u32) -> u32 {
+    pub(super) fn first_link(self, router: u32) -> u32 {
         router << self.shift
     }
 
     /// Router at which a link begins.
     #[inline]
-    pub fn router(self, link: u32) -> u32 {
+    pub(super) fn router(self, link: u32) -> u32 {
         link >> self.shift
     }
 
     /// Direction of a link.
     #[inline]
-    pub fn direction(self, link: u32) -> u32 {
+    pub(super) fn direction(self, link: u32) -> u32 {
         link & ((1 << self.shift) - 1)
     }
 
     /// The links of a router.
-    pub fn of_router(self, router: u32) -> Range<u32> {
+    pub(super) fn of_router(self, router: u32) -> Range<u32> {
         self.first_link(router)..self.first_link(router) + self.directions
     }
 
     /// The queue of a link in a virtual channel. Those of a router in one channel stand together.
     #[inline]
-    pub fn queue(self, link: u32, vc: u8) -> u32 {
+    pub(super) fn queue(self, link: u32, vc: u8) -> u32 {
         ((self.router(link) * MOST_VCS as u32 + u32::from(vc)) << self.shift) + self.direction(link)
     }
 }
@@ -210,7 +207,7 @@ pub(super) struct Answers {
 impl Answers {
     /// Puts an answer behind those of `link`.
     #[inline]
-    pub fn push(&mut self, link: &mut Link, word: Word) {
+    pub(super) fn push(&mut self, link: &mut Link, word: Word) {
         let node = match self.free.pop() {
             Some(node) => {
                 self.nodes[node as usize] = (word, NONE);
@@ -230,13 +227,13 @@ impl Answers {
     }
 
     /// Bytes held.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.nodes.bytes() + self.free.bytes()
     }
 
     /// Takes the first answer of `link`.
     #[inline]
-    pub fn pop(&mut self, link: &mut Link) -> Option<Word> {
+    pub(super) fn pop(&mut self, link: &mut Link) -> Option<Word> {
         if link.first == NONE {
             return None;
         }
@@ -293,7 +290,7 @@ pub(super) struct Period {
 impl Period {
     /// The first tick of this clock that is not before `tick`.
     #[inline]
-    pub fn not_before(self, tick: u64) -> u64 {
+    pub(super) fn not_before(self, tick: u64) -> u64 {
         let beat = (tick * self.denominator).div_ceil(self.numerator);
         beat * self.numerator / self.denominator
     }
@@ -323,7 +320,8 @@ pub struct Network {
     pub(super) injection_period: Option<Period>,
     /// By link class.
     pub(super) times: Table<Times>,
-    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way back.
+    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way
+    /// back.
     pub(super) injection_times: (Tick, Tick),
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
@@ -366,8 +364,8 @@ impl Network {
         }
     }
 
-    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly every event is
-    /// inlined into both.
+    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly
+    /// every event is inlined into both.
     fn run<const CREDITS: bool>(&mut self, end: Tick) {
         while let Some((kind, event)) = self.calendar.next_before(end) {
             self.now = event.tick();
@@ -443,8 +441,13 @@ impl Network {
 
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records, origins, vacant, free, collector; link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router, vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings, offered_phits, refused })
-            + self.choices.iter().map(Choices::bytes).sum::<usize>()
+        bytes_of!(self, Self {
+            calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
+            origins, vacant, free, collector;
+            link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
+            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,
+            offered_phits, refused
+        }) + self.choices.iter().map(Choices::bytes).sum::<usize>()
             + self.landings.as_ref().map_or(0, Landings::bytes)
     }
 

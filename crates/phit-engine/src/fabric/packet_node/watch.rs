@@ -1,4 +1,5 @@
-//! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for ever.
+//! Checks of a network of packet-level nodes while it runs: conservation, and packets that wait for one another for
+//! ever.
 
 use super::send::SERVICE;
 use super::state::{MOST_VCS, Network};
@@ -6,6 +7,7 @@ use crate::engine::NONE;
 use crate::fabric::seams::bubble::lattice::Offsets;
 use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION};
 use crate::measure::Snapshot;
+use crate::packet::MOST_CLASSES;
 use std::collections::{HashMap, HashSet};
 
 /// A queue: a link and a virtual channel.
@@ -24,7 +26,7 @@ impl Network {
             ports: ports.collect(),
             injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
             offered: self.offered_phits,
-            control: ([0; 8], 0),
+            control: ([0; MOST_CLASSES], 0),
             queueing: Default::default(),
         }
     }
@@ -35,8 +37,8 @@ impl Network {
         injected + self.collector.counters.work.packet_hops + self.collector.counters.flow.packets
     }
 
-    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and again and again,
-    /// is refused by the next, or waits there for room.
+    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and
+    /// again and again, is refused by the next, or waits there for room.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
         // By the numbers of links and channels, which need not be those of queues.
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
@@ -68,8 +70,8 @@ impl Network {
         }
     }
 
-    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by queues that it
-    /// serves first and whose packets are refused again and again.
+    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by
+    /// queues that it serves first and whose packets are refused again and again.
     fn waits(&self, link: u32, vc: u8) -> Option<Vec<Place>> {
         let packet = self.packets_of(link, vc).next()?;
         let first = || {
@@ -85,7 +87,8 @@ impl Network {
         (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
     }
 
-    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused there now.
+    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused
+    /// there now.
     fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
         let back = self.links[link].far;
         let record = &self.records[packet];
@@ -167,8 +170,8 @@ impl Network {
         self.links.iter().map(|link| link.phits).sum()
     }
 
-    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in all its queues
-    /// together. For tests of the bubble rule.
+    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in
+    /// all its queues together. For tests of the bubble rule.
     pub fn least_free_of_rings(&self) -> u32 {
         let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
         for link in (0..self.topology.routers()).flat_map(|router| self.numbers.of_router(router)) {

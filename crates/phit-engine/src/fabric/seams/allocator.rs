@@ -2,8 +2,7 @@
 
 use crate::engine::Tick;
 use crate::engine::bits::bit;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
+use crate::engine::{Rng, Table};
 use crate::error::ScenarioError;
 
 /// A flit that could be transferred in this tick: its output is idle and there is room for it.
@@ -43,8 +42,8 @@ pub struct Round<'a> {
 
 /// Matches requests with outputs; keeps the state of the arbiters of one partition's routers.
 ///
-/// `requests` come in order of input port and queue. The indices of the winners are appended to `grants`: with any allocator but the
-/// ideal one at most one per input port and one per output.
+/// `requests` come in order of input port and queue. The indices of the winners are appended to `grants`: with any
+/// allocator but the ideal one at most one per input port and one per output.
 pub trait Allocator: Send {
     /// One round for one router.
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
@@ -69,7 +68,8 @@ pub trait Allocator: Send {
                 start += 1;
                 continue;
             }
-            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a bit).
+            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a
+            // bit).
             let mut apart = self.grants_apart();
             let (mut inputs, mut outputs, mut end) = (0, 0, start);
             while let Some(request) = requests.get(end).filter(|request| request.router == first.router) {
@@ -122,8 +122,8 @@ pub trait AllocatorParams {
     fn check(&self) -> Result<(), ScenarioError> {
         Ok(())
     }
-    /// True if every input considers all its requests in a round, of which the allocation of virtual channels in a stage of its own then
-    /// makes use, too; false if an input proposes one.
+    /// True if every input considers all its requests in a round, of which the allocation of virtual channels in a
+    /// stage of its own then makes use, too; false if an input proposes one.
     fn considers_all(&self) -> bool {
         false
     }

@@ -2,8 +2,8 @@
 //!
 //! A seam knows no kernel and no policy.
 
-pub mod allocator;
-pub mod bubble;
-pub mod probe;
-pub mod queueing;
-pub mod routing;
+pub(crate) mod allocator;
+pub(crate) mod bubble;
+pub(crate) mod probe;
+pub(crate) mod queueing;
+pub(crate) mod routing;

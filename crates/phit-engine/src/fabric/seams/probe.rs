@@ -1,14 +1,14 @@
 //! The seam `probe`: what is looked at while a network runs, besides the packets that it delivers.
 //!
-//! A probe declares its quantities, reads the state of one partition at a time, at regular times, and records values with what
-//! they are about; of each quantity and place the number, sum and largest of the values of every look are kept, so that the
-//! result does not depend on partitions or threads. The probes are in [`crate::probes`], one file each.
+//! A probe declares its quantities, reads the state of one partition at a time, at regular times, and records values
+//! with what they are about; of each quantity and place the number, sum and largest of the values of every look are
+//! kept, so that the result does not depend on partitions or threads. The probes are in [`crate::probes`], one file
+//! each.
 
 use super::queueing::Branch;
 use super::routing::See;
 use crate::engine::Tick;
-use crate::measure::declare::Observable;
-use crate::measure::quantities::probes::{Record, Records};
+use crate::measure::{Observable, Record, Records};
 use crate::topology::Topology;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,12 +1,11 @@
 //! Batches: the equal parts of the measured time whose means give the confidence intervals.
 
 use super::{Counts, Delivery, merge_bins, slot};
-use crate::engine::Tick;
-use crate::measure::Interval;
-use crate::measure::Reading;
+use crate::engine::{Bytes, Tick, bytes_of};
 use crate::measure::collector::Window;
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, When, list, ratio, unit};
+use crate::measure::{Interval, Reading};
 use serde_json::json;
 
 /// The batches of the window.
@@ -135,6 +134,6 @@ impl Counts for Batches {
     }
 
     fn bytes(&self) -> usize {
-        self.bins.capacity() * size_of::<Bin>()
+        bytes_of!(self, Self { bins; width })
     }
 }

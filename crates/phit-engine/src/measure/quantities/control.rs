@@ -2,6 +2,7 @@
 
 use super::Counts;
 use crate::measure::declare::{NUMBER, Quantity, Shape, WHOLE, ratio, unit};
+use crate::packet::MOST_CLASSES;
 use serde_json::{Map, Value, json};
 
 /// Control messages sent since the start of the run. The kernels count them themselves.
@@ -10,7 +11,7 @@ pub struct Control {
     /// Messages.
     pub messages: u64,
     /// Phits that they took on links, by class.
-    pub phits: [u64; 8],
+    pub phits: [u64; MOST_CLASSES],
 }
 
 impl Counts for Control {

@@ -9,30 +9,35 @@ use super::declare::{Quantity, Table};
 use crate::engine::Tick;
 use crate::packet::Packet;
 
-pub mod batches;
-pub mod control;
-pub mod drops;
-pub mod endpoints;
-pub mod flow;
-pub mod latency;
-pub mod links;
-pub mod load;
-pub mod machine;
-pub mod misrouting;
-pub mod order;
-pub mod packets;
-pub mod paths;
-pub mod probes;
-pub mod queueing;
-pub mod saturation;
-pub mod series;
-pub mod time;
-pub mod units;
-pub mod work;
+mod batches;
+mod control;
+mod drops;
+mod endpoints;
+mod flow;
+mod latency;
+mod links;
+mod load;
+mod machine;
+mod misrouting;
+mod order;
+mod packets;
+mod paths;
+mod probes;
+mod queueing;
+mod saturation;
+mod series;
+mod time;
+mod units;
+mod work;
+
+pub(crate) use batches::Batches;
+pub(crate) use probes::{Line, Records};
+pub use probes::{Place, Record};
+pub(crate) use saturation::SATURATED_BELOW;
 
 /// The tail of a packet reaches its endpoint.
 #[derive(Debug, Clone, Copy)]
-pub struct Delivery<'a> {
+pub(super) struct Delivery<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// When.
@@ -52,7 +57,7 @@ pub struct Delivery<'a> {
 /// Counters of one partition: integers, so that merging them in any order gives the same result.
 ///
 /// All events are empty by default, and are compiled into one function for all counters.
-pub trait Counts: Default {
+pub(super) trait Counts: Default {
     /// What the summary has of it, in order.
     const QUANTITIES: &'static [Quantity] = &[];
     /// What tables have of it.
@@ -87,8 +92,9 @@ pub trait Counts: Default {
     /// Adds what another partition has counted.
     fn merge(&mut self, _other: &Self) {}
 
-    /// Bytes held outside the struct.
+    /// Bytes held outside the struct. Counters that hold memory do not compile without a count of their own.
     fn bytes(&self) -> usize {
+        const { assert!(!std::mem::needs_drop::<Self>(), "counters with tables say how many bytes these hold") };
         0
     }
 }

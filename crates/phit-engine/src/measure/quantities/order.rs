@@ -55,4 +55,10 @@ impl Counts for Order {
     fn merge(&mut self, Self { watched: _, overtaken, latest: _ }: &Self) {
         self.overtaken += overtaken;
     }
+
+    /// With the byte of each place of a hash table.
+    fn bytes(&self) -> usize {
+        let Self { watched: _, overtaken: _, latest } = self;
+        latest.capacity() * (size_of::<((u32, u32), Tick)>() + 1)
+    }
 }

@@ -67,7 +67,7 @@ pub type Record<'a> = &'a mut dyn FnMut(&'static Observable, Place, u32);
 
 /// Number, sum and largest of some values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(super) struct Tally {
     /// Values.
     pub count: u64,
     /// Their sum.

@@ -5,7 +5,7 @@ use crate::measure::declare::{Quantity, Shape, WHOLE};
 use serde_json::json;
 
 /// A run is saturated if it accepts less than this share of the load offered in the measured time.
-pub const SATURATED_BELOW: f64 = 0.97;
+pub(crate) const SATURATED_BELOW: f64 = 0.97;
 
 /// Counts nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

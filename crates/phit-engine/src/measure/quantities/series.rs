@@ -1,7 +1,7 @@
 //! The time series: the whole run in bins of equal length.
 
 use super::{Counts, Delivery, merge_bins, slot};
-use crate::engine::Tick;
+use crate::engine::{Bytes, Tick, bytes_of};
 use crate::measure::Reading;
 use crate::measure::collector::Window;
 use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
@@ -157,6 +157,6 @@ impl Counts for Series {
     }
 
     fn bytes(&self) -> usize {
-        self.bins.capacity() * size_of::<Bin>()
+        bytes_of!(self, Self { bins; width, by_generation })
     }
 }

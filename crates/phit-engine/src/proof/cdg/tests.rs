@@ -1,7 +1,7 @@
 //! The check itself, on the network of the paper that introduced it: a ring in one direction.
 
 use super::*;
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::topology::Port;
 
 /// Routers in a ring; port 0 to an endpoint, port 1 to the next router's port 2. `rule` gives the VC of a hop.

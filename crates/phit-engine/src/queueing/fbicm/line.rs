@@ -6,7 +6,8 @@ use crate::engine::Tick;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub active: bool,
-    /// The output port (in the partition) to which its packets go: CP in the first version, which the new one can do without.
+    /// The output port (in the partition) to which its packets go: CP in the first version, which the new one can do
+    /// without.
     pub output: u32,
     /// Links to the congested point.
     pub hops: u8,
@@ -32,12 +33,12 @@ pub(super) struct Line {
 
 impl Line {
     #[inline]
-    pub fn has(&self, destination: u32) -> bool {
+    pub(super) fn has(&self, destination: u32) -> bool {
         self.active && self.destinations.binary_search(&destination).is_ok()
     }
 
     /// Makes it a line for packets to `output`; the destinations are to be added.
-    pub fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
+    pub(super) fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
         let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
         destinations.clear();
         unsent.clear();
@@ -55,7 +56,7 @@ impl Line {
     }
 
     /// Adds a destination that it does not have; a mapped line notes that the other end is to be told.
-    pub fn add(&mut self, destination: u32) {
+    pub(super) fn add(&mut self, destination: u32) {
         insert(&mut self.destinations, destination);
         if self.mapped {
             insert(&mut self.unsent, destination);
@@ -63,7 +64,8 @@ impl Line {
     }
 }
 
-/// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same number.
+/// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same
+/// number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copy {
     pub active: bool,
@@ -76,7 +78,7 @@ pub(super) struct Copy {
 
 impl Copy {
     #[inline]
-    pub fn has(&self, destination: u32) -> bool {
+    pub(super) fn has(&self, destination: u32) -> bool {
         self.active && self.destinations.binary_search(&destination).is_ok()
     }
 }

@@ -1,11 +1,11 @@
 //! Flow-based implicit congestion management.
 //!
-//! `line` holds the lines of the content-addressable memories, `notification` what ports tell one another and how many bits that
-//! takes, `rule` the protocol; this file what a scenario can say about it.
+//! `line` holds the lines of the content-addressable memories, `notification` what ports tell one another and how many
+//! bits that takes, `rule` the protocol; this file what a scenario can say about it.
 
 use super::{Division, Fit, Lanes, Manager, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -15,26 +15,27 @@ mod line;
 mod notification;
 mod rule;
 
-/// Flow-based implicit congestion management, FBICM (Escudero-Sahuquillo, García, Quiles, Flich and Duato, "Efficient congestion
-/// management for high-performance interconnection networks with distributed routing", report DIAB-10-04-1, 2010).
+/// Flow-based implicit congestion management, FBICM (Escudero-Sahuquillo, García, Quiles, Flich and Duato, "Efficient
+/// congestion management for high-performance interconnection networks with distributed routing", report DIAB-10-04-1,
+/// 2010).
 ///
-/// The memory of an input port holds one queue for packets that are not congested (NFQ) and a few for those that are (CFQ), which
-/// share it. Packets come into the NFQ. When it holds more than `detection` phits, the output that its first packet asks for is
-/// taken for congested, and a line of the port's content-addressable memory (CAM) with a CFQ is allocated for the destinations
-/// behind it; from then on a packet for one of these that reaches the front of the NFQ is moved to that CFQ. A CFQ of more than
-/// `stop` phits is made known to the output port that sends into it, whose router isolates the same destinations when it meets
-/// them and holds them back until the CFQ has shrunk to `go` phits. A line whose CFQ is empty and that is not held back is
-/// given up, with that of the output port.
+/// The memory of an input port holds one queue for packets that are not congested (NFQ) and a few for those that are
+/// (CFQ), which share it. Packets come into the NFQ. When it holds more than `detection` phits, the output that its
+/// first packet asks for is taken for congested, and a line of the port's content-addressable memory (CAM) with a CFQ
+/// is allocated for the destinations behind it; from then on a packet for one of these that reaches the front of the
+/// NFQ is moved to that CFQ. A CFQ of more than `stop` phits is made known to the output port that sends into it, whose
+/// router isolates the same destinations when it meets them and holds them back until the CFQ has shrunk to `go` phits.
+/// A line whose CFQ is empty and that is not held back is given up, with that of the output port.
 ///
-/// There are two versions. In the first (chapter 3 of the report) a line has all destinations behind the congested output, and its
-/// list does not change; ports send Stop, Go and deallocation, each with all of the line, and a Stop that is the first for its line
-/// allocates one at the other end (counted as an allocation). In the new one (chapter 4) a line has at most `destinations`
-/// destinations, each added when a packet for it has met the congestion; ports send allocation, which alone has the whole list,
-/// update, which adds one destination, and Stop, Go and deallocation, which only name the line. CFQs that are linked to no line of the
-/// next router then go before those that are.
+/// There are two versions. In the first (chapter 3 of the report) a line has all destinations behind the congested
+/// output, and its list does not change; ports send Stop, Go and deallocation, each with all of the line, and a Stop
+/// that is the first for its line allocates one at the other end (counted as an allocation). In the new one (chapter 4)
+/// a line has at most `destinations` destinations, each added when a packet for it has met the congestion; ports send
+/// allocation, which alone has the whole list, update, which adds one destination, and Stop, Go and deallocation, which
+/// only name the line. CFQs that are linked to no line of the next router then go before those that are.
 ///
-/// Needs deterministic routing by tables, switching of whole packets, one injection queue and admittance queues for each destination
-/// at the endpoints, which obey the notifications as output ports do.
+/// Needs deterministic routing by tables, switching of whole packets, one injection queue and admittance queues for
+/// each destination at the endpoints, which obey the notifications as output ports do.
 ///
 /// ```toml
 /// [queueing]
@@ -104,8 +105,8 @@ impl Fbicm {
         1 + self.cfqs
     }
 
-    /// Bytes of the CAM of one port in a network of `endpoints` endpoints, by the report's count (section 5.5): for each line 6
-    /// bytes and 2 for each destination that it can hold.
+    /// Bytes of the CAM of one port in a network of `endpoints` endpoints, by the report's count (section 5.5): for
+    /// each line 6 bytes and 2 for each destination that it can hold.
     pub fn cam_bytes(&self, endpoints: u32) -> u64 {
         let destinations = match self.version {
             Version::First => endpoints,

@@ -2,7 +2,7 @@
 
 use super::{Fbicm, Version};
 use crate::fabric::seams::routing::Payload;
-use crate::measure::declare::Total;
+use crate::measure::Total;
 
 /// Kinds of notifications, in the order of [`SENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +76,9 @@ fn bits_for(count: u32) -> u32 {
 }
 
 impl Notification<'_> {
-    /// Bits on the link. In the new version only an allocation has all of a line, and an update one destination; in the first
-    /// every notification has all of it, because the receiver finds its line by its content.
-    pub fn bits(&self, params: &Fbicm) -> u32 {
+    /// Bits on the link. In the new version only an allocation has all of a line, and an update one destination; in the
+    /// first every notification has all of it, because the receiver finds its line by its content.
+    pub(super) fn bits(&self, params: &Fbicm) -> u32 {
         let list = self.destinations.len() as u32 * params.destination_bits;
         match (params.version, self.kind) {
             // The length of a list of up to 65536 destinations.
@@ -94,9 +94,9 @@ impl Notification<'_> {
         }
     }
 
-    /// As words. The line is named in both versions: which lines match follows from their contents, for no two lines of a port
-    /// have a destination in common.
-    pub fn encode(&self) -> Payload {
+    /// As words. The line is named in both versions: which lines match follows from their contents, for no two lines of
+    /// a port have a destination in common.
+    pub(super) fn encode(&self) -> Payload {
         let head = [self.kind as u16, self.vc.into(), self.line.into(), self.hops.into()];
         head.into_iter().chain(self.destinations.iter().map(|destination| *destination as u16)).collect()
     }

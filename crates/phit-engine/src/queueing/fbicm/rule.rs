@@ -1,11 +1,11 @@
-//! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what ports tell
-//! one another, `report` and `audit` what is seen from outside.
+//! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what
+//! ports tell one another, `report` and `audit` what is seen from outside.
 
 use super::line::{Copy, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
 use crate::fabric::seams::routing::{Payload, one_channel};
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, PortPlace, QueueSite, QueueingContext};
 use crate::topology::{Hop, RouteTable, Topology};
@@ -99,7 +99,13 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    pub fn new(params: Fbicm, context: &QueueingContext, table: Arc<RouteTable>, ports: u32, endpoints: u32) -> Self {
+    pub(super) fn new(
+        params: Fbicm,
+        context: &QueueingContext,
+        table: Arc<RouteTable>,
+        ports: u32,
+        endpoints: u32,
+    ) -> Self {
         let vcs = context.vcs.iter().copied().max().unwrap_or(1).into();
         let cfqs = params.cfqs as usize;
         let buffers = (ports * vcs) as usize;

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Adaptive bubble routing (ABR) on a torus or mesh: fully minimal adaptive queues first, the one with most free slots;
-/// where they are full, dimension order through escape queues, which a packet may enter from elsewhere only if it leaves a free
-/// slot there (Puente et al., "The Adaptive Bubble Router", JPDC 2001).
+/// where they are full, dimension order through escape queues, which a packet may enter from elsewhere only if it
+/// leaves a free slot there (Puente et al., "The Adaptive Bubble Router", JPDC 2001).
 ///
 /// ```toml
 /// [routing]

@@ -3,17 +3,17 @@
 use super::lattice::{HalfWay, Lattice, length};
 use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted, Escape, Plan, bubble_routing, torus_only};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// GOAL on a torus: in every dimension a new packet goes the shorter way round with the probability that balances the ring's
-/// links, (k - distance) / k, and the longer way otherwise; within the orthant that it has drawn it travels as under adaptive
-/// bubble routing (Singh, Dally, Gupta and Towles, "GOAL: a load-balanced adaptive routing algorithm for torus networks", ISCA
-/// 2003; its deadlock avoidance is another one).
+/// GOAL on a torus: in every dimension a new packet goes the shorter way round with the probability that balances the
+/// ring's links, (k - distance) / k, and the longer way otherwise; within the orthant that it has drawn it travels as
+/// under adaptive bubble routing (Singh, Dally, Gupta and Towles, "GOAL: a load-balanced adaptive routing algorithm for
+/// torus networks", ISCA 2003; its deadlock avoidance is another one).
 ///
 /// ```toml
 /// [routing]

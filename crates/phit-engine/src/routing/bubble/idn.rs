@@ -32,7 +32,7 @@ pub enum Collinear {
 
 /// How IDNs are placed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Idns {
+pub(super) struct Idns {
     /// The grid.
     pub lattice: Lattice,
     /// See [`Midpoint`].
@@ -42,7 +42,8 @@ pub struct Idns {
 }
 
 impl Idns {
-    /// The middle between `s` and `t` in dimension `d`, and the opposite point of the ring. `way` is the way from s to t.
+    /// The middle between `s` and `t` in dimension `d`, and the opposite point of the ring. `way` is the way from s to
+    /// t.
     #[inline]
     fn middles(&self, d: usize, s: &Position, t: &Position, way: &Offsets) -> (i32, i32) {
         let side = self.lattice.side(d);
@@ -62,10 +63,17 @@ impl Idns {
         }
     }
 
-    /// Calls `see` with the OIDNs of a packet from `s` to `t`, `delta` outside the minimal orthant (section 3.1.2): in the
-    /// order of Example 2, and continued to any number of dimensions. Those beyond the edge of a mesh are left out.
+    /// Calls `see` with the OIDNs of a packet from `s` to `t`, `delta` outside the minimal orthant (section 3.1.2): in
+    /// the order of Example 2, and continued to any number of dimensions. Those beyond the edge of a mesh are left out.
     #[inline]
-    pub fn outflanking(&self, s: &Position, t: &Position, way: &Offsets, delta: i32, mut see: impl FnMut(&Position)) {
+    pub(super) fn outflanking(
+        &self,
+        s: &Position,
+        t: &Position,
+        way: &Offsets,
+        delta: i32,
+        mut see: impl FnMut(&Position),
+    ) {
         let n = self.lattice.dimensions();
         let mut middle = *s;
         let (mut differing, mut equal) = ([0; MOST_DIMENSIONS], [0; MOST_DIMENSIONS]);
@@ -81,7 +89,8 @@ impl Idns {
             }
         }
         let (differing, equal) = (&differing[..m], &equal[..e]);
-        // lambda = -1 in a dimension with a minimal link in direction +: behind the source; lambda = 1: beyond the target.
+        // lambda = -1 in a dimension with a minimal link in direction +: behind the source; lambda = 1: beyond the
+        // target.
         let behind = |d: usize| s[d] - i32::from(way[d].signum()) * delta;
         let beyond = |d: usize| t[d] + i32::from(way[d].signum()) * delta;
         let mut place = |changes: &[(usize, i32)]| {
@@ -110,10 +119,10 @@ impl Idns {
         }
     }
 
-    /// Calls `see` with the WIDNs of a packet from `s` to `t` (equation 1), that of the minimal orthant among them; the last
-    /// dimension changes fastest.
+    /// Calls `see` with the WIDNs of a packet from `s` to `t` (equation 1), that of the minimal orthant among them; the
+    /// last dimension changes fastest.
     #[inline]
-    pub fn wrapping(&self, s: &Position, t: &Position, way: &Offsets, mut see: impl FnMut(&Position)) {
+    pub(super) fn wrapping(&self, s: &Position, t: &Position, way: &Offsets, mut see: impl FnMut(&Position)) {
         let n = self.lattice.dimensions();
         let mut middles = [(0, 0); MOST_DIMENSIONS];
         for (d, middle) in middles[..n].iter_mut().enumerate() {
@@ -129,9 +138,10 @@ impl Idns {
         }
     }
 
-    /// Whether the way over the OIDN `q` is longer than the minimal `way` by 2 n Delta at most (equation 6): of every OIDN whose
-    /// coordinates lie on the shorter arcs. The author's midpoints may lie on the longer one, which is another way round the ring.
-    pub fn keeps_bound(&self, s: &Position, q: &Position, t: &Position, way: &Offsets, delta: i32) -> bool {
+    /// Whether the way over the OIDN `q` is longer than the minimal `way` by 2 n Delta at most (equation 6): of every
+    /// OIDN whose coordinates lie on the shorter arcs. The author's midpoints may lie on the longer one, which is
+    /// another way round the ring.
+    pub(super) fn keeps_bound(&self, s: &Position, q: &Position, t: &Position, way: &Offsets, delta: i32) -> bool {
         let dilation = (self.lattice.distance(s, q) + self.lattice.distance(q, t)) as i32 - length(way) as i32;
         let round = |d: usize| self.lattice.side(d) - 2 * i32::from(way[d].abs());
         let longer: i32 = match self.midpoint {
@@ -141,9 +151,10 @@ impl Idns {
         dilation <= 2 * self.lattice.dimensions() as i32 * delta + longer
     }
 
-    /// The ways from `s` to `q` and from `q` to `t`, if `q` is admissible: if both use a link that the minimal way does not.
+    /// The ways from `s` to `q` and from `q` to `t`, if `q` is admissible: if both use a link that the minimal way does
+    /// not.
     #[inline]
-    pub fn admissible(
+    pub(super) fn admissible(
         &self,
         s: &Position,
         q: &Position,

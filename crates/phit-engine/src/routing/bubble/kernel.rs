@@ -1,7 +1,7 @@
 //! The bubble family in the input-queued router: queues at the inputs, credits.
 //!
-//! The free slots of a queue are those of the buffer at the far end of a link, as the sender knows them by its credits. Packets
-//! choose again until they are granted; one from an endpoint gets its plan anew each time.
+//! The free slots of a queue are those of the buffer at the far end of a link, as the sender knows them by its credits.
+//! Packets choose again until they are granted; one from an endpoint gets its plan anew each time.
 
 use super::lattice::{Offsets, Position};
 use super::profit::Slots;

@@ -1,21 +1,27 @@
-//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR), GOAL.
+//! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing
+//! (OFR), GOAL.
 //!
 //! One file per member. What they have in common, and what each decides, is the seam [`crate::fabric::seams::bubble`].
 
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 
-pub mod abr;
-pub mod goal;
-pub mod idn;
-pub(crate) mod kernel;
-pub mod outflank;
-pub mod por;
+mod abr;
+mod goal;
+mod idn;
+mod kernel;
+mod outflank;
+mod por;
 
-pub use crate::fabric::seams::bubble::{
-    ADAPTIVE, Bubble, Deroute, Derouted, Escape, Plan, TO_DESTINATION, TO_INTERMEDIATE, choices, lattice, most_free,
-    profit,
+pub(super) use abr::Abr;
+pub(super) use goal::Goal;
+pub(super) use outflank::Outflank;
+pub(super) use por::Por;
+
+pub(super) use crate::fabric::seams::bubble::{
+    ADAPTIVE, Bubble, Deroute, Derouted, Escape, Plan, TO_DESTINATION, TO_INTERMEDIATE, most_free,
 };
+pub(crate) use crate::fabric::seams::bubble::{choices, lattice, profit};
 use lattice::Lattice;
 
 /// Makes a member of the family a routing mechanism of the input-queued kernel.

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// OutFlank routing (OFR) on a torus or mesh: a new packet that finds its minimal links congested is sent through an
-/// intermediate destination (IDN), chosen by a profit that weighs the queues at the source against the dilation of the way. OutFlank
-/// IDNs lie a few hops outside the minimal orthant and lengthen the way by a constant at most; wraparound IDNs lie in the other
-/// orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
+/// intermediate destination (IDN), chosen by a profit that weighs the queues at the source against the dilation of the
+/// way. OutFlank IDNs lie a few hops outside the minimal orthant and lengthen the way by a constant at most; wraparound
+/// IDNs lie in the other orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection
+/// Networks", ICPADS 2013).
 ///
 /// ```toml
 /// [routing]

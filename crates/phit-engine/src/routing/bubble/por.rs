@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Pick Orthant routing (POR) on a torus: a new packet chooses one of the 2^n orthants around its source by OutFlank routing's
-/// profit, and travels within it as under adaptive bubble routing. Stands for the GAL, GOAL and CQR policies in F. Versaci,
-/// "OutFlank Routing" (ICPADS 2013, section 3.2, remark 3).
+/// Pick Orthant routing (POR) on a torus: a new packet chooses one of the 2^n orthants around its source by OutFlank
+/// routing's profit, and travels within it as under adaptive bubble routing. Stands for the GAL, GOAL and CQR policies
+/// in F. Versaci, "OutFlank Routing" (ICPADS 2013, section 3.2, remark 3).
 ///
 /// ```toml
 /// [routing]

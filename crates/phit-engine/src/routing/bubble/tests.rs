@@ -8,7 +8,7 @@ use super::outflank::{Considered, IdnMean, Outflank};
 use super::por::Por;
 use super::profit::Slots;
 use super::{Bubble, Deroute, Derouted};
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::topology::TopologyKind;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -32,8 +32,8 @@ fn at(coordinates: &[i32]) -> Position {
     position
 }
 
-/// The position that equations (2) and (3) give for `lambda`, where a minimal link is taken as positive (Example 2): the mirror image
-/// for a negative one.
+/// The position that equations (2) and (3) give for `lambda`, where a minimal link is taken as positive (Example 2):
+/// the mirror image for a negative one.
 fn by_lambda(lattice: &Lattice, s: &Position, t: &Position, lambda: &[i32]) -> Position {
     let way = lattice.way(s, t, 0);
     let mut q = Position::default();
@@ -53,7 +53,8 @@ fn by_lambda(lattice: &Lattice, s: &Position, t: &Position, lambda: &[i32]) -> P
     q
 }
 
-/// Equations (9) to (14), which are for differing dimensions {1,2,3}, {2,3} and {3}: for others, the dimensions change places.
+/// Equations (9) to (14), which are for differing dimensions {1,2,3}, {2,3} and {3}: for others, the dimensions change
+/// places.
 fn lambdas(differing: &[usize]) -> Vec<Vec<i32>> {
     let equal: Vec<usize> = (0..3).filter(|d| !differing.contains(d)).collect();
     let printed: &[[i32; 3]] = match differing.len() {
@@ -220,8 +221,8 @@ fn plan(deroute: &Arc<dyn Deroute>, from: u32, to: u32, free: [u16; 6]) -> super
 #[test]
 fn outflank_chooses_by_hand_set_queues() {
     let rule = deroute(&Outflank::default(), &[16, 16, 16]);
-    // From (0,0,0) to (4,0,0). u* = 1, minimal queue with 6 used: 1/6 + 2. Collinear IDNs: (6,2,0), 12 hops, by x+ and y+ with 6
-    // and 1 used: 1/3.5 + 2 x 4 / 12; (2,14,0), 8 hops, by x+ and y-: 1/3.5 + 1. Minimal is best.
+    // From (0,0,0) to (4,0,0). u* = 1, minimal queue with 6 used: 1/6 + 2. Collinear IDNs: (6,2,0), 12 hops, by x+ and
+    // y+ with 6 and 1 used: 1/3.5 + 2 x 4 / 12; (2,14,0), 8 hops, by x+ and y-: 1/3.5 + 1. Minimal is best.
     let congested = plan(&rule, 0, 4, [2, 7, 7, 7, 7, 7]);
     assert_eq!((congested.derouted, congested.via, congested.way[0]), (Derouted::No, None, 4));
     // With eta 0 only queues count. Behind the source, (-2, 0, 2): x- and z+ with 1 used each: 1/1.
@@ -235,8 +236,8 @@ fn outflank_chooses_by_hand_set_queues() {
 
 #[test]
 fn an_outflank_idn_wins_a_tie_with_a_wraparound_idn() {
-    // From (0,0,0) to (4,0,0) the OIDN (6,2,0) and the WIDN (2,8,0) are both reached by x+ and y+, with 4 and 1 used: u* = 1,
-    // 1 / 2.5, against 1 / 4 for the minimal way.
+    // From (0,0,0) to (4,0,0) the OIDN (6,2,0) and the WIDN (2,8,0) are both reached by x+ and y+, with 4 and 1 used:
+    // u* = 1, 1 / 2.5, against 1 / 4 for the minimal way.
     let free = [4, 0, 7, 0, 0, 0];
     let rule = |idns| Outflank { eta: 0.0, idns, half_way: HalfWay::Plus, ..Outflank::default() };
     let chosen = plan(&deroute(&rule(Considered::Both), &[16, 16, 16]), 0, 4, free);
@@ -249,8 +250,9 @@ fn an_outflank_idn_wins_a_tie_with_a_wraparound_idn() {
 fn the_authors_mean_counts_the_second_legs_directions() {
     let own = Outflank { eta: 0.0, idns: Considered::Outflank, ..Outflank::default() };
     let second = Outflank { mean: IdnMean::SecondLeg, ..own.clone() };
-    // From (0,0,0) to (4,1,0), u* = 2, minimal 2 / 4. To the OIDN (2,0,2), the middle in y being the source's own, lead x+ and z+
-    // with 12 free, from there x+, y+ and z-: a mean of 6, 2 / 2, or of 4, 2 / 4, which is no more than the minimal way's.
+    // From (0,0,0) to (4,1,0), u* = 2, minimal 2 / 4. To the OIDN (2,0,2), the middle in y being the source's own, lead
+    // x+ and z+ with 12 free, from there x+, y+ and z-: a mean of 6, 2 / 2, or of 4, 2 / 4, which is no more than the
+    // minimal way's.
     let free = [6, 0, 2, 0, 6, 0];
     let torus = [16, 16, 16];
     assert_eq!(plan(&deroute(&own, &torus), 0, 4 + 16, free).via, Some(2 + 256 * 2));

@@ -1,7 +1,7 @@
 //! Section 4.1: which of several outputs an input takes.
 
 use super::Busy;
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::topology::Hop;
 
 /// An output that leads to the destination of a head, as far as it is known.
@@ -46,20 +46,20 @@ pub(super) struct Allocator {
 }
 
 impl Allocator {
-    pub fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
+    pub(super) fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
         let busy_last = busy == Busy::Last;
         Self { sequential, busy_last, precision, given: Vec::new(), touched: Vec::new(), ties: Vec::new() }
     }
 
     /// A new cycle, or another router.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         while let Some(port) = self.touched.pop() {
             self.given[usize::from(port)] = 0;
         }
     }
 
     /// An input has been given `port` for `phits`.
-    pub fn give(&mut self, port: u16, phits: u32) {
+    pub(super) fn give(&mut self, port: u16, phits: u32) {
         if self.sequential {
             let index = usize::from(port);
             if index >= self.given.len() {
@@ -75,7 +75,7 @@ impl Allocator {
     /// # Panics
     ///
     /// If there are none.
-    pub fn choose(&mut self, outputs: impl Iterator<Item = Output>, phits: u32, rng: &mut Rng) -> Hop {
+    pub(super) fn choose(&mut self, outputs: impl Iterator<Item = Output>, phits: u32, rng: &mut Rng) -> Hop {
         let mut least: Option<Demerit> = None;
         self.ties.clear();
         for output in outputs {
@@ -119,7 +119,7 @@ impl Allocator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     const CAPACITY: u32 = 16;
 
@@ -205,7 +205,8 @@ mod tests {
         outputs[1].ready = false;
         let mut rule = Allocator::new(true, None, Busy::Last);
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[3]);
-        // Five phits fit into output 3 alone; six into none, and then the most credits count among those that are ready or not.
+        // Five phits fit into output 3 alone; six into none, and then the most credits count among those that are ready
+        // or not.
         assert_even(&frequencies(&mut rule, &outputs, 0, 5), &[3]);
         assert_even(&frequencies(&mut rule, &outputs, 0, 6), &[1]);
         // What has been given leaves no room for another packet of five: the next one goes where it waits least.

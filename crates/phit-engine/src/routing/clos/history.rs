@@ -18,7 +18,7 @@ pub(super) struct State {
 
 impl State {
     /// The state of output `port` now, for a flit of `phits`.
-    pub fn now(at: &RouterView<'_>, port: u16, phits: u32) -> Self {
+    pub(super) fn now(at: &RouterView<'_>, port: u16, phits: u32) -> Self {
         let channels = 0..at.vcs[usize::from(at.class(port))];
         let takes = |vc: u8| !at.held(port, vc) && at.has_room(port, vc, phits);
         Self {
@@ -50,7 +50,7 @@ pub(super) struct History {
 
 impl History {
     /// For decisions that lag behind by `lag` ticks.
-    pub fn new(tree: &Tree, context: &RoutingContext, lag: Tick) -> Self {
+    pub(super) fn new(tree: &Tree, context: &RoutingContext, lag: Tick) -> Self {
         let routers = context.routers.clone();
         let ports = (0..tree.levels()).map(|level| tree.up(level)).max().unwrap_or(0).into();
         // One in every tick may be too young.
@@ -68,7 +68,7 @@ impl History {
     }
 
     /// Takes the state of a router in which something has changed, in place of the oldest.
-    pub fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
+    pub(super) fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
         let router = (at.router - self.first) as usize;
         let place = (self.latest[router] + 1) % self.kept;
         self.latest[router] = place;
@@ -83,7 +83,7 @@ impl History {
     }
 
     /// The states of the outputs of a router as they were in tick `then`, after the latest change up to then.
-    pub fn states(&self, at: &RouterView<'_>, then: Tick) -> Then<'_> {
+    pub(super) fn states(&self, at: &RouterView<'_>, then: Tick) -> Then<'_> {
         let router = (at.router - self.first) as usize;
         let latest = self.latest[router];
         let mut backwards = (0..self.kept).map(|step| router * self.kept + (latest + self.kept - step) % self.kept);
@@ -102,7 +102,7 @@ pub(super) struct Then<'a> {
 
 impl Then<'_> {
     /// The state of output `port`.
-    pub fn of(&self, port: u16) -> State {
+    pub(super) fn of(&self, port: u16) -> State {
         self.states[usize::from(port - self.up)]
     }
 }

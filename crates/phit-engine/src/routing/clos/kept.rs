@@ -29,7 +29,7 @@ struct Decision {
 }
 
 impl Kept {
-    pub fn new(context: &RoutingContext) -> Self {
+    pub(super) fn new(context: &RoutingContext) -> Self {
         let routers = context.routers.clone();
         let ports = routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
         let queues = context.queues.iter().copied().max().unwrap_or(1).into();
@@ -50,14 +50,14 @@ impl Kept {
     }
 
     /// What has been decided about `head` in the cycle of tick `now`.
-    pub fn decided(&self, router: u32, now: Tick, head: &Head, packet: &Packet) -> Option<Hop> {
+    pub(super) fn decided(&self, router: u32, now: Tick, head: &Head, packet: &Packet) -> Option<Hop> {
         let last = self.decisions[self.place(router, head)];
         let same = (last.cycle, last.source, last.birth) == (now / self.ticks_per_cycle, packet.source, packet.birth);
         same.then_some(last.hop)
     }
 
     /// Notes a decision.
-    pub fn note(&mut self, router: u32, now: Tick, head: &Head, packet: &Packet, hop: Hop) {
+    pub(super) fn note(&mut self, router: u32, now: Tick, head: &Head, packet: &Packet, hop: Hop) {
         let place = self.place(router, head);
         let cycle = now / self.ticks_per_cycle;
         self.decisions[place] = Decision { cycle, source: packet.source, birth: packet.birth, hop };

@@ -1,22 +1,22 @@
-//! Adaptive routing in folded Clos networks (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006).
+//! Adaptive routing in folded Clos networks (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC
+//! 2006).
 //!
-//! A packet goes up to any common ancestor of its source and its destination, and from there down. On the way up every output
-//! upwards is minimal, and which input gets which output is an *allocation* (section 4 of the paper), made in every router and
-//! router cycle for all heads that wait there. On the way down there is no choice.
+//! A packet goes up to any common ancestor of its source and its destination, and from there down. On the way up every
+//! output upwards is minimal, and which input gets which output is an *allocation* (section 4 of the paper), made in
+//! every router and router cycle for all heads that wait there. On the way down there is no choice.
 //!
-//! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it know of it.
+//! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it
+//!   know of it.
 //! * `history` keeps the states of outputs of some cycles ago (section 5.3).
 //! * `kept` keeps decisions that are made once in a cycle.
 
-use super::contention::CONTENTION;
-use super::contention::counters::Counters;
+use super::contention::{CONTENTION, Counters};
 use super::in_transit::DIRECT;
 use super::{Head, Injection, RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::engine::Tick;
-use crate::engine::rng::Rng;
+use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, Topology, Tree};
 use allocation::{Allocator, Output};
@@ -33,11 +33,13 @@ mod spy;
 #[cfg(test)]
 mod tests;
 
-/// Up to any common ancestor, then down, in a folded Clos network: which of the outputs upwards a packet takes is allocated in
-/// every router and router cycle (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006).
+/// Up to any common ancestor, then down, in a folded Clos network: which of the outputs upwards a packet takes is
+/// allocated in every router and router cycle (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC
+/// 2006).
 ///
-/// An output is the better the fewer phits are charged against its buffer at the next router. Outputs that cannot take a packet
-/// now, because another one is crossing to them or their buffer is full, come after all others. Ties are broken at random.
+/// An output is the better the fewer phits are charged against its buffer at the next router. Outputs that cannot take
+/// a packet now, because another one is crossing to them or their buffer is full, come after all others. Ties are
+/// broken at random.
 ///
 /// ```toml
 /// [routing]
@@ -52,15 +54,15 @@ mod tests;
 pub struct Clos {
     /// How outputs are given to inputs.
     pub allocation: Allocation,
-    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 or more. An output may be
-    /// drawn twice.
+    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 or more. An
+    /// output may be drawn twice.
     #[schemars(range(min = 1))]
     pub samples: u32,
-    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output, out of as
-    /// many as the router has ports.
+    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output,
+    /// out of as many as the router has ports.
     pub measure: Measure,
-    /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it ends. 0:
-    /// only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
+    /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it
+    /// ends. 0: only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
     #[schemars(range(max = 31))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<u32>,
@@ -70,17 +72,17 @@ pub struct Clos {
     pub precompute: u32,
     /// What it counts for that an output cannot take a packet now.
     pub busy: Busy,
-    /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision; with
-    /// `oblivious` and `deterministic` it always does.
+    /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision;
+    /// with `oblivious` and `deterministic` it always does.
     pub redecide: bool,
     /// When a packet is decided about.
     pub decide: Decide,
-    /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that must be
-    /// delivered in order (section 3.2.3).
+    /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that
+    /// must be delivered in order (section 3.2.3).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub deterministic_share: f64,
-    /// What the way of a packet routed deterministically depends on. Packets of one source and destination stay in order if
-    /// endpoints have one injection queue each.
+    /// What the way of a packet routed deterministically depends on. Packets of one source and destination stay in
+    /// order if endpoints have one injection queue each.
     pub deterministic_by: Path,
     /// What an oblivious draw does about links from which there is no way to the destination.
     pub around_faults: AroundFaults,
@@ -110,8 +112,8 @@ impl Default for Clos {
 pub enum Measure {
     /// Phits charged against its buffer at the next router (the paper's).
     Credits,
-    /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters, which rise
-    /// before buffers fill (Fuentes et al., IPDPS 2015).
+    /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters,
+    /// which rise before buffers fill (Fuentes et al., IPDPS 2015).
     Contention,
 }
 
@@ -133,8 +135,8 @@ pub enum Allocation {
     Oblivious,
     /// All packets of a source and a destination take the same way.
     Deterministic,
-    /// One input after the other takes the best output, from an input drawn in every cycle on; each knows what those before it
-    /// have taken, and of equally good outputs prefers those that none of them has.
+    /// One input after the other takes the best output, from an input drawn in every cycle on; each knows what those
+    /// before it have taken, and of equally good outputs prefers those that none of them has.
     Sequential,
     /// Every input takes the best output, whatever the others take in the same cycle.
     Greedy,
@@ -157,19 +159,20 @@ impl Allocation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decide {
-    /// At the front of its input queue, whenever the crossbar allocates: a head that lost knows which outputs the others have
-    /// taken since.
+    /// At the front of its input queue, whenever the crossbar allocates: a head that lost knows which outputs the
+    /// others have taken since.
     Round,
-    /// At the front of its input queue, once in a cycle of the links: a head keeps its output until the cycle ends. Another rule
-    /// than `round` only where the crossbar allocates several times in a cycle (`router.clock = "crossbar"` with a `speedup`).
+    /// At the front of its input queue, once in a cycle of the links: a head keeps its output until the cycle ends.
+    /// Another rule than `round` only where the crossbar allocates several times in a cycle
+    /// (`router.clock = "crossbar"` with a `speedup`).
     Cycle,
-    /// When its head enters the input queue, whatever stands before it there; from the state of `precompute` cycles before, at
-    /// least 1. With `greedy` and `greedy_r` only, which keep the decision (`redecide = false`).
+    /// When its head enters the input queue, whatever stands before it there; from the state of `precompute` cycles
+    /// before, at least 1. With `greedy` and `greedy_r` only, which keep the decision (`redecide = false`).
     Arrival,
 }
 
-/// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the up-ports of each
-/// level, are the up-ports that it takes.
+/// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the
+/// up-ports of each level, are the up-ports that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Path {
@@ -197,8 +200,8 @@ impl Path {
 pub enum AroundFaults {
     /// It draws among the others.
     Uniform,
-    /// It draws among all, and takes the next one in the order of ports that leads to the destination: the neighbours of faulty
-    /// links take the load of these on top of their own.
+    /// It draws among all, and takes the next one in the order of ports that leads to the destination: the neighbours
+    /// of faulty links take the load of these on top of their own.
     Next,
 }
 
@@ -222,8 +225,8 @@ impl RoutingParams for Clos {
         topology.vcs_needed(DIRECT)
     }
 
-    /// Up and then down: in the order of all up-links from the endpoints up and all down-links from the top down, the channels of
-    /// every route rise.
+    /// Up and then down: in the order of all up-links from the endpoints up and all down-links from the top down, the
+    /// channels of every route rise.
     fn proof(&self) -> Proof {
         Proof::legs(Legs::Minimal)
     }
@@ -293,8 +296,8 @@ struct Rule {
 }
 
 impl Rule {
-    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`. `chosen`: the output
-    /// chosen before, if it has been counted.
+    /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`. `chosen`: the
+    /// output chosen before, if it has been counted.
     fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
         let Some(place) = self.ascends(at, packet) else {
@@ -375,8 +378,8 @@ impl Rule {
         self.one_channel(hop, packet)
     }
 
-    /// The hop over one of its channels, the same for all packets of a source and destination: in several they would overtake
-    /// one another.
+    /// The hop over one of its channels, the same for all packets of a source and destination: in several they would
+    /// overtake one another.
     fn one_channel(&self, hop: Hop, packet: &Packet) -> Hop {
         let channel = self.params.deterministic_by.key(packet) % u32::from(hop.vcs);
         Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }

@@ -5,8 +5,7 @@ use super::spy::{Watch, watched};
 use super::*;
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::topology::faults::Faults;
-use crate::topology::{Peer, TopologyParams};
+use crate::topology::{Faults, Peer, TopologyParams};
 use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -140,7 +139,7 @@ const DOWN: [u32; 3] = [2, 3, 3];
 const UP: [u32; 2] = [3, 2];
 
 fn whole() -> Arc<dyn Topology> {
-    crate::topology::clos::Clos { down: DOWN.to_vec(), up: UP.to_vec(), faults: None }.build().unwrap()
+    crate::topology::Clos { down: DOWN.to_vec(), up: UP.to_vec(), faults: None }.build().unwrap()
 }
 
 impl Watch for DeadEnds {
@@ -161,7 +160,8 @@ proptest::proptest! {
     #[test]
     fn no_packet_enters_a_dead_end(seed in 0u64..1_000_000, count in 1u32..18, kind in 0usize..7) {
         let faults = json!({ "count": count, "seed": seed });
-        let mut value = scenario(json!("clos"), &[("/traffic/load", json!(0.5)), ("/traffic/pattern", json!("uniform"))]);
+        let traffic = [("/traffic/load", json!(0.5)), ("/traffic/pattern", json!("uniform"))];
+        let mut value = scenario(json!("clos"), &traffic);
         value["topology"] = json!({ "kind": "clos", "down": DOWN, "up": UP, "faults": faults });
         // The faults alone, whatever they cut off.
         let dead = Faults { count: Some(count), seed, ..Faults::default() };
@@ -171,10 +171,13 @@ proptest::proptest! {
                 let pairs = graph.hosts().flat_map(|from| graph.hosts().map(move |to| (from, to)));
                 cut = cut.or(pairs.into_iter().find(|&(from, to)| !leads(&*graph, &*whole, from, to)));
                 proptest::prop_assert_eq!(cut, None);
-                let allocations = [Allocation::Oblivious, Allocation::Deterministic, Allocation::Sequential, Allocation::Greedy,
-                    Allocation::SequentialR, Allocation::GreedyR, Allocation::Availability];
+                let allocations = [
+                    Allocation::Oblivious, Allocation::Deterministic, Allocation::Sequential, Allocation::Greedy,
+                    Allocation::SequentialR, Allocation::GreedyR, Allocation::Availability,
+                ];
                 let around_faults = if seed % 2 == 0 { AroundFaults::Next } else { AroundFaults::Uniform };
-                let params = Clos { allocation: allocations[kind], around_faults, deterministic_share: 0.3, ..Clos::default() };
+                let allocation = allocations[kind];
+                let params = Clos { allocation, around_faults, deterministic_share: 0.3, ..Clos::default() };
                 let ends = watch(&value, params, DeadEnds::default(), 300);
                 proptest::prop_assert!(ends.lock().unwrap().hops > 300);
             }
@@ -209,8 +212,8 @@ impl Watch for Chosen {
         self.before = self.by_queue.clone();
     }
 
-    /// With `greedy`: every head that goes up has taken an output that can take it, if any can, and of these one with the
-    /// fewest other heads of the cycle before.
+    /// With `greedy`: every head that goes up has taken an output that can take it, if any can, and of these one with
+    /// the fewest other heads of the cycle before.
     fn decided(&mut self, rule: &Rule, at: &RouterView<'_>, heads: &[Head], packets: &Arena) {
         for head in heads {
             let (packet, hop) = (&packets[head.packet], head.hop.unwrap());
@@ -346,7 +349,7 @@ fn a_head_keeps_its_output_for_a_cycle_if_decisions_are_made_once() {
     }
 }
 
-fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::quantities::Counters {
+fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::Counters {
     let options = Options { threads, partitions: Some(partitions) };
     let outcome = Simulation::new(&Scenario::from_value(value).unwrap(), options).unwrap().run(&mut |_, _| true);
     outcome.unwrap_or_else(|error| panic!("{error}\n{value}")).collector().counters.clone()
@@ -429,7 +432,7 @@ fn ways_of_packets_in_order() {
     assert_eq!(Path::Sum.key(&Packet::new(5, 9)), 14);
     assert_ne!(Path::Hash.key(&Packet::new(5, 9)), Path::Hash.key(&Packet::new(9, 5)));
     // Digits of 23 in a tree with 4 and then 3 ways up: 23 mod 4, and 23 / 4 mod 3.
-    let params = crate::topology::clos::Clos { down: vec![4, 4, 3], up: vec![4, 3], faults: None };
+    let params = crate::topology::Clos { down: vec![4, 4, 3], up: vec![4, 3], faults: None };
     let graph = params.build().unwrap();
     let tree = graph.tree().unwrap();
     assert_eq!((tree.digit(0, 23), tree.digit(1, 23), tree.digit(2, 23)), (3, 2, 0));
@@ -466,7 +469,8 @@ fn what_does_not_fit_is_refused() {
         (
             "precompute",
             json!(1),
-            "routing.precompute = 1: expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand",
+            "routing.precompute = 1: expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed \
+             beforehand",
         ),
     ] {
         let mut routing = json!({ "kind": "clos" });

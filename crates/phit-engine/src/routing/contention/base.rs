@@ -4,7 +4,7 @@ use super::counters::Counters;
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
@@ -34,15 +34,16 @@ pub enum Statistics {
     /// All packets leave the output (the paper's mechanisms).
     #[default]
     Always,
-    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a certain
-    /// proportion (section VI-C): this much more for every head from the first that triggers on.
+    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a
+    /// certain proportion (section VI-C): this much more for every head from the first that triggers on.
     Probability(#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))] f64),
 }
 
 impl Statistics {
     /// True if `packet` leaves the output at `router` when its counter is `excess` heads over.
     ///
-    /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and again.
+    /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and
+    /// again.
     pub(super) fn fires(self, excess: u16, packet: &Packet, router: u32) -> bool {
         match self {
             Self::Always => excess > 0,
@@ -77,7 +78,7 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    pub fn new(params: &Base, context: &RoutingContext) -> Self {
+    pub(super) fn new(params: &Base, context: &RoutingContext) -> Self {
         Self {
             counters: Counters::of_ports(context),
             limit: Limit::new(params.threshold, params.comparison, context),
@@ -87,18 +88,18 @@ impl Contention {
 
     /// Counts a head that has come to the front of a queue and wants output `wanted`.
     #[inline]
-    pub fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
+    pub(super) fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
         let count = self.counters.arrived(at, port, queue, wanted);
         self.tell(at, wanted, count);
     }
 
     /// True if so many heads want `port` that packets leave it.
-    pub fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
+    pub(super) fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_over(self.counters.of(view.router, port))
     }
 
     /// True if so few heads want `port` that packets from elsewhere may take it.
-    pub fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
+    pub(super) fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_under(self.counters.of(view.router, port))
     }
 

@@ -3,11 +3,11 @@
 use crate::routing::{RoutingContext, Site};
 use std::ops::Range;
 
-/// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what each
-/// input queue has counted.
+/// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what
+/// each input queue has counted.
 ///
-/// A counter goes up when a packet that wants the thing comes to the front of its input queue, and down when the packet's
-/// tail has left the queue, wherever it went (contention paper, section III-B). So a queue adds at most one.
+/// A counter goes up when a packet that wants the thing comes to the front of its input queue, and down when the
+/// packet's tail has left the queue, wherever it went (contention paper, section III-B). So a queue adds at most one.
 #[derive(Debug, Clone)]
 pub struct Counters {
     routers: Range<u32>,
@@ -76,8 +76,8 @@ impl Counters {
         Some(self.wanted[self.queue(router, port, queue)]).filter(|thing| *thing != NOTHING)
     }
 
-    /// The head of a queue wants `thing` now, if anything, and no longer what it wanted before: for mechanisms whose heads change
-    /// their minds.
+    /// The head of a queue wants `thing` now, if anything, and no longer what it wanted before: for mechanisms whose
+    /// heads change their minds.
     pub fn choose(&mut self, router: u32, port: u16, queue: u16, thing: Option<u16>) {
         let (place, first) = (self.queue(router, port, queue), self.local(router) * self.per_router);
         let before = std::mem::replace(&mut self.wanted[place], thing.unwrap_or(NOTHING));

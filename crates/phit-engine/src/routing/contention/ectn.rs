@@ -6,7 +6,7 @@ use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
 use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
@@ -43,19 +43,19 @@ pub enum Updates {
     Asynchronous,
 }
 
-/// In-transit adaptive routing by contention counters that the routers of a group share: packets are misrouted at injection
-/// when too many heads of the whole group want their minimal global link (contention paper, section III-D).
+/// In-transit adaptive routing by contention counters that the routers of a group share: packets are misrouted at
+/// injection when too many heads of the whole group want their minimal global link (contention paper, section III-D).
 ///
-/// Every router counts, in its *partial* array, the heads at its injection and global ports that want each global link of the
-/// group. It broadcasts the array in its group every `period` cycles; the sum of its own and of those it has received last
-/// is its *combined* array. After injection, decisions are those of Base. For a Dragonfly.
+/// Every router counts, in its *partial* array, the heads at its injection and global ports that want each global link
+/// of the group. It broadcasts the array in its group every `period` cycles; the sum of its own and of those it has
+/// received last is its *combined* array. After injection, decisions are those of Base. For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ectn {
     /// Heads that an output may have waiting for it before packets leave it.
     pub threshold: Threshold,
-    /// Heads of the group that a global link may have waiting for it before packets avoid it; `"auto"`: twice the mean number
-    /// of queues that are counted per global link.
+    /// Heads of the group that a global link may have waiting for it before packets avoid it; `"auto"`: twice the mean
+    /// number of queues that are counted per global link.
     pub combined_threshold: Threshold,
     /// Whether the thresholds themselves trigger.
     pub comparison: Comparison,
@@ -109,7 +109,7 @@ const PARTIAL: Observable = Observable {
     about: "Heads of a router that want a global link of the group, for each global link of the group.",
 };
 
-/// And of what they have heard of one another.
+/// Observable: what the routers of a group have heard of one another.
 const COMBINED: Observable = Observable {
     name: "combined",
     words: "combined counter",

@@ -4,9 +4,8 @@ use super::base::{Base, Contention};
 use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
-use crate::fabric::seams::routing::{Adaptive, Standing, Step};
-use crate::measure::declare::Observable;
+use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::in_transit::{DIRECT, Trigger};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
@@ -18,17 +17,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Alternatives {
-    /// Any other output on a minimal path, in the last virtual channel of each link; dimension order, in the others, is the
-    /// escape.
+    /// Any other output on a minimal path, in the last virtual channel of each link; dimension order, in the others, is
+    /// the escape.
     #[default]
     Minimal,
-    /// Any other router of the same line of a HyperX (flattened butterfly), once per dimension, in virtual channel 0; then directly, in
-    /// channel 1.
+    /// Any other router of the same line of a HyperX (flattened butterfly), once per dimension, in virtual channel 0;
+    /// then directly, in channel 1.
     Nonminimal,
 }
 
-/// Dimension order that a packet leaves when too many heads want its next output, for an output that few want: contention
-/// counters on a mesh, torus or HyperX (contention paper, section VI-D, which leaves it open).
+/// Dimension order that a packet leaves when too many heads want its next output, for an output that few want:
+/// contention counters on a mesh, torus or HyperX (contention paper, section VI-D, which leaves it open).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Grid {

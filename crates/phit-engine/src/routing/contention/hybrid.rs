@@ -4,7 +4,7 @@ use super::base::{Base, Contention, Statistics};
 use super::{CONTENTION, Comparison, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
@@ -39,8 +39,8 @@ pub struct Hybrid {
     pub trigger: Statistics,
     /// Where packets may go that leave because of contention.
     pub candidates: Candidates,
-    /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because of
-    /// credits.
+    /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because
+    /// of credits.
     #[schemars(range(min = 0.0))]
     pub credit_threshold: f64,
     /// A further condition on leaving a minimal global port because of credits, if any.

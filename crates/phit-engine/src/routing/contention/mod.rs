@@ -1,15 +1,20 @@
-//! Contention-based adaptive routing (Fuentes et al., IPDPS 2015): packets leave their minimal route because many heads want
-//! the same output, not because its buffer is full.
+//! Contention-based adaptive routing (Fuentes et al., IPDPS 2015): packets leave their minimal route because many heads
+//! want the same output, not because its buffer is full.
 
-pub mod base;
-pub mod counters;
-pub mod ectn;
-pub mod grid;
-pub mod hybrid;
+mod base;
+mod counters;
+mod ectn;
+mod grid;
+mod hybrid;
 mod threshold;
 
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 
+pub use base::Base;
+pub use counters::Counters;
+pub use ectn::Ectn;
+pub use grid::Grid;
+pub use hybrid::Hybrid;
 pub use threshold::{Comparison, Limit, Threshold};
 
 /// What every mechanism of the family tells probes.

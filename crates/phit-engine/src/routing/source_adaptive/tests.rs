@@ -1,14 +1,14 @@
 //! Routes and their costs on queues set by hand.
 
 use super::*;
-use crate::fabric::input_queued::control::router_view;
+use crate::fabric::input_queued::router_view;
 use crate::routing::ugal::prefers_minimal;
 use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
 use serde_json::json;
 
-/// Two rows and three columns of routers, with nobody sending. Router 0's neighbours are 1 and 2 in its row, 3 in its column
-/// (over three links).
+/// Two rows and three columns of routers, with nobody sending. Router 0's neighbours are 1 and 2 in its row, 3 in its
+/// column (over three links).
 pub(in crate::routing) fn network() -> Simulation {
     let value = json!({
         "topology": { "kind": "cascade", "rows": 2, "columns": 3, "endpoints_per_router": 1 },
@@ -97,8 +97,8 @@ fn the_cheapest_candidate_counts() {
 
 #[test]
 fn every_candidate_has_a_stop_of_its_own() {
-    // To router 1, with the first candidate by 1 itself; only the links to 3 are free. A stop at 3 leads there, one at 4 or 5 in
-    // half of all cases: with probability 1/3.
+    // To router 1, with the first candidate by 1 itself; only the links to 3 are free. A stop at 3 leads there, one at
+    // 4 or 5 in half of all cases: with probability 1/3.
     let mut network = network();
     fill(&mut network, 0, 1, 0, 9);
     fill(&mut network, 0, 2, 0, 9);

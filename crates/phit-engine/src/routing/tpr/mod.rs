@@ -10,7 +10,7 @@ use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, See, 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use regions::{Mechanism, Regions, TABLE_III};
@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-pub use regions::{Only, Region, Table};
-pub use windows::{WindowKind, Windows};
+pub(super) use regions::Table;
+pub(super) use windows::{WindowKind, Windows};
 
 /// What is counted of the packets that a router's own endpoints send.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -32,15 +32,15 @@ pub enum Destinations {
     Group,
 }
 
-/// Source routing that infers the traffic pattern from two kinds of counters and biases UGAL-L accordingly (TPR; Faizian et al.,
-/// HOTI 2016).
+/// Source routing that infers the traffic pattern from two kinds of counters and biases UGAL-L accordingly (TPR;
+/// Faizian et al., HOTI 2016).
 ///
-/// Each router counts, over a window of `window` cycles, the packets that its endpoints have sent to each destination router,
-/// and those from other routers that it has sent on over each port. For a packet, the *local impact* is the counter of
-/// its destination per cycle, the *global impact* that of its minimal port. Two thresholds each tell benign, mixed and
-/// adversarial traffic apart, and so nine regions, in which packets go minimally, by UGAL-L with an offset of the
-/// region, or by Valiant routes. A packet is counted when it leaves its input queue; its own counts come too late for
-/// its own decision.
+/// Each router counts, over a window of `window` cycles, the packets that its endpoints have sent to each destination
+/// router, and those from other routers that it has sent on over each port. For a packet, the *local impact* is the
+/// counter of its destination per cycle, the *global impact* that of its minimal port. Two thresholds each tell benign,
+/// mixed and adversarial traffic apart, and so nine regions, in which packets go minimally, by UGAL-L with an offset of
+/// the region, or by Valiant routes. A packet is counted when it leaves its input queue; its own counts come too late
+/// for its own decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tpr {
@@ -77,9 +77,9 @@ pub struct Tpr {
     /// Sum of both impacts below which packets of a region with `minimal_or` go minimally (the paper gives no value).
     #[schemars(range(min = 0))]
     pub thr: f64,
-    /// What is done in the regions: rows for benign, mixed and adversarial global traffic, columns for local traffic. A number is the
-    /// offset T of UGAL-L, in packets of the largest size; `{ minimal_or = T }` goes minimally below `thr`; `"minimal"` and `"valiant"`
-    /// take the cheapest route of that kind, a Valiant one by its queue alone.
+    /// What is done in the regions: rows for benign, mixed and adversarial global traffic, columns for local traffic. A
+    /// number is the offset T of UGAL-L, in packets of the largest size; `{ minimal_or = T }` goes minimally below
+    /// `thr`; `"minimal"` and `"valiant"` take the cheapest route of that kind, a Valiant one by its queue alone.
     pub regions: Table,
 }
 
@@ -123,7 +123,7 @@ const SENT: Observable = Observable {
     about: "Packets that the endpoints of a router sent to a destination within the window, for each destination.",
 };
 
-/// And of those on their way.
+/// Observable: the packets that pass through a router on their way.
 const THROUGH: Observable = Observable {
     name: "through",
     words: "counter of through packets",

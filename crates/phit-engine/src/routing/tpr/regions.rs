@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an impact stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Traffic {
+pub(super) enum Traffic {
     /// Below the low threshold.
     Benign,
     /// Neither.
@@ -59,7 +59,7 @@ pub enum Only {
 
 /// What a packet does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mechanism {
+pub(super) enum Mechanism {
     /// Goes minimally.
     Minimal,
     /// Follows UGAL-L with this offset.
@@ -69,10 +69,10 @@ pub enum Mechanism {
 }
 
 /// Regions by global traffic (rows) and local traffic (columns): benign, mixed, adversarial.
-pub type Table = [[Region; 3]; 3];
+pub(crate) type Table = [[Region; 3]; 3];
 
 /// Table III.
-pub const TABLE_III: Table = [
+pub(super) const TABLE_III: Table = [
     [Region::Depends(Depends { minimal_or: 64 }), Region::Ugal(-4), Region::Ugal(-48)],
     [Region::Depends(Depends { minimal_or: 64 }), Region::Ugal(-20), Region::Ugal(-64)],
     [Region::Ugal(48), Region::Ugal(-40), Region::Only(Only::Valiant)],
@@ -80,7 +80,7 @@ pub const TABLE_III: Table = [
 
 /// The thresholds between the regions, and the regions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Regions {
+pub(super) struct Regions {
     /// Low and high threshold of the local impact.
     pub local: (f64, f64),
     /// Low and high threshold of the global impact.
@@ -93,7 +93,7 @@ pub struct Regions {
 
 impl Regions {
     /// Refuses thresholds in the wrong order.
-    pub fn check(&self) -> Result<(), ScenarioError> {
+    pub(super) fn check(&self) -> Result<(), ScenarioError> {
         let pairs = [("local_low", "local_high", self.local), ("global_low", "global_high", self.global)];
         for (low_key, high_key, (low, high)) in pairs {
             if high < low {
@@ -105,7 +105,7 @@ impl Regions {
     }
 
     /// What a packet of these impacts does.
-    pub fn mechanism(&self, local: f64, global: f64) -> Mechanism {
+    pub(super) fn mechanism(&self, local: f64, global: f64) -> Mechanism {
         let row = Traffic::of(global, self.global.0, self.global.1) as usize;
         let column = Traffic::of(local, self.local.0, self.local.1) as usize;
         match self.table[row][column] {

@@ -1,11 +1,11 @@
 //! The regions one by one, and the counters of running networks.
 
 use super::regions::Depends;
+use super::regions::{Only, Region};
 use super::*;
 use crate::engine::NONE;
-use crate::measure::quantities::Counters;
-use crate::routing::RoutingKind;
-use crate::routing::source_adaptive;
+use crate::measure::Counters;
+use crate::routing::{RoutingKind, source_adaptive};
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
 use proptest::prelude::*;
@@ -112,7 +112,8 @@ fn sums(value: &Value, threads: usize, partitions: usize) -> Counters {
 /// TPR with regions that even a small network visits.
 fn lively(changes: Value) -> Value {
     let mut routing = json!({
-        "kind": "tpr", "window": 20, "local_low": 0.2, "local_high": 0.6, "global_low": 0.1, "global_high": 0.3, "thr": 0.1,
+        "kind": "tpr", "window": 20, "thr": 0.1,
+        "local_low": 0.2, "local_high": 0.6, "global_low": 0.1, "global_high": 0.3,
     });
     routing.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     routing
@@ -246,7 +247,9 @@ proptest! {
                 let sent = match (by_group, here) {
                     (false, _) => destination,
                     (true, false) => topology.group_of(destination),
-                    (true, true) => topology.groups() + destination - topology.group_routers(topology.group_of(router)).start,
+                    (true, true) => {
+                        topology.groups() + destination - topology.group_routers(topology.group_of(router)).start
+                    }
                 };
                 let key = if own { (router, "sent", sent as u16) } else { (router, "through", port) };
                 *expected.entry(key).or_default() += 1;

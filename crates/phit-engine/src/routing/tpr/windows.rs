@@ -12,13 +12,14 @@ pub enum WindowKind {
     /// The last `window` cycles before the one at hand.
     #[default]
     Sliding,
-    /// Time is cut into windows of `window` cycles, and the last complete one counts: two numbers per counter in hardware.
+    /// Time is cut into windows of `window` cycles, and the last complete one counts: two numbers per counter in
+    /// hardware.
     Tumbling,
 }
 
 /// Counters in each of some routers of what has happened within a window: a number of things each, counted from 0.
 #[derive(Debug)]
-pub struct Windows {
+pub(crate) struct Windows {
     per_router: usize,
     /// Ticks.
     length: Tick,
@@ -76,14 +77,14 @@ impl Counters {
 
 impl Windows {
     /// All zero: `things` counters in each of `routers` routers, over windows of `length` ticks, at least 1.
-    pub fn new(kind: WindowKind, length: Tick, routers: usize, things: usize) -> Self {
+    pub(crate) fn new(kind: WindowKind, length: Tick, routers: usize, things: usize) -> Self {
         let routers = (0..routers).map(|_| Counters::new(kind, things)).collect();
         Self { per_router: things, length, routers }
     }
 
     /// Counts `thing` in a router at tick `now`. Ticks never go back.
     #[inline]
-    pub fn count(&mut self, router: usize, thing: usize, now: Tick) {
+    pub(crate) fn count(&mut self, router: usize, thing: usize, now: Tick) {
         let counters = &mut self.routers[router];
         counters.advance(now, self.length);
         match counters {
@@ -97,7 +98,7 @@ impl Windows {
 
     /// The counter of `thing` for a decision at tick `now`: what was counted in ticks before it, within its window.
     #[inline]
-    pub fn of(&mut self, router: usize, thing: usize, now: Tick) -> u32 {
+    pub(crate) fn of(&mut self, router: usize, thing: usize, now: Tick) -> u32 {
         let counters = &mut self.routers[router];
         counters.advance(now, self.length);
         match counters {
@@ -107,7 +108,7 @@ impl Windows {
     }
 
     /// All counters of a router for a decision at tick `now`.
-    pub fn all(&self, router: usize, now: Tick) -> Vec<u32> {
+    pub(crate) fn all(&self, router: usize, now: Tick) -> Vec<u32> {
         match &self.routers[router] {
             Counters::Sliding { counts, events } => {
                 let mut counts = counts.clone();

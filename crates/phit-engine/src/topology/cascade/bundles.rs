@@ -1,9 +1,10 @@
 //! The global links of a Cascade: which ports they join, and by which of them a route has fewest hops.
 
 use super::Coordinates;
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 
-/// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G - 1.
+/// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G
+/// - 1.
 ///
 /// A group numbers its global ports: port j of router r is slot s = r * ports + j. Slot s leads to the group
 /// 1 + s mod (G - 1) ahead, as link number s / (G - 1) of that bundle; slots of a last round that is not complete stay
@@ -24,7 +25,7 @@ pub(super) struct Bundles {
 
 impl Bundles {
     /// The links between `groups` groups of these routers with `ports` global ports each.
-    pub fn new(at: &Coordinates, groups: u32, ports: u32) -> Self {
+    pub(super) fn new(at: &Coordinates, groups: u32, ports: u32) -> Self {
         let size = at.routers;
         let hops = |a, b| at.pairs(a, b).map(|(x, y)| u8::from(x != y)).sum();
         let inside = (0..size).flat_map(|a| (0..size).map(move |b| hops(a, b))).collect();
@@ -37,19 +38,19 @@ impl Bundles {
     }
 
     /// Global ports of a router.
-    pub fn ports(&self) -> u32 {
+    pub(super) fn ports(&self) -> u32 {
         self.ports
     }
 
     /// By how many groups `to` is ahead of `from`.
     #[inline]
-    pub fn ahead(&self, from: u32, to: u32) -> u32 {
+    pub(super) fn ahead(&self, from: u32, to: u32) -> u32 {
         if to >= from { to - from } else { to + self.groups - from }
     }
 
     /// Hops from router to router of a group.
     #[inline]
-    pub fn inside(&self, from: u32, to: u32) -> u32 {
+    pub(super) fn inside(&self, from: u32, to: u32) -> u32 {
         self.inside[(from * self.size + to) as usize].into()
     }
 
@@ -59,13 +60,13 @@ impl Bundles {
 
     /// Router of the group and global port at the near end of a link.
     #[inline]
-    pub fn near(&self, ahead: u32, link: u32) -> (u32, u32) {
+    pub(super) fn near(&self, ahead: u32, link: u32) -> (u32, u32) {
         let slot = self.slot(ahead, link);
         (slot / self.ports, slot % self.ports)
     }
 
     /// What is at the far end of a router's global port, if anything: how many groups ahead, router of the group, port.
-    pub fn far_end(&self, router: u32, port: u32) -> Option<(u32, u32, u32)> {
+    pub(super) fn far_end(&self, router: u32, port: u32) -> Option<(u32, u32, u32)> {
         let slot = router * self.ports + port;
         let (link, ahead) = (slot / (self.groups - 1), 1 + slot % (self.groups - 1));
         let (to, back) = self.near(self.groups - ahead, link);
@@ -89,7 +90,7 @@ impl Bundles {
 
     /// Fewest hops over any link of a bundle, and the number of links over which it takes that many.
     #[inline]
-    pub fn fewest(&self, ahead: u32, from: u32, to: Option<u32>) -> (u32, u32) {
+    pub(super) fn fewest(&self, ahead: u32, from: u32, to: Option<u32>) -> (u32, u32) {
         self.hops(ahead, from, to).fold((u32::MAX, 0), |(least, count), hops| match hops.cmp(&least) {
             std::cmp::Ordering::Less => (hops, 1),
             std::cmp::Ordering::Equal => (least, count + 1),
@@ -99,7 +100,7 @@ impl Bundles {
 
     /// One of the links over which it takes fewest hops.
     #[inline]
-    pub fn draw(&self, ahead: u32, from: u32, to: Option<u32>, rng: &mut Rng) -> u32 {
+    pub(super) fn draw(&self, ahead: u32, from: u32, to: Option<u32>, rng: &mut Rng) -> u32 {
         let (least, count) = self.fewest(ahead, from, to);
         let drawn = if count > 1 { rng.below(count) } else { 0 };
         let mut best = self.hops(ahead, from, to).zip(0..).filter(|(hops, _)| *hops == least);
@@ -107,13 +108,13 @@ impl Bundles {
     }
 
     /// All links over which it takes fewest hops.
-    pub fn best(&self, ahead: u32, from: u32, to: Option<u32>) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn best(&self, ahead: u32, from: u32, to: Option<u32>) -> impl Iterator<Item = u32> + '_ {
         let (least, _) = self.fewest(ahead, from, to);
         self.hops(ahead, from, to).zip(0..).filter(move |(hops, _)| *hops == least).map(|(_, link)| link)
     }
 
     /// Hops of the longest of all routes, of which none has more than `inside` hops inside its two groups.
-    pub fn longest(&self, inside: u32) -> u32 {
+    pub(super) fn longest(&self, inside: u32) -> u32 {
         let mut longest = 0;
         for ahead in 1..self.groups {
             for (from, to) in (0..self.size).flat_map(|from| (0..self.size).map(move |to| (from, to))) {

@@ -7,7 +7,7 @@ use super::coordinates::Coordinates;
 use super::divisor::Divisor;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use bundles::Bundles;
 use schemars::JsonSchema;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// (Faanes et al., SC 2012; one group: Faizian et al., HOTI 2016).
 ///
 /// A minimal route in a group takes one hop in its row, one in its column, or both in either order; which order, and
-/// which of parallel links, is drawn at every hop. Between groups it leads over a global link by which it has fewest hops.
-/// In a single group, whose global ports are traffic endpoints, each router is a group of its own to patterns and to
-/// Valiant routing.
+/// which of parallel links, is drawn at every hop. Between groups it leads over a global link by which it has fewest
+/// hops. In a single group, whose global ports are traffic endpoints, each router is a group of its own to patterns and
+/// to Valiant routing.
 ///
 /// ```toml
 /// [topology]
@@ -50,9 +50,9 @@ pub struct Cascade {
     /// Number of groups, 1 to rows * columns * global_ports + 1.
     #[schemars(range(min = 1))]
     pub groups: u32,
-    /// Ports of each router to other groups; a single group has none. Every two groups are joined by
-    /// floor(rows * columns * global_ports / (groups - 1)) links spread evenly over their routers; the rest of the ports
-    /// stays unconnected.
+    /// Ports of each router to other groups; a single group has none. Every two groups are joined by floor(rows *
+    /// columns * global_ports / (groups - 1)) links spread evenly over their routers; the rest of the ports stays
+    /// unconnected.
     pub global_ports: u32,
     /// Which virtual channels hops may take.
     pub channels: Channels,
@@ -65,8 +65,8 @@ pub enum Channels {
     /// One for each hop: the next of the longest route, in a single group the number of hops taken.
     #[default]
     One,
-    /// All that are above the last hop's and leave enough for the hops to come: short routes spread over more buffers. Only
-    /// in a single group.
+    /// All that are above the last hop's and leave enough for the hops to come: short routes spread over more buffers.
+    /// Only in a single group.
     Rising,
 }
 
@@ -122,10 +122,10 @@ const INSIDE: u8 = 2;
 
 /// The built network of [`Cascade`].
 ///
-/// Router r of group g is router g * rows * columns + r. Ports of a router: its endpoints, then those of its row and its
-/// column (`Lines`), then the global ones.
+/// Router r of group g is router g * rows * columns + r. Ports of a router: its endpoints, then those of its row and
+/// its column (`Lines`), then the global ones.
 #[derive(Debug)]
-pub struct CascadeGraph {
+pub(super) struct CascadeGraph {
     classes: Vec<String>,
     endpoints: Divisor,
     groups: u32,
@@ -177,8 +177,8 @@ impl CascadeGraph {
     }
 
     /// The channel of the next hop: the lowest above that of the hop before, in the order l0 l1 g0 l2 .. l5 g1 l6 l7 of
-    /// the longest route of two legs (l2 and l3 only before g1 if the first leg ends wherever it enters a group). Rows and
-    /// columns are numbered together. In a single group, that is the number of hops taken.
+    /// the longest route of two legs (l2 and l3 only before g1 if the first leg ends wherever it enters a group). Rows
+    /// and columns are numbered together. In a single group, that is the number of hops taken.
     #[inline]
     fn channel(&self, class: u8, leg: Leg, state: HopState) -> u8 {
         let between = Self::between(leg);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::rng::Stream;
+use crate::engine::Stream;
 use crate::schema::kept;
 use crate::topology::{Hops, Topology};
 
@@ -30,7 +30,10 @@ fn a_full_cascade_spreads_its_links_evenly() {
     for group in 1..9 {
         // 960 ports for 8 other groups: 120 links to each, 1.25 from every router.
         let to = |router: u32| {
-            let leads = |port: &u16| matches!(t.port(router, *port).peer, Peer::Router { router, .. } if t.group_of(router) == group);
+            let leads = |port: &u16| match t.port(router, *port).peer {
+                Peer::Router { router, .. } => t.group_of(router) == group,
+                _ => false,
+            };
             t.class_ports(router, GLOBAL).filter(leads).count()
         };
         let links: Vec<usize> = (0..96).map(to).collect();

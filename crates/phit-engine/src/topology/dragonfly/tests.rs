@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::rng::Stream;
+use crate::engine::Stream;
 use crate::schema::kept;
 use crate::topology::Hops;
 

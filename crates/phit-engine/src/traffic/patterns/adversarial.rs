@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -66,7 +66,7 @@ impl Pattern for ToGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
 
     fn check(topology: &Toy, offset: i64, groups: i64) {

@@ -5,21 +5,21 @@
 //! number is a fixed point send packets to themselves, which their router delivers.
 
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bit complement: every bit of the endpoint number is inverted, so endpoint i sends to N - 1 - i. Fits topologies whose
-/// number of endpoints N is a power of two.
+/// Bit complement: every bit of the endpoint number is inverted, so endpoint i sends to N - 1 - i. Fits topologies
+/// whose number of endpoints N is a power of two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitComplement {}
 
-/// Bit reverse: the bits of the endpoint number in opposite order. Palindromes send to themselves. Fits topologies whose
-/// number of endpoints is a power of two.
+/// Bit reverse: the bits of the endpoint number in opposite order. Palindromes send to themselves. Fits topologies
+/// whose number of endpoints is a power of two.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitReverse {}
@@ -106,7 +106,7 @@ impl Pattern for Rearranged {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::PatternKind;
     use crate::traffic::patterns::toy::Toy;
 

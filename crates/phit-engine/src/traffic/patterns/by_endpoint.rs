@@ -1,20 +1,23 @@
 //! Different patterns for different endpoints.
 
 use super::{Pattern, PatternKind, PatternParams, part_seed};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Every endpoint follows a pattern of its own choice: those listed in a part that of the part, all others the background, or
-/// none. An endpoint without a pattern sends nothing. Fits topologies that all parts fit.
+/// Every endpoint follows a pattern of its own choice: those listed in a part that of the part, all others the
+/// background, or none. An endpoint without a pattern sends nothing. Fits topologies that all parts fit.
 ///
 /// ```toml
 /// [traffic]
 /// load = 1.0
-/// pattern = { kind = "by_endpoint", background = "uniform", parts = [{ endpoints = [3, 7], pattern = "shift" }, { endpoints = [5] }] }
+/// [traffic.pattern]
+/// kind = "by_endpoint"
+/// background = "uniform"
+/// parts = [{ endpoints = [3, 7], pattern = "shift" }, { endpoints = [5] }]
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +95,7 @@ impl Pattern for Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
     use serde_json::{Value, json};
 

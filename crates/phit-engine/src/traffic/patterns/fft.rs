@@ -1,16 +1,16 @@
 //! The exchanges of a fast Fourier transform.
 
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly): message m of an endpoint goes to the one whose number
-/// differs from its own in bit m mod log2 N alone. Packets that are not in messages differ in a bit drawn at random. Fits
-/// topologies whose number of endpoints N is a power of two, 2 or more.
+/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly): message m of an endpoint goes to the one
+/// whose number differs from its own in bit m mod log2 N alone. Packets that are not in messages differ in a bit drawn
+/// at random. Fits topologies whose number of endpoints N is a power of two, 2 or more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fft {
@@ -58,7 +58,7 @@ impl Pattern for Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
 
     #[test]

@@ -5,7 +5,7 @@ use crate::topology::Topology;
 /// The groups of a topology that have endpoints, numbered from 0 in the topology's order; groups without endpoints (the
 /// upper stages of a Clos network) do not count.
 #[derive(Debug)]
-pub struct Groups {
+pub(super) struct Groups {
     layout: Layout,
     /// The topology's indices of the groups that have endpoints, ascending.
     used: Vec<u32>,
@@ -21,13 +21,13 @@ enum Layout {
 
 impl Groups {
     /// The groups of `topology`, whatever the order in which it numbers its endpoints.
-    pub fn of(topology: &dyn Topology) -> Self {
+    pub(super) fn of(topology: &dyn Topology) -> Self {
         let raw = (0..topology.endpoints()).map(|e| topology.group_of(topology.attachment(e).0));
         Self::new(topology.groups(), raw.collect())
     }
 
     /// The routers of `topology`, each taken as a group.
-    pub fn routers(topology: &dyn Topology) -> Self {
+    pub(super) fn routers(topology: &dyn Topology) -> Self {
         let raw = (0..topology.endpoints()).map(|e| topology.attachment(e).0);
         Self::new(topology.routers(), raw.collect())
     }
@@ -64,19 +64,19 @@ impl Groups {
     }
 
     /// The number among the groups that have endpoints of the topology's group `index`, if it has any.
-    pub fn number(&self, index: u32) -> Option<u32> {
+    pub(super) fn number(&self, index: u32) -> Option<u32> {
         self.used.binary_search(&index).ok().map(|i| i as u32)
     }
 
     /// Number of groups that have endpoints.
     #[inline]
-    pub fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u32 {
         self.used.len() as u32
     }
 
     /// Group of `endpoint`.
     #[inline]
-    pub fn group_of(&self, endpoint: u32) -> u32 {
+    pub(super) fn group_of(&self, endpoint: u32) -> u32 {
         match &self.layout {
             Layout::Even { size } => endpoint / size,
             Layout::Lists { group, .. } => group[endpoint as usize],
@@ -84,7 +84,7 @@ impl Groups {
     }
 
     /// Position of `endpoint` among the endpoints of its group.
-    pub fn position(&self, endpoint: u32) -> u32 {
+    pub(super) fn position(&self, endpoint: u32) -> u32 {
         match &self.layout {
             Layout::Even { size } => endpoint % size,
             Layout::Lists { position, .. } => position[endpoint as usize],
@@ -93,7 +93,7 @@ impl Groups {
 
     /// Number of endpoints of `group`.
     #[inline]
-    pub fn size(&self, group: u32) -> u32 {
+    pub(super) fn size(&self, group: u32) -> u32 {
         match &self.layout {
             Layout::Even { size } => *size,
             Layout::Lists { starts, .. } => starts[group as usize + 1] - starts[group as usize],
@@ -102,7 +102,7 @@ impl Groups {
 
     /// The `index`-th endpoint of `group`.
     #[inline]
-    pub fn member(&self, group: u32, index: u32) -> u32 {
+    pub(super) fn member(&self, group: u32, index: u32) -> u32 {
         match &self.layout {
             Layout::Even { size } => group * size + index,
             Layout::Lists { starts, members, .. } => members[(starts[group as usize] + index) as usize],

@@ -1,7 +1,7 @@
 //! Hot-spot traffic.
 
 use super::{Pattern, PatternKind, PatternParams, part_seed};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -71,7 +71,7 @@ impl Pattern for Spots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
     use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Mixes of patterns.
 
 use super::{Pattern, PatternKind, PatternParams, part_seed};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use crate::traffic::weighted::Weighted;
@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Mix: several patterns at once, in proportion to their weights, either drawn for every packet or fixed for every router
-/// (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts fit.
+/// Mix: several patterns at once, in proportion to their weights, either drawn for every packet or fixed for every
+/// router (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
@@ -113,7 +113,7 @@ impl Pattern for PerRouter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
     use serde_json::json;
 

@@ -1,26 +1,26 @@
-//! Spatial patterns: who sends to whom. One file per pattern.
+//! Spatial patterns: who sends to whom. One file per pattern; a new one comes here.
 
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use std::sync::Arc;
 
-pub mod adversarial;
-pub mod bits;
-pub mod by_endpoint;
-pub mod fft;
-pub mod groups;
-pub mod hotspot;
-pub mod mix;
-pub mod neighbor;
-pub mod permutation;
-pub mod rotation;
-pub mod shift;
-pub mod tornado;
+mod adversarial;
+mod bits;
+mod by_endpoint;
+mod fft;
+mod groups;
+mod hotspot;
+mod mix;
+mod neighbor;
+mod permutation;
+mod rotation;
+mod shift;
+mod tornado;
 #[cfg(test)]
-pub mod toy;
-pub mod uniform;
-pub mod worst_case_uniform;
+pub(super) mod toy;
+mod uniform;
+mod worst_case_uniform;
 
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
@@ -28,7 +28,8 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
 
-    /// The same for message `number` of `source`, counted from 0: for patterns that go through their destinations in turn.
+    /// Destination of message `number` of `source`, counted from 0: for patterns that go through their destinations in
+    /// turn.
     fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
         self.destination(source, rng)
     }
@@ -41,7 +42,7 @@ pub trait PatternParams {
     fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError>;
 }
 
-crate::registry! {
+crate::registry::registry! {
     /// `traffic.pattern`: where the packets of each endpoint go.
     pub enum PatternKind: "traffic pattern" as PatternParams {
         "uniform" => Uniform(uniform::Uniform),

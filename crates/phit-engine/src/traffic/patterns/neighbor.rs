@@ -71,7 +71,7 @@ pub(super) fn at_same_position(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
     use crate::traffic::patterns::toy::Toy;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Random permutation.
 
 use super::{Pattern, PatternParams, Table, at_least_two};
-use crate::engine::rng::{Rng, Stream};
+use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;

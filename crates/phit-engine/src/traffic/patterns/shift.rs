@@ -1,14 +1,15 @@
 //! Shift permutation.
 
 use super::{Pattern, PatternParams, at_least_two};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two endpoints.
+/// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two
+/// endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shift {
@@ -57,7 +58,7 @@ impl Pattern for Shifted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
 
     #[test]

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Tornado: a fixed permutation that goes almost half-way around. On a grid (torus, mesh, hyperx) every coordinate of the
-/// router moves by ceil(k/2) - 1 mod k, as in BookSim; on other topologies of several groups (dragonfly) the group moves
-/// by ceil(G/2) - 1 mod G; elsewhere the endpoint number moves by ceil(N/2) - 1 mod N. The position within the router or
-/// group stays. Fits topologies where that is not the identity: some side, or G, or N, of at least three.
+/// Tornado: a fixed permutation that goes almost half-way around. On a grid (torus, mesh, hyperx) every coordinate of
+/// the router moves by ceil(k/2) - 1 mod k, as in BookSim; on other topologies of several groups (dragonfly) the group
+/// moves by ceil(G/2) - 1 mod G; elsewhere the endpoint number moves by ceil(N/2) - 1 mod N. The position within the
+/// router or group stays. Fits topologies where that is not the identity: some side, or G, or N, of at least three.
 /// (Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2.)
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +58,7 @@ impl PatternParams for Tornado {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::{Rng, Stream};
+    use crate::engine::{Rng, Stream};
     use crate::traffic::patterns::toy::Toy;
 
     fn image(topology: &Toy) -> Vec<u32> {

@@ -1,11 +1,11 @@
 //! A topology for tests of traffic: endpoints and groups, but no links.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology};
 
 /// Routers with the same number of endpoints each, in groups of equal size, optionally arranged as a grid.
 #[derive(Debug, Clone)]
-pub struct Toy {
+pub(crate) struct Toy {
     routers: u32,
     concentration: u32,
     group: u32,
@@ -16,17 +16,17 @@ pub struct Toy {
 
 impl Toy {
     /// `routers` routers of `concentration` endpoints, `group` routers to a group.
-    pub fn new(routers: u32, concentration: u32, group: u32) -> Self {
+    pub(crate) fn new(routers: u32, concentration: u32, group: u32) -> Self {
         Self { routers, concentration, group, sides: None, bare: 0, classes: vec!["endpoint".into()] }
     }
 
     /// A grid of routers.
-    pub fn grid(sides: &[u32], concentration: u32) -> Self {
+    pub(crate) fn grid(sides: &[u32], concentration: u32) -> Self {
         Self { sides: Some(sides.to_vec()), ..Self::new(sides.iter().product(), concentration, 1) }
     }
 
     /// `bare` more routers without endpoints, as the upper stages of a Clos network have.
-    pub fn with_bare_routers(self, bare: u32) -> Self {
+    pub(crate) fn with_bare_routers(self, bare: u32) -> Self {
         Self { bare, ..self }
     }
 }
@@ -51,7 +51,7 @@ impl Topology for Toy {
         (endpoint / self.concentration, (endpoint % self.concentration) as u16)
     }
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
-        out.push(self.minimal_hop(at, to, leg, state, vcs, &mut Rng::new(0, crate::engine::rng::Stream::Router, 0)));
+        out.push(self.minimal_hop(at, to, leg, state, vcs, &mut Rng::new(0, crate::engine::Stream::Router, 0)));
     }
     fn minimal_hop(&self, _: u32, _: u32, _: Leg, _: HopState, _: &[u8], _: &mut Rng) -> Hop {
         Hop { port: 0, vc: 0, vcs: 1 }

@@ -1,7 +1,7 @@
 //! Uniform random traffic.
 
 use super::{Pattern, PatternParams, at_least_two};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ impl Pattern for Others {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
     use crate::traffic::patterns::toy::Toy;
 
     /// Pearson's statistic of 40000 draws over the endpoints that may be drawn.

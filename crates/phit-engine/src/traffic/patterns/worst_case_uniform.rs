@@ -1,16 +1,16 @@
 //! Uniform traffic that all goes through the root of a tree.
 
 use super::{Pattern, PatternParams, unfit};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Worst-case uniform random (wc-UR): every packet goes to an endpoint drawn uniformly among those whose only common ancestors
-/// with the source are the routers of the top level, so that nothing turns round below it. Fits folded Clos networks.
-/// (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
+/// Worst-case uniform random (wc-UR): every packet goes to an endpoint drawn uniformly among those whose only common
+/// ancestors with the source are the routers of the top level, so that nothing turns round below it. Fits folded Clos
+/// networks. (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorstCaseUniform {}
@@ -54,9 +54,8 @@ impl Pattern for OtherSubtrees {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
-    use crate::topology::TopologyParams;
-    use crate::topology::clos::Clos;
+    use crate::engine::Stream;
+    use crate::topology::{Clos, TopologyParams};
     use crate::traffic::patterns::toy::Toy;
 
     fn clos(down: &[u32], up: &[u32]) -> Arc<dyn Topology> {

@@ -1,7 +1,7 @@
 //! Bernoulli process.
 
 use super::{Geometric, NEVER, Process, ProcessParams, ProcessState};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

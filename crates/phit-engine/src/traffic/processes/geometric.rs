@@ -1,24 +1,24 @@
 //! The waiting time for a success in independent trials.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 
 /// Number of failures before the first success in independent trials of one probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Geometric {
+pub(crate) struct Geometric {
     /// 1 / ln(1 - p): minus infinity if p is 0, zero if p is 1.
     scale: f64,
 }
 
 impl Geometric {
     /// Trials that succeed with probability `p`, 0 to 1.
-    pub fn new(p: f64) -> Self {
+    pub(crate) fn new(p: f64) -> Self {
         Self { scale: (-p.clamp(0.0, 1.0)).ln_1p().recip() }
     }
 
     /// Draws a number of failures; `u64::MAX` if there is never a success. One random word, by inversion of the
     /// distribution function: P(failures >= k) = (1 - p)^k.
     #[inline]
-    pub fn draw(self, rng: &mut Rng) -> u64 {
+    pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
         // In (0, 1]: its logarithm is finite.
         let u = 1.0 - rng.unit();
         let failures = u.ln() * self.scale;
@@ -30,7 +30,7 @@ impl Geometric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     #[test]
     fn the_distribution_is_geometric() {

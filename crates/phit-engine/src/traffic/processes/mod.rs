@@ -2,15 +2,15 @@
 //!
 //! A process generates at most one packet per endpoint and cycle.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use std::fmt::Debug;
 
-pub mod bernoulli;
+mod bernoulli;
 mod geometric;
-pub mod on_off;
-pub mod periodic;
+mod on_off;
+mod periodic;
 
-pub use geometric::Geometric;
+pub(super) use geometric::Geometric;
 
 /// What one endpoint remembers of its process, 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,15 +22,15 @@ pub struct ProcessState {
 }
 
 /// The cycles of an endpoint that never generates again.
-pub const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// Cycles are below this: times of packets have 32 bits.
-pub const HORIZON: u64 = 1 << 32;
+pub(super) const HORIZON: u64 = 1 << 32;
 
 /// The seam `traffic`, temporal part, for one load.
 pub trait Process: Send + Sync + Debug {
-    /// The state of an endpoint whose process begins in cycle `start`, in statistical equilibrium: the mean load is right
-    /// from that cycle on.
+    /// The state of an endpoint whose process begins in cycle `start`, in statistical equilibrium: the mean load is
+    /// right from that cycle on.
     fn start(&self, start: u64, rng: &mut Rng) -> ProcessState;
     /// The cycle in which the next packet is generated, later than that of the one before; at or beyond [`HORIZON`] if
     /// there is none.
@@ -44,7 +44,7 @@ pub trait ProcessParams {
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String>;
 }
 
-crate::registry! {
+crate::registry::registry! {
     /// `traffic.process`: when each endpoint generates a packet.
     pub enum ProcessKind: "injection process" as ProcessParams {
         "bernoulli" => Bernoulli(bernoulli::Bernoulli),

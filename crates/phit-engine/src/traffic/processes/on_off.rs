@@ -1,12 +1,12 @@
 //! On/off process.
 
 use super::{Geometric, HORIZON, NEVER, Process, ProcessParams, ProcessState};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// On/off: a Markov chain of two states per endpoint, on and off. In every cycle of the on state the endpoint generates a
-/// packet with probability peak / (mean packet size); in the off state it generates none. Bursts last a geometric
+/// On/off: a Markov chain of two states per endpoint, on and off. In every cycle of the on state the endpoint generates
+/// a packet with probability peak / (mean packet size); in the off state it generates none. Bursts last a geometric
 /// number of cycles of mean `burst`, and the pauses between them a geometric number of cycles whose mean makes the mean
 /// load `traffic.load`. A change of the load draws every endpoint's state anew. (Dally and Towles, *Principles and
 /// Practices of Interconnection Networks*, section 24.2.2.)
@@ -33,7 +33,8 @@ impl ProcessParams for OnOff {
         let Self { burst, peak } = *self;
         if peak > mean_size {
             return Err(format!(
-                "expected a `process.peak` of at most the mean packet size, {mean_size}: one packet per cycle, not {peak}"
+                "expected a `process.peak` of at most the mean packet size, {mean_size}: one packet per cycle, not \
+                 {peak}"
             ));
         }
         if load > peak {
@@ -47,7 +48,8 @@ impl ProcessParams for OnOff {
         if go > 1.0 + 1e-9 {
             let most = peak * burst / (burst + 1.0);
             return Err(format!(
-                "expected at most {most} or exactly {peak}: pauses between bursts of {burst} cycles last at least one cycle"
+                "expected at most {most} or exactly {peak}: pauses between bursts of {burst} cycles last at least one \
+                 cycle"
             ));
         }
         let packet = Geometric::new(peak / mean_size);
@@ -107,7 +109,7 @@ impl Process for TwoStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     /// Cycles of the packets of one endpoint before `end`, packets of one phit.
     fn cycles(params: &OnOff, load: f64, index: u64, end: u64) -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! Periodic process.
 
 use super::{NEVER, Process, ProcessParams, ProcessState};
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ impl Process for EachPeriod {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::rng::Stream;
+    use crate::engine::Stream;
 
     fn cycles(phase: Phase, load: f64, size: f64, index: u64) -> Vec<u64> {
         let process = Periodic { phase }.build(load, size).unwrap();

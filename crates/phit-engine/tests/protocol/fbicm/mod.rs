@@ -1,4 +1,5 @@
-//! What the tests of FBICM share: its lines as they can be seen from outside, and what must be true of them after every tick.
+//! What the tests of FBICM share: its lines as they can be seen from outside, and what must be true of them after every
+//! tick.
 
 mod random;
 mod rules;
@@ -82,9 +83,10 @@ pub fn messages(trace: &mut Vec<[u32; 4]>, cycle: u32, sources: &[u32], destinat
     trace.sort_by_key(|message| message[0]);
 }
 
-/// The lines of a router agree with one another, `before` a tick and `now`, after it: a line of an input has destinations behind its
-/// output only, and at most one is found to be congested in a tick; one that is linked finds its line there, with a destination of its own, and is not given up while that is
-/// stopped; and none is taken for a root if the output knew better.
+/// The lines of a router agree with one another, `before` a tick and `now`, after it: a line of an input has
+/// destinations behind its output only, and at most one is found to be congested in a tick; one that is linked finds
+/// its line there, with a destination of its own, and is not given up while that is stopped; and none is taken for a
+/// root if the output knew better.
 pub fn agree(simulation: &Simulation, before: &[Seen], now: &[Seen]) -> Result<(), String> {
     let table = simulation.blueprint().table.as_ref().unwrap();
     let one_channel = simulation.blueprint().links.vcs(simulation.blueprint().division).iter().all(|&vcs| vcs == 1);

@@ -87,7 +87,9 @@ proptest! {
         let (mut value, _) = random(&choices);
         value["measure"] = json!({
             "warmup": 0, "cycles": 1200, "links": true, "series": { "bin": 50, "by": "window" },
-            "probes": [{ "kind": "queueing", "every": 10 }, { "kind": "trees", "every": 50 }, { "kind": "ports", "every": 50 }],
+            "probes": [
+                { "kind": "queueing", "every": 10 }, { "kind": "trees", "every": 50 }, { "kind": "ports", "every": 50 },
+            ],
         });
         let result = |threads, partitions| {
             let outcome = run_with(&value, Options { threads, partitions });

@@ -1,6 +1,7 @@
 //! FBICM step by step, as chapters 3 and 4 of the report (DIAB-10-04-1, 2010) have it.
 //!
-//! Packets have 4 phits, links a cycle; a memory holds 16 packets, and two in a queue are one too many for the thresholds.
+//! Packets have 4 phits, links a cycle; a memory holds 16 packets, and two in a queue are one too many for the
+//! thresholds.
 
 use super::{Seen, base, lines, messages, parts, quiet_at_the_end, start, summed, until};
 use crate::common::run_with;
@@ -24,14 +25,16 @@ fn detection_allocates_a_line_for_what_the_head_asks_for() {
         let mut s = start(value, &trace);
         let detected = until(&mut s, 100, "a line", |seen| !seen.is_empty());
         let first = lines(&s);
-        // The third packet in a queue makes 12 phits. Until the first leaves the queue none has; then every input but one waits.
+        // The third packet in a queue makes 12 phits. Until the first leaves the queue none has; then every input but
+        // one waits.
         assert!(detected >= 8, "after two packets at the earliest: {detected}");
         for line in &first {
             assert_eq!(
                 (line.input, line.hops, &line.destinations[..], line.next, line.mapped),
                 (true, 0, &[5][..], None, false)
             );
-            // All that was in the NFQ has gone to the CFQ, each packet in turn when it came to the front; one may have left by now.
+            // All that was in the NFQ has gone to the CFQ, each packet in turn when it came to the front; one may have
+            // left by now.
             assert!(line.phits == 12 || line.phits == 8, "{line:?}");
         }
         quiet_at_the_end(&mut s, 3000, 1200);
@@ -40,7 +43,8 @@ fn detection_allocates_a_line_for_what_the_head_asks_for() {
 
 #[test]
 fn a_queue_of_one_flow_is_not_in_the_way_of_another() {
-    // Input 0 sends to 5, which two others keep busy, and then to 4. Without isolation its packets for 4 wait behind those for 5.
+    // Input 0 sends to 5, which two others keep busy, and then to 4. Without isolation its packets for 4 wait behind
+    // those for 5.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 1, 2], 5, 160);
     messages(&mut trace, 40, &[0], 4, 40);
@@ -143,8 +147,8 @@ fn congestion_information_goes_upstream_and_dissolves_from_there() {
         let copy = find(&lines(&s), 1, out_1, false).unwrap();
         assert_eq!((copy.hops, &copy.destinations[..], copy.stopped, copy.line), (1, &[8][..], true, root.line));
         assert!(told > 0 && find(&lines(&s), 2, at_2, true).unwrap().mapped);
-        // Its input ports isolate the destination when a packet for it meets the stopped line, linked to that line. Which of them
-        // come first depends on the traffic; here only that of router 0 sends anything.
+        // Its input ports isolate the destination when a packet for it meets the stopped line, linked to that line.
+        // Which of them come first depends on the traffic; here only that of router 0 sends anything.
         until(&mut s, 600, "a linked line at the input of router 1", |seen| {
             find(seen, 1, in_1, true).is_some_and(|l| l.next == Some(copy.line))
         });
@@ -162,8 +166,8 @@ fn congestion_information_goes_upstream_and_dissolves_from_there() {
 
 #[test]
 fn a_line_for_a_branch_is_linked_when_the_root_turns_out_to_be_further_on() {
-    // Endpoints 3 and 4 share the link to router 2 with endpoint 0, so that router 1 finds congestion of its own there before it hears
-    // that endpoint 8 is the cause.
+    // Endpoints 3 and 4 share the link to router 2 with endpoint 0, so that router 1 finds congestion of its own there
+    // before it hears that endpoint 8 is the cause.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 3, 4, 6, 7], 8, 400);
     let mut s = start(row("new"), &trace);
@@ -202,8 +206,8 @@ fn no_packet_of_a_stopped_line_passes_its_output() {
 
 #[test]
 fn new_destinations_follow_by_updates_and_full_lists_open_a_second_line() {
-    // The link from router 1 to router 2 is the congested point: it takes a third of what endpoints 3 to 5 send. Lists hold two
-    // destinations; those behind the link are 6, 7 and 8.
+    // The link from router 1 to router 2 is the congested point: it takes a third of what endpoints 3 to 5 send. Lists
+    // hold two destinations; those behind the link are 6, 7 and 8.
     let mut trace = vec![];
     messages(&mut trace, 0, &[3, 4, 5], 6, 400);
     messages(&mut trace, 150, &[3, 4, 5], 7, 400);
@@ -229,8 +233,8 @@ fn new_destinations_follow_by_updates_and_full_lists_open_a_second_line() {
 
 #[test]
 fn an_update_reaches_linked_lines_and_goes_on_from_there() {
-    // Four routers of two endpoints in a row; the link from router 2 to router 3 is congested, by packets for 6 first and then also
-    // by some for 7, of which router 0 sends none.
+    // Four routers of two endpoints in a row; the link from router 2 to router 3 is congested, by packets for 6 first
+    // and then also by some for 7, of which router 0 sends none.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 2, 4, 5], 6, 600);
     messages(&mut trace, 300, &[2, 4, 5], 7, 600);
@@ -317,9 +321,9 @@ fn lifetimes_and_the_time_that_memories_are_on_are_those_of_the_lines() {
 
 #[test]
 fn full_lists_stay_full_where_the_output_knows_more() {
-    // Four routers of two endpoints in a row. The link from router 1 to router 2 is congested by packets for 4 and 6; then that from
-    // router 2 to router 3 by packets for 6 and 7, which is known to router 1. Its lines for 4 and 6 are linked to that for 6
-    // and 7, and have no room for 7.
+    // Four routers of two endpoints in a row. The link from router 1 to router 2 is congested by packets for 4 and 6;
+    // then that from router 2 to router 3 by packets for 6 and 7, which is known to router 1. Its lines for 4 and 6 are
+    // linked to that for 6 and 7, and have no room for 7.
     let mut trace = vec![];
     for to in [4, 6] {
         messages(&mut trace, 0, &[0, 1, 2, 3], to, 400);
@@ -340,8 +344,8 @@ fn full_lists_stay_full_where_the_output_knows_more() {
 
 #[test]
 fn a_linked_line_stays_while_its_output_is_held_back_though_its_first_destination_is_not() {
-    // Leaf 0 finds its way up to 3 and 6 congested by itself before the root makes 6 known. Its lines are then linked, and those that run
-    // empty first wait for their timers while the others go on.
+    // Leaf 0 finds its way up to 3 and 6 congested by itself before the root makes 6 known. Its lines are then linked,
+    // and those that run empty first wait for their timers while the others go on.
     let mut trace = vec![];
     for source in 0..6 {
         messages(&mut trace, 0, &[source], 6, 100 + 60 * source);
@@ -368,8 +372,9 @@ fn the_first_version_isolates_all_destinations_behind_the_output() {
 
 #[test]
 fn only_what_goes_over_the_output_is_isolated_before_it() {
-    // Endpoints of leaves 0 and 1 of a tree send to endpoint 6 of leaf 2, more than the root between them can pass on. The root's way
-    // down leads to 7 and 8 as well, but leaf 0 reaches these over other roots: what it sends to them is not held up there.
+    // Endpoints of leaves 0 and 1 of a tree send to endpoint 6 of leaf 2, more than the root between them can pass on.
+    // The root's way down leads to 7 and 8 as well, but leaf 0 reaches these over other roots: what it sends to them is
+    // not held up there.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 3], 6, 400);
     let mut s = start(base(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }), "first"), &trace);
@@ -389,10 +394,10 @@ fn only_what_goes_over_the_output_is_isolated_before_it() {
 
 #[test]
 fn figure_4_1() {
-    // Switch B (router 1) gets packets from four switches (here its endpoints and router 0) for green destinations (0 to 2, behind
-    // one port) and red ones (6, 7 and 8, behind the congested port); lists hold two. The red ones take two lines. A green packet
-    // may be at the front by chance when congestion is detected, which post-processing mends: its line is soon given up, and nobody
-    // upstream hears of it.
+    // Switch B (router 1) gets packets from four switches (here its endpoints and router 0) for green destinations (0
+    // to 2, behind one port) and red ones (6, 7 and 8, behind the congested port); lists hold two. The red ones take
+    // two lines. A green packet may be at the front by chance when congestion is detected, which post-processing mends:
+    // its line is soon given up, and nobody upstream hears of it.
     let mut trace = vec![];
     for (at, red) in [(0, 6), (20, 7), (40, 8)] {
         messages(&mut trace, at, &[0, 3, 4, 5], red, 200);

@@ -7,8 +7,7 @@ use crate::engine::bits::bit;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::Queue;
-use crate::fabric::input_queued::state::TAIL_PENDING;
+use crate::fabric::input_queued::state::{Queue, TAIL_PENDING};
 use crate::fabric::input_queued::wait_lists::Waits;
 use std::collections::HashMap;
 

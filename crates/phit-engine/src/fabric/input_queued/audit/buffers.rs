@@ -5,8 +5,7 @@ use super::pending::{Pending, credited};
 use crate::engine::NONE;
 use crate::fabric::input_queued::config::Config;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::TAIL_PENDING;
-use crate::fabric::input_queued::state::{BROKEN, Input, Queue, SINK};
+use crate::fabric::input_queued::state::{BROKEN, Input, Queue, SINK, TAIL_PENDING};
 use crate::packet::Packet;
 use std::collections::HashSet;
 
@@ -53,8 +52,8 @@ struct Load {
     inside: u64,
     /// Phits on the link before it.
     coming: u64,
-    /// Flits of the last packet on the link or in the queue that are still to be sent upstream: how many have been sent,
-    /// if any are missing.
+    /// Flits of the last packet on the link or in the queue that are still to be sent upstream: how many have been
+    /// sent, if any are missing.
     unfinished: Option<u16>,
 }
 
@@ -93,8 +92,8 @@ impl Load {
     }
 }
 
-/// Checks queues against their senders' credits. Returns the phits in queues and on links, and those that have been ejected
-/// of packets not delivered yet.
+/// Checks queues against their senders' credits. Returns the phits in queues and on links, and those that have been
+/// ejected of packets not delivered yet.
 pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> Result<u64, String> {
     let config = &*here.config;
     let mut held = 0;
@@ -135,7 +134,8 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             others = 0;
             if vc.credits < 0 || sum != capacity {
                 return Err(wrong(format!(
-                    "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit on their way back: not {capacity}",
+                    "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit \
+                     on their way back: not {capacity}",
                     vc.credits, load.coming, load.inside
                 )));
             }

@@ -5,8 +5,8 @@ use crate::engine::NONE;
 use crate::fabric::input_queued::partition::Partition;
 use std::collections::BTreeMap;
 
-/// When no message is on its way, both ends of a link know the same of the flows that are isolated behind it: virtual channel and
-/// line, destinations, and whether they are held back.
+/// When no message is on its way, both ends of a link know the same of the flows that are isolated behind it: virtual
+/// channel and line, destinations, and whether they are held back.
 pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
     type Known = BTreeMap<(u8, u8), (Vec<u32>, bool)>;
     let known = |partition: &Partition, port: u32, input: bool| -> Known {

@@ -1,6 +1,7 @@
 //! Conservation laws: what must hold of the state of a network between any two ticks, whatever has happened before.
 //!
-//! An audit looks at everything and changes nothing. It is for tests: it costs far more than the ticks between two audits.
+//! An audit looks at everything and changes nothing. It is for tests: it costs far more than the ticks between two
+//! audits.
 
 mod awake;
 mod buffers;
@@ -20,17 +21,19 @@ use ports::{ejections, outputs, turns};
 
 /// Checks a network between two ticks, and says what is wrong first:
 ///
-/// * of every virtual channel's buffer, the sender's credits, the phits on the link, the phits in the queue and the credits
-///   on their way back add up to its size, and no part is negative;
+/// * of every virtual channel's buffer, the sender's credits, the phits on the link, the phits in the queue and the
+///   credits on their way back add up to its size, and no part is negative;
 /// * phits injected are phits delivered, in queues, on links or being ejected;
 /// * queues are consistent lists, every packet of the arena is in exactly one place, flits of two packets never mix in
 ///   a virtual channel;
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
-/// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room for;
+/// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room
+///   for;
 /// * credits that wait for their turn come one in a cycle;
-/// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its way;
+/// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its
+///   way;
 /// * whoever could move is awake or about to be woken.
-pub fn audit(network: &InputQueued) -> Result<(), String> {
+pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     let (partitions, inboxes) = network.parts();
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
     inboxes.for_each(|to, mail| {

@@ -6,9 +6,7 @@
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
 use super::profit::{Profit, Slots};
 use super::{Deroute, Derouted, Plan};
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
+use crate::engine::{NONE, Rng, Table};
 use std::fmt::Debug;
 
 /// A way that a packet may take in place of the minimal one.
@@ -64,7 +62,8 @@ impl Choices {
     }
 }
 
-/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals wins.
+/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals
+/// wins.
 pub trait Weighing: Send + Sync + Debug {
     /// The grid.
     fn lattice(&self) -> &Lattice;

@@ -1,17 +1,17 @@
 //! Positions and ways in a torus or mesh, as the bubble family speaks of them.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 
-pub use crate::topology::MOST_DIMENSIONS;
+pub(crate) use crate::topology::MOST_DIMENSIONS;
 
 /// Coordinates of a router; those beyond the last dimension are zero.
-pub type Position = [i32; MOST_DIMENSIONS];
+pub(crate) type Position = [i32; MOST_DIMENSIONS];
 
 /// The way that a packet still has to go: hops in each dimension, with the sign of the direction.
-pub type Offsets = [i16; MOST_DIMENSIONS];
+pub(crate) type Offsets = [i16; MOST_DIMENSIONS];
 
 /// Which way round a packet goes that is half a ring from its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -49,7 +49,8 @@ impl Lattice {
         Self { sides: sides.iter().map(|&side| side as i32).collect(), wraps }
     }
 
-    /// The lattice of a torus or mesh; refuses any other topology, also one with faults, in which minimal ways are missing.
+    /// The lattice of a torus or mesh; refuses any other topology, also one with faults, in which minimal ways are
+    /// missing.
     pub fn of(topology: &dyn Topology, kind: &str) -> Result<Self, ScenarioError> {
         let refused = || ScenarioError::new("kind", format!("{kind:?}"), "needs a torus or a mesh");
         let sides = topology.grid().ok_or_else(refused)?;
@@ -127,8 +128,8 @@ impl Lattice {
         offsets
     }
 
-    /// The way from `a` to `b` that goes in direction minus in the dimensions whose bit is set in `minus`, and in direction
-    /// plus in the others (a torus only).
+    /// The way from `a` to `b` that goes in direction minus in the dimensions whose bit is set in `minus`, and in
+    /// direction plus in the others (a torus only).
     #[inline]
     pub fn way_round(&self, a: &Position, b: &Position, minus: u32) -> Offsets {
         let mut offsets = Offsets::default();
@@ -152,19 +153,20 @@ impl Lattice {
 
 /// Hops of a way.
 #[inline]
-pub fn length(way: &Offsets) -> u32 {
+pub(crate) fn length(way: &Offsets) -> u32 {
     way.iter().map(|hops| u32::from(hops.unsigned_abs())).sum()
 }
 
-/// Direction number of dimension `d`: 2 d in the positive, 2 d + 1 in the negative direction, as a router's ports are ordered.
+/// Direction number of dimension `d`: 2 d in the positive, 2 d + 1 in the negative direction, as a router's ports are
+/// ordered.
 #[inline]
-pub fn direction(d: usize, minus: bool) -> usize {
+pub(crate) fn direction(d: usize, minus: bool) -> usize {
     2 * d + usize::from(minus)
 }
 
 /// The directions of a way, one bit each.
 #[inline]
-pub fn directions(way: &Offsets) -> u16 {
+pub(crate) fn directions(way: &Offsets) -> u16 {
     let mut set = 0;
     for (d, &hops) in way.iter().enumerate() {
         if hops != 0 {

@@ -1,35 +1,37 @@
-//! The seam `bubble`: what adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR) and GOAL decide at a
-//! packet's source, on tori and meshes. They are in [`crate::fabric::seams::bubble`], one file each.
+//! The seam `bubble`: what adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR) and GOAL
+//! decide at a packet's source, on tori and meshes. They are in [`crate::fabric::seams::bubble`], one file each.
 //!
-//! All three move packets in the same way (Puente et al., "The Adaptive Bubble Router", JPDC 2001): any adaptive queue on
-//! the packet's way is preferred, and where none has room, dimension order through an *escape* queue, which a packet may enter
-//! from elsewhere only if it leaves a free slot (a *bubble*) there. They differ in the [`Plan`] that a new packet gets at
-//! its source: the minimal way, the way through another orthant, or a way through an intermediate destination (F. Versaci,
-//! "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS 2013).
+//! All three move packets in the same way (Puente et al., "The Adaptive Bubble Router", JPDC 2001): any adaptive queue
+//! on the packet's way is preferred, and where none has room, dimension order through an *escape* queue, which a packet
+//! may enter from elsewhere only if it leaves a free slot (a *bubble*) there. They differ in the [`Plan`] that a new
+//! packet gets at its source: the minimal way, the way through another orthant, or a way through an intermediate
+//! destination (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS
+//! 2013).
 //!
 //! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
-//! The two routers that Phit has use these rules: the input-queued one through a routing mechanism, the packet-level node by itself.
+//! The two routers that Phit has use these rules: the input-queued one through a routing mechanism, the packet-level
+//! node by itself.
 
-use crate::engine::rng::Rng;
+use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-pub mod choices;
-pub mod lattice;
-pub mod profit;
+pub(crate) mod choices;
+pub(crate) mod lattice;
+pub(crate) mod profit;
 
 use choices::Choices;
 use lattice::{HalfWay, Lattice, Offsets};
 use profit::Slots;
 
 /// Virtual channel of the adaptive queue of a link.
-pub const ADAPTIVE: u8 = 0;
+pub(crate) const ADAPTIVE: u8 = 0;
 /// Virtual channel of the escape queue for packets that head for their destination.
-pub const TO_DESTINATION: u8 = 1;
+pub(crate) const TO_DESTINATION: u8 = 1;
 /// Virtual channel of the escape queue for packets that head for an intermediate destination.
-pub const TO_INTERMEDIATE: u8 = 2;
+pub(crate) const TO_INTERMEDIATE: u8 = 2;
 
 /// How a packet was derouted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,17 +64,17 @@ pub struct Plan {
 /// How the escape queues are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Escape {
-    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0 packets can wait for one
-    /// another around a ring.
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0 packets can wait for
+    /// one another around a ring.
     pub bubble: u16,
     /// Virtual channel of packets that head for an intermediate destination; `None` if packets have none.
     pub to_intermediate: Option<u8>,
 }
 
 impl Escape {
-    /// The escape queue of a packet with this way ahead, that of dimension order: its direction and virtual channel, and the free
-    /// slots that the packet must find there. Within its ring, where it came by the same direction and channel (`came`), it takes
-    /// the last one; from elsewhere it needs `elsewhere`, [`Self::room`] by the bubble rule.
+    /// The escape queue of a packet with this way ahead, that of dimension order: its direction and virtual channel,
+    /// and the free slots that the packet must find there. Within its ring, where it came by the same direction and
+    /// channel (`came`), it takes the last one; from elsewhere it needs `elsewhere`, [`Self::room`] by the bubble rule.
     #[inline]
     pub fn queue(
         &self,
@@ -137,12 +139,13 @@ pub trait Deroute: Send + Sync + Debug {
     }
 }
 
-/// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a packet
-/// prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way left or not.
+/// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a
+/// packet prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way
+/// left or not.
 #[inline]
-pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
-    // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and none of
-    // these comparisons has to be guessed by the processor.
+pub(crate) fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
+    // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and
+    // none of these comparisons has to be guessed by the processor.
     const DIMENSIONS: u32 = lattice::MOST_DIMENSIONS.next_power_of_two() as u32;
     let best = way.iter().zip(0..).fold(0, |best: u32, (&hops, d)| {
         let slots = free(lattice::direction(d as usize, hops < 0));
@@ -154,6 +157,6 @@ pub fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32
 
 /// The direction of dimension order: of the lowest dimension in which there is way left.
 #[inline]
-pub fn dimension_order(way: &Offsets) -> Option<usize> {
+pub(crate) fn dimension_order(way: &Offsets) -> Option<usize> {
     way.iter().position(|&hops| hops != 0).map(|d| lattice::direction(d, way[d] < 0))
 }

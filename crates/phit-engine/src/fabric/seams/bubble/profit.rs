@@ -67,8 +67,8 @@ pub struct Profit {
 }
 
 impl Profit {
-    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues; `shortness` is
-    /// eta over the multiple of the minimal way's length.
+    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues; `shortness`
+    /// is eta over the multiple of the minimal way's length.
     #[inline]
     pub fn of(&self, slots: &Slots<'_>, least_used: u16, free: f64, shortness: f64) -> f64 {
         if free <= 0.0 && self.full_way == FullWay::Worthless {
@@ -85,7 +85,8 @@ impl Profit {
 }
 
 impl Profit {
-    /// True if no way is worth more than `profit`: no congestion term is more than one, and no way is shorter than the minimal.
+    /// True if no way is worth more than `profit`: no congestion term is more than one, and no way is shorter than the
+    /// minimal.
     #[inline]
     pub fn is_most(&self, profit: f64) -> bool {
         profit >= 1.0 + self.eta

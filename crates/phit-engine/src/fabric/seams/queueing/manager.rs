@@ -1,15 +1,16 @@
-//! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their neighbours.
+//! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their
+//! neighbours.
 
 use crate::engine::Tick;
 use crate::fabric::seams::routing::Payload;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 
 /// What a managed organisation does at its input ports and endpoints.
 ///
-/// Packets enter the first queue of a virtual channel's buffer, whose credits stand for all of it. The manager hears of what
-/// comes and goes; after all that arrives in a tick, and before any decision, it reviews the ports where something has, once each
-/// and in order.
+/// Packets enter the first queue of a virtual channel's buffer, whose credits stand for all of it. The manager hears of
+/// what comes and goes; after all that arrives in a tick, and before any decision, it reviews the ports where something
+/// has, once each and in order.
 pub trait Manager: Send {
     /// A packet has come into `queue` of input `port` (an index in the partition).
     fn arrived(&mut self, port: u32, queue: u16, packet: &Packet);
@@ -17,13 +18,13 @@ pub trait Manager: Send {
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick);
     /// Something has happened at input `port` since the last review.
     fn review(&mut self, site: &mut dyn QueueSite, port: u32);
-    /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order, at most one
-    /// from each port. To be followed by a review of all input ports of the router.
+    /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order,
+    /// at most one from each port. To be followed by a review of all input ports of the router.
     fn hear(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload);
     /// A message has come to endpoint number `endpoint` of the partition from its injection port.
     fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload);
-    /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at which
-    /// its packet came to the port.
+    /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at
+    /// which its packet came to the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
     /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: one that is declared
     /// in [`QueueingParams::observables`](super::QueueingParams::observables), and its value.
@@ -50,7 +51,8 @@ pub struct Branch<'a> {
     pub line: u8,
     /// Links to the congested point.
     pub hops: u8,
-    /// The output port that it leads to, at an input: an index in the partition from a manager, of the router from a partition.
+    /// The output port that it leads to, at an input: an index in the partition from a manager, of the router from a
+    /// partition.
     pub output: Option<u32>,
     /// Destinations, ascending.
     pub destinations: &'a [u32],
@@ -64,8 +66,9 @@ pub struct Branch<'a> {
     pub mapped: bool,
 }
 
-/// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output of one
-/// port have the same. Where each is, a manager knows from the beginning ([`QueueingContext::places`](super::QueueingContext::places)).
+/// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output
+/// of one port have the same. Where each is, a manager knows from the beginning
+/// ([`QueueingContext::places`](super::QueueingContext::places)).
 pub trait QueueSite {
     /// Current tick.
     fn now(&self) -> Tick;
@@ -79,7 +82,8 @@ pub trait QueueSite {
     fn review_at(&mut self, port: u32, at: Tick);
     /// Lets endpoint number `endpoint` of the partition send nothing to `destination`, or lets it send again.
     fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool);
-    /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: to the output port of a router, or to
-    /// the endpoint. It goes over the link in the other direction, after what has been granted before, and keeps it busy.
+    /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: to the output port of a router,
+    /// or to the endpoint. It goes over the link in the other direction, after what has been granted before, and keeps
+    /// it busy.
     fn notify(&mut self, port: u32, message: Payload, phits: u32);
 }

@@ -1,15 +1,16 @@
 //! The seam `queueing`: how the buffers of an input port are divided into queues, and which of them a packet stands in.
 //!
-//! A *buffer* is that of one virtual channel of a link (`router.links.*.buffer`); an
-//! organisation says how many queues it has, and whether they have equal parts of it or share it. The sender holds the credits,
-//! so it chooses the queue when it grants the packet: a rule may look at the packet, at the channels that the routing mechanism
-//! permits, and at the next router.
+//! A *buffer* is that of one virtual channel of a link (`router.links.*.buffer`); an organisation says how many queues
+//! it has, and whether they have equal parts of it or share it. The sender holds the credits, so it chooses the queue
+//! when it grants the packet: a rule may look at the packet, at the channels that the routing mechanism permits, and at
+//! the next router.
 //!
-//! An organisation that does more than that, one that moves packets between queues, holds some of them back or tells its neighbours
-//! about them, is *managed*: see [`Manager`]. The organisations are in [`crate::queueing`], one file or small folder each.
+//! An organisation that does more than that, one that moves packets between queues, holds some of them back or tells
+//! its neighbours about them, is *managed*: see [`Manager`]. The organisations are in [`crate::queueing`], one file or
+//! small folder each.
 
 use crate::error::ScenarioError;
-use crate::measure::declare::{Observable, Total};
+use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
 use std::ops::Range;
@@ -47,8 +48,8 @@ pub trait Queueing: Send {
     /// The queues of the next input port that the packet may enter by `hop`. `next` is the router behind the port.
     fn select(&self, topology: &dyn Topology, next: u32, packet: &Packet, hop: Hop) -> Lanes;
 
-    /// The queue of its injection port that an endpoint of `router` puts a packet for `destination` into; `None` to leave the
-    /// choice to `router.injection_queue`.
+    /// The queue of its injection port that an endpoint of `router` puts a packet for `destination` into; `None` to
+    /// leave the choice to `router.injection_queue`.
     fn inject(&self, _router: u32, _destination: u32) -> Option<u16> {
         None
     }
@@ -64,8 +65,8 @@ pub trait Queueing: Send {
 pub struct Division {
     /// Queues of each virtual channel, at least 1.
     pub queues: u32,
-    /// True if packets come into the first of them only, which has all of the buffer, and are moved from there; false if each has
-    /// an equal part.
+    /// True if packets come into the first of them only, which has all of the buffer, and are moved from there; false
+    /// if each has an equal part.
     pub shared: bool,
 }
 
@@ -157,7 +158,8 @@ pub trait QueueingParams {
     fn division(&self, _topology: &dyn Topology) -> Division {
         Division::WHOLE
     }
-    /// Checks the organisation; that each queue takes a packet has been checked. Error paths are relative to `queueing`.
+    /// Checks the organisation; that each queue takes a packet has been checked. Error paths are relative to
+    /// `queueing`.
     fn check(&self, _fit: &Fit<'_>) -> Result<(), ScenarioError> {
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! What kernels and mechanisms alike do with a packet that comes to the front of a queue.
 
-use crate::engine::NONE;
-use crate::engine::rng::Rng;
+use crate::engine::{NONE, Rng};
 use crate::packet::{GROUP, Packet};
 use crate::topology::{Hop, Leg, Topology};
 
@@ -29,8 +28,8 @@ pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Pac
     }
 }
 
-/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and destination
-/// take there: the first that the topology permits. `hops` is for scratch.
+/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and
+/// destination take there: the first that the topology permits. `hops` is for scratch.
 #[inline]
 pub(crate) fn one_channel(
     topology: &dyn Topology,

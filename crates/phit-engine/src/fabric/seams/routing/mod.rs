@@ -1,11 +1,12 @@
 //! The seam `routing`: the output port and virtual channels of a packet at the head of a queue.
 //!
-//! A mechanism sees the network through [`View`] and the packet only. The mechanisms are in [`crate::routing`], one file each.
+//! A mechanism sees the network through [`View`] and the packet only. The mechanisms are in [`crate::routing`], one
+//! file each.
 
 use super::bubble::Bubble;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::measure::declare::Observable;
+use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ mod view;
 
 pub use hops::minimal_hop;
 pub(crate) use hops::{advance_leg, one_channel};
-pub use outputs::{Buffers, Output, OutputVc};
+pub(crate) use outputs::{Buffers, Output, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Watched};
@@ -40,8 +41,8 @@ pub struct Head {
 
 /// The routing mechanism of one partition's routers; it owns whatever state the mechanism keeps for them.
 ///
-/// The engine advances a packet from one leg to the next when it reaches its intermediate router or group, and ejects it at
-/// its destination; a mechanism is asked about every other head.
+/// The engine advances a packet from one leg to the next when it reaches its intermediate router or group, and ejects
+/// it at its destination; a mechanism is asked about every other head.
 pub trait Routing: Send {
     /// Which of the optional calls below the mechanism wants; the engine spends nothing on the others.
     fn wants(&self) -> Wants {
@@ -63,8 +64,8 @@ pub trait Routing: Send {
         }
     }
 
-    /// The head of `packet` enters the router, whatever stands before it in its queue. Heads of one tick, and credits, come in
-    /// no particular order: nothing of this tick may be read, and random numbers come from [`Packet::rng`].
+    /// The head of `packet` enters the router, whatever stands before it in its queue. Heads of one tick, and credits,
+    /// come in no particular order: nothing of this tick may be read, and random numbers come from [`Packet::rng`].
     fn arrives(&mut self, _at: &RouterView<'_>, _packet: &mut Packet) {}
 
     /// A packet has come to the front of input (`port`, `queue`).
@@ -82,15 +83,17 @@ pub trait Routing: Send {
     fn period(&mut self, _at: &mut Site<'_>) {}
 
     /// Called, at most once in a tick, after all that arrives in it and before any decision, for a router of which the
-    /// occupancy of some output has changed since the last call: by credits up to this tick, by grants up to the one before.
+    /// occupancy of some output has changed since the last call: by credits up to this tick, by grants up to the one
+    /// before.
     fn occupancy_changed(&mut self, _at: &mut Site<'_>) {}
 
-    /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular order.
+    /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular
+    /// order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
     /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: one that is declared in
-    /// [`RoutingParams::observables`], a port if it is about one (or another index), a value, as a decision in tick `now` would
-    /// find it.
+    /// [`RoutingParams::observables`], a port if it is about one (or another index), a value, as a decision in tick
+    /// `now` would find it.
     fn observe(&self, _router: u32, _now: Tick, _see: See<'_>) {}
 }
 
@@ -100,7 +103,8 @@ pub struct Wants {
     /// Decide for all waiting heads of a router at once, by [`Routing::route_all`].
     pub batch: bool,
     /// Ask again about a head that has not been granted yet, whenever the output chosen for it, or one that it watches
-    /// ([`View::watch`]), has changed; with `batch` in every tick, because heads decided about together depend on one another.
+    /// ([`View::watch`]), has changed; with `batch` in every tick, because heads decided about together depend on one
+    /// another.
     pub redecide: bool,
     /// Call [`Routing::arrives`].
     pub arrivals: bool,
@@ -147,8 +151,8 @@ pub trait RoutingParams {
     fn avoids_faults(&self) -> bool {
         false
     }
-    /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run has one
-    /// partition.
+    /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run
+    /// has one partition.
     fn reads_everything(&self) -> bool {
         false
     }
@@ -173,8 +177,8 @@ pub trait RoutingParams {
     fn packets_per_buffer(&self) -> u32 {
         1
     }
-    /// The routing tables, if the way of a packet depends on its destination alone: made once for a network, for the mechanism
-    /// and for queue organisations that look ahead.
+    /// The routing tables, if the way of a packet depends on its destination alone: made once for a network, for the
+    /// mechanism and for queue organisations that look ahead.
     fn table(&self, _topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         None
     }

@@ -5,7 +5,7 @@ use crate::fabric::seams::queueing::Division;
 
 /// An output port.
 #[derive(Debug, Clone, Copy)]
-pub struct Output {
+pub(crate) struct Output {
     /// Input ports of the router with queues that wait for this output.
     pub waiters: u64,
     /// Phits put on the link since the start of the run.
@@ -40,14 +40,14 @@ const _: () = assert!(size_of::<Output>() == 56);
 
 /// A virtual channel of an output, as its sender sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct OutputVc {
+pub(crate) struct OutputVc {
     /// Free phits in the far buffer.
     pub credits: i32,
 }
 
 /// How the buffers behind outputs are made.
 #[derive(Debug, Clone)]
-pub struct Buffers {
+pub(crate) struct Buffers {
     /// Virtual channels per class.
     pub vcs: Vec<u8>,
     /// Buffer size per virtual channel and class.

@@ -5,11 +5,13 @@ use crate::topology::{Hop, Hops, Leg, Topology};
 
 /// Why the packets of a routing mechanism cannot wait for one another for ever.
 pub enum Proof {
-    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle ([`crate::proof::cdg`]).
+    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle
+    /// (`proof/cdg.rs`).
     Order(Vec<Routes>),
-    /// Every packet can always escape, under virtual cut-through or store-and-forward ([`crate::proof::escape`]).
+    /// Every packet can always escape, under virtual cut-through or store-and-forward (`proof/escape.rs`).
     Escape(Box<dyn Adaptive>),
-    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle ([`crate::proof::bubble`]).
+    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
+    /// (`proof/bubble.rs`).
     Bubble(Escape),
     /// The routes cannot be followed.
     Unknown,
@@ -58,11 +60,12 @@ impl Legs {
 pub enum Channels {
     /// Those that the topology gives each leg.
     OfLegs,
-    /// The same, but a packet of a Dragonfly whose first leg ended with a global hop goes on over local channel 1
-    /// ([`SecondHalf::Next`](crate::routing::valiant::SecondHalf::Next)).
+    /// Those that the topology gives each leg, but a packet of a Dragonfly whose first leg ended with a global hop goes
+    /// on over local channel 1 (`second_half = "next"` of Valiant routing).
     Next,
-    /// Those of progressive adaptive routing in a Dragonfly ([`Par`](crate::routing::par::Par)): local channel 0 for the first
-    /// hop of a packet that may still choose the second leg, one more than the topology's for all other local hops.
+    /// Those of progressive adaptive routing in a Dragonfly (`par`): local channel 0 for
+    /// the first hop of a packet that may still choose the second leg, one more than the topology's for all other local
+    /// hops.
     Progressive,
 }
 

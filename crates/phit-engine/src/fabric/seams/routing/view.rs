@@ -1,9 +1,7 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
 use super::{Buffers, Output, OutputVc};
-use crate::engine::rng::Rng;
-use crate::engine::table::Table;
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Rng, Table, Tick};
 use crate::packet::Packet;
 use crate::topology::Topology;
 use std::ops::{Deref, Range};
@@ -72,20 +70,20 @@ impl RouterView<'_> {
         self.output(port).class
     }
 
-    /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next input
-    /// buffer, or on their way back as credits.
+    /// Phits charged against virtual channel `vc` of output `port`: in the output buffer, on the link, in the next
+    /// input buffer, or on their way back as credits.
     #[inline]
     pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
         (self.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
-    /// The same for all virtual channels of output `port` together.
+    /// Occupancy of all virtual channels of output `port` together, in phits.
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
         (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
-    /// The same as a share of the buffer of that virtual channel, from 0 to 1.
+    /// Occupancy of virtual channel `vc` of output `port` as a share of its buffer, from 0 to 1.
     #[inline]
     pub fn fill(&self, port: u16, vc: u8) -> f64 {
         f64::from(self.occupancy(port, vc)) / f64::from(self.capacity[self.output(port).class as usize])
@@ -130,7 +128,8 @@ impl RouterView<'_> {
         self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
-    /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output goes.
+    /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output
+    /// goes.
     #[inline]
     pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
         let output = self.output(port);
@@ -163,7 +162,8 @@ impl RouterView<'_> {
     /// # Panics
     ///
     /// If it is in another partition: only mechanisms that declare that they read everything
-    /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own router.
+    /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own
+    /// router.
     pub fn elsewhere(&self, router: u32) -> Self {
         let local = (self.local + router).wrapping_sub(self.router);
         assert!((local as usize) + 1 < self.first_port.len(), "router {router} is not in sight of {}", self.router);
@@ -197,21 +197,23 @@ impl<'a> Deref for View<'a> {
 }
 
 impl View<'_> {
-    /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless [`Self::watch`] says so.
+    /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless
+    /// [`Self::watch`] says so.
     #[inline]
     pub fn watch_chosen(&mut self) {
         self.watch_occupancy(0..0);
     }
 
-    /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's. If it
-    /// cannot be carried out, the head is asked about again when one of them changes. Without any call it depends on all.
+    /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's.
+    /// If it cannot be carried out, the head is asked about again when one of them changes. Without any call it depends
+    /// on all.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
         self.watched.push(Watched { ports, time: true });
     }
 
-    /// The same if the decision depends on the occupancy of these ports, and on what the mechanism itself announces of them
-    /// ([`Site::wake`]), but not on whether they are free.
+    /// The same if the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
+    /// them ([`Site::wake`]), but not on whether they are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
         self.watched.push(Watched { ports, time: false });
@@ -234,7 +236,8 @@ impl<'a> Deref for Site<'a> {
 }
 
 impl Site<'_> {
-    /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about again.
+    /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about
+    /// again.
     pub fn wake(&mut self, port: u16) {
         self.wakes.push(self.at.first_port[self.at.local] + u32::from(port));
     }
@@ -244,8 +247,9 @@ impl Site<'_> {
         self.wakes.extend(self.at.first_port[self.at.local]..self.at.first_port[self.at.local + 1]);
     }
 
-    /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has any `phits`, it
-    /// also waits for the link after what has been granted before, and keeps it busy for as long as so many phits of data.
+    /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has
+    /// any `phits`, it also waits for the link after what has been granted before, and keeps it busy for as long as so
+    /// many phits of data.
     pub fn send(&mut self, port: u16, payload: Payload, phits: u32) {
         self.outgoing.push(Outgoing { port, payload, phits });
     }

@@ -71,8 +71,8 @@ impl Rule {
         self.allocate(site, b, output, 0, None, &all)
     }
 
-    /// A line for `destination` that is linked to line `next` of an output: in the new version one that has room for it, if there
-    /// is any. In the first the lines of both ends have the same lists, which do not change.
+    /// A line for `destination` that is linked to line `next` of an output: in the new version one that has room for
+    /// it, if there is any. In the first the lines of both ends have the same lists, which do not change.
     fn link(
         &mut self,
         site: &dyn QueueSite,
@@ -103,8 +103,8 @@ impl Rule {
         self.allocate(site, b, output, hops, Some((out_vc, next)), &list)
     }
 
-    /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of the next
-    /// router gets its packets from here by another output, and they are not held up there.
+    /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of
+    /// the next router gets its packets from here by another output, and they are not held up there.
     pub(super) fn leads(&self, output: u32, destination: u32) -> bool {
         let PortPlace { router, first, .. } = self.places[output as usize];
         first + u32::from(self.table.port(router, destination)) == output

@@ -95,7 +95,8 @@ impl Rule {
         site.notify(port, notification.encode(), bits.div_ceil(self.params.phit_bits));
     }
 
-    /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that output's.
+    /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that
+    /// output's.
     fn spread(&mut self, output: u32, next: (u8, u8), destination: u32) {
         if !self.leads(output, destination) {
             return;
@@ -108,8 +109,8 @@ impl Rule {
         });
     }
 
-    /// Calls `change` with every line of the router's input ports that is linked to line `next`, by virtual channel and number, of
-    /// an output.
+    /// Calls `change` with every line of the router's input ports that is linked to line `next`, by virtual channel and
+    /// number, of an output.
     fn each_linked(&mut self, output: u32, next: (u8, u8), mut change: impl FnMut(&mut Buffer, usize)) {
         let PortPlace { first, end, .. } = self.places[output as usize];
         let buffers = (first * self.vcs) as usize..(end * self.vcs) as usize;

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Rule};
 use crate::engine::Tick;
-use crate::measure::declare::{Observable, Total, unit};
+use crate::measure::{Observable, Total, unit};
 use crate::queueing::Branch;
 use crate::queueing::fbicm::line::{Copy, Line};
 use crate::queueing::fbicm::notification::{SENT, counted};

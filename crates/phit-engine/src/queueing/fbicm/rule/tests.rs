@@ -1,7 +1,7 @@
 //! The rule on queues and lines that are set by hand.
 
 use super::*;
-use crate::fabric::input_queued::config::General;
+use crate::fabric::input_queued::General;
 use crate::queueing::fbicm::notification::{Kind, Notification};
 use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
@@ -92,7 +92,8 @@ fn switch(params: Fbicm) -> Bench {
 fn an_arrival_makes_for_one_detection() {
     for version in [Version::New, Version::First] {
         let mut bench = switch(Fbicm { version, ..Fbicm::default() });
-        // Behind the first packet, for 5, there are still more than two: but whose fault that is shows with the next arrival.
+        // Behind the first packet, for 5, there are still more than two: but whose fault that is shows with the next
+        // arrival.
         bench.arrive(0, &[5, 4, 3, 2, 1]);
         bench.review(0);
         assert_eq!(bench.lists(0), [(None, vec![5])]);
@@ -115,7 +116,8 @@ fn a_long_queue_behind_a_known_point_is_that_points_fault() {
         bench.arrive(0, &[5, 5]);
         bench.review(0);
         assert_eq!(bench.lists(0), [], "a short queue may pass");
-        // The queue is too long: the packets for 5 are isolated, linked to what is known, and no other point is taken for congested.
+        // The queue is too long: the packets for 5 are isolated, linked to what is known, and no other point is taken
+        // for congested.
         bench.arrive(0, &[4, 3, 2]);
         bench.review(0);
         assert_eq!(bench.lists(0), [(Some(0), vec![5])]);
@@ -123,8 +125,8 @@ fn a_long_queue_behind_a_known_point_is_that_points_fault() {
     }
 }
 
-/// A leaf with ways up, the number of one of them, by which packets for 3 and 6 leave, but none for 7, and a line for 6 at
-/// input 0 that is linked to line 0 of that way.
+/// A leaf with ways up, the number of one of them, by which packets for 3 and 6 leave, but none for 7, and a line for 6
+/// at input 0 that is linked to line 0 of that way.
 fn leaf(version: Version) -> (Bench, u32) {
     let tree = json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 });
     let mut bench = Bench::new(tree, Fbicm { version, ..Fbicm::default() });
@@ -141,7 +143,8 @@ fn leaf(version: Version) -> (Bench, u32) {
 #[test]
 fn an_update_is_for_lines_whose_output_leads_there() {
     let (mut bench, up) = leaf(Version::New);
-    // What other leaves send to 7 may pass the point that the line of the output stands for; what this one sends does not.
+    // What other leaves send to 7 may pass the point that the line of the output stands for; what this one sends does
+    // not.
     bench.hear(up, Kind::Update, &[7]);
     assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
     bench.hear(up, Kind::Update, &[3]);
@@ -155,7 +158,8 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
         (Version::First, vec![(Some(0), vec![3]), (Some(0), vec![6])], 0),
     ] {
         let (mut bench, up) = leaf(version);
-        // The next router gives its line up and then has one for both. That for 6 here is still in use, and known upstream.
+        // The next router gives its line up and then has one for both. That for 6 here is still in use, and known
+        // upstream.
         bench.hear(up, Kind::Deallocation, &[]);
         bench.review(0);
         bench.hear(up, Kind::Allocation, &[3, 6]);
@@ -168,7 +172,8 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
     }
 }
 
-/// Ranks of the NFQ and of two CFQs, the first of which is linked to no line; the queues' packets came at the given ticks.
+/// Ranks of the NFQ and of two CFQs, the first of which is linked to no line; the queues' packets came at the given
+/// ticks.
 fn ranks(version: Version, entries: [Tick; 3]) -> [u64; 3] {
     let mut rule = switch(Fbicm { version, ..Fbicm::default() }).rule;
     rule.buffers[3].lines[0].allocate(2, 0, None, 0);
