@@ -129,7 +129,7 @@ pub trait Fabric: Send {
     /// The kernel itself, for tests that look inside.
     fn as_any(&self) -> &dyn Any;
 
-    /// The same, for tests that put something of their own into it.
+    /// The kernel itself, to change, for tests that put something of their own into it.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 

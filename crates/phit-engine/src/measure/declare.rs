@@ -33,7 +33,7 @@ pub struct Quantity {
     pub name: &'static str,
     /// What it is called in a heading or beside an axis; begins with a small letter.
     pub words: &'static str,
-    /// Its unit; empty for numbers of things.
+    /// Unit of the value; empty for numbers of things.
     pub unit: &'static str,
     /// What it is, in full sentences.
     pub about: &'static str,
@@ -43,9 +43,9 @@ pub struct Quantity {
     pub shape: Shape,
     /// The quantity that is the half width of its confidence interval.
     pub interval: Option<&'static str>,
-    /// Its place among what a person wants to see first, from 1; the others are not among that.
+    /// Place among what a person wants to see first, from 1; the others are not among that.
     pub rank: Option<u8>,
-    /// Its heading in the short table of several runs, if it has a column there.
+    /// Heading in the short table of several runs, if it has a column there.
     pub heading: Option<&'static str>,
     /// Shown as a time besides, where the length of a cycle is known.
     pub time: bool,

@@ -17,7 +17,7 @@ pub struct Reading<'a> {
     pub bandwidth: &'a [u32],
     /// Counters of links and endpoints when the measured time began.
     pub before: &'a Snapshot,
-    /// The same when it ended.
+    /// Counters of links and endpoints when the measured time ended.
     pub after: &'a Snapshot,
     /// Cycles before the measurement.
     pub warmup_cycles: u32,

@@ -226,7 +226,7 @@ enum Counts {
     Cycles,
     Phits,
     PhitsPerCycle,
-    /// The same, for keys that need not be whole.
+    /// Phits per cycle, for keys that need not be whole.
     Load,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Neighbour {
     pub dimension: usize,
     /// Router there.
     pub router: u32,
-    /// Its port.
+    /// Port of the router there.
     pub port: u16,
 }
 

@@ -148,7 +148,7 @@ impl Partition {
         }
     }
 
-    /// The same with an allocation delay or under store-and-forward.
+    /// A packet comes to the front of its queue where an allocation delay or store-and-forward makes it wait.
     #[cold]
     #[inline(never)]
     fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 /// Latencies of the recorded packets, in cycles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Latency {
-    /// Their sum.
+    /// Sum of the latencies.
     pub sum: u64,
     /// The sum of their squares.
     pub squares: u128,

@@ -132,7 +132,7 @@ impl Reading<'_> {
         list(self.counters.probes.rows().map(cell))
     }
 
-    /// The same of what is about lines.
+    /// A column of the table of probes that only rows about lines have.
     fn lines<T: Into<Value>>(&self, cell: impl Fn(&Line) -> T) -> Value {
         self.probed(|(_, _, place, ..)| place.line.as_deref().map(&cell).map_or(Value::Null, Into::into))
     }

@@ -124,13 +124,13 @@ impl QueueingContext {
 /// Where a port of a partition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortPlace {
-    /// Its router, by its number in the network.
+    /// Router of the port, by its number in the network.
     pub router: u32,
     /// First port of its router, as an index in the partition.
     pub first: u32,
     /// First port of the next router.
     pub end: u32,
-    /// Its link class.
+    /// Link class of the port.
     pub class: u8,
 }
 

@@ -18,9 +18,9 @@ pub(crate) struct Output {
     pub wake: Tick,
     /// Phits reserved in the output buffer.
     pub held: u32,
-    /// Its first virtual channel.
+    /// First virtual channel of the output.
     pub vc: u32,
-    /// Its router.
+    /// Router of the output.
     pub router: u32,
     /// Partition at the far end, or what the kernel has in its place where no router is.
     pub far_partition: u32,

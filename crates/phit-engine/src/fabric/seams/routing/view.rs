@@ -142,7 +142,8 @@ impl RouterView<'_> {
         self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
     }
 
-    /// The same when flits that have started on the link are still counted as held.
+    /// Whether an output buffer has room for `phits` once flits that have started on the link, which are still
+    /// counted as held, are left out.
     fn buffer_will_have_room(&self, port: u16, phits: u32, capacity: u32) -> bool {
         let output = self.output(port);
         let base = (self.first_port[self.local] + u32::from(port)) * self.ring;
@@ -212,7 +213,7 @@ impl View<'_> {
         self.watched.push(Watched { ports, time: true });
     }
 
-    /// The same if the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
+    /// Says that the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
     /// them ([`Site::wake`]), but not on whether they are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
@@ -242,7 +243,7 @@ impl Site<'_> {
         self.wakes.push(self.at.first_port[self.at.local] + u32::from(port));
     }
 
-    /// The same for all outputs.
+    /// Something that decisions about any output depend on has changed: heads that wait for one are looked at again.
     pub fn wake_all(&mut self) {
         self.wakes.extend(self.at.first_port[self.at.local]..self.at.first_port[self.at.local + 1]);
     }
