@@ -1,6 +1,6 @@
 """Steady states under UN, ADV+1, ADV+h and mixes: figures 5 and 6, claims C1 to C11 (section V-A)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -74,6 +74,12 @@ def _calm_loads(curves: Curves, share: float) -> list[float]:
     return loads
 
 
+def _of_minimal(ratios: Mapping[str, Sequence[float]], loads: Sequence[float]) -> str:
+    """Latencies of some mechanisms as parts of MIN's, in words."""
+    found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
+    return f"{found} of MIN's latency at loads {span(loads)}"
+
+
 @study.claim(
     "C1",
     figure="5a",
@@ -86,8 +92,7 @@ def counters_match_minimal(evidence: Evidence) -> Judgement:
     loads = _calm_loads(curves, 0.8)
     ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("Base", "ECtN")}
     holds = all(abs(ratio - 1) <= 0.02 for of_one in ratios.values() for ratio in of_one)
-    found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
-    return Judgement(holds, f"{found} of MIN's latency at loads {span(loads)}")
+    return Judgement(holds, _of_minimal(ratios, loads))
 
 
 @study.claim(
@@ -102,8 +107,7 @@ def credits_cost_latency(evidence: Evidence) -> Judgement:
     loads = _calm_loads(curves, 0.6)
     ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("PB", "OLM")}
     holds = all(max(of_one) > 1.02 and min(of_one) >= 1 - NOISE for of_one in ratios.values())
-    found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
-    return Judgement(holds, f"{found} of MIN's latency at loads {span(loads)}")
+    return Judgement(holds, _of_minimal(ratios, loads))
 
 
 @study.claim(
