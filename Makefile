@@ -5,7 +5,8 @@ SCALE ?= full
 ROUNDS ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet
+# Most modules of the packages are never imported: those that are, are compiled then.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 STAMPS := $(VENV)/.stamps
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
