@@ -15,9 +15,11 @@ from phit.studies.clos.paper import (
     OBLIVIOUS,
     UNIT,
     Evidence,
+    by_reading,
     note,
     notes,
     runs,
+    scenario,
     steady,
     study,
     topology,
@@ -36,7 +38,7 @@ from phit.studies.kit.charts import (
 )
 from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
 from phit.studies.kit.evidence import Curves
-from phit.studies.kit.plan import Case, Done
+from phit.studies.kit.plan import Case, Done, seeds_of
 
 UNBOUNDED_LOAD = 0.95
 BOUNDED_LOAD = 0.85
@@ -73,6 +75,7 @@ def allocations(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @allocations.draw
+@by_reading
 def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [
         latency_and_load(rows, "mechanism", LOOK, UNIT, title=title, level=LEVEL)
@@ -169,6 +172,7 @@ def radices(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @radices.draw
+@by_reading
 def _radix_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     network = f"folded Clos, {setting.large:,} nodes, infinite buffers"
     return _accepted("10a", table, "radix", "radix {}", "Figure 10a: greedy allocation by radix", network)
@@ -209,6 +213,7 @@ def sizes(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @sizes.draw
+@by_reading
 def _size_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     title = "Figure 10b: greedy allocation by packet size"
     return _accepted("10b", table, "flits", "flits: {}", title, f"{note(setting)}, infinite buffers")
@@ -239,61 +244,114 @@ def two_or_more(radix: int, flits: int, load: float) -> float:
     return 1.0 - (1.0 - p) ** radix - radix * p * (1.0 - p) ** (radix - 1)
 
 
-@study.figure(
-    "11",
-    title="Two or more heads in one cycle",
-    caption="The probability that a router gets two or more heads in one cycle, in closed form.",
-)
-def arrivals(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
-    """Figure 11: no runs."""
-    return []
-
-
 ARRIVALS = ((64, 1), (64, 8), (8, 1))
 """Radix and flits of a packet of the curves of figure 11."""
 
+FORM_WITHIN = 0.02
+"""What counts as the closed form: inputs from above take the packets of several sources, and are independent only
+nearly."""
+
+ALIKE_WITHIN = 0.1
+"""What counts as alike: 10 % of the axis. The closed forms themselves are up to 0.058 apart."""
+
+
+@study.figure(
+    "11",
+    title="Two or more heads in one cycle",
+    caption="The share of cycles in which a router of the first level gets two or more heads, counted and in closed "
+    "form.",
+)
+def arrivals(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 11: networks of three stages; every router computes routes for a cycle, so that all heads are seen."""
+    cycles = setting.arrival_cycles
+    probe: Document = {"kind": "arrivals", "every": 2}
+    measure: Document = {**throughput(cycles // 4, cycles), "probes": [probe]}
+
+    def of(radix: int, flits: int, load: float, seed: int) -> Case:
+        network = topology((radix // 2) ** 2, radix)
+        document = scenario(setting, OBLIVIOUS, load, seed, flits=flits, network=network, measure=measure)
+        document["router"]["allocation_delay"] = 1
+        return Case({"mechanism": OBLIVIOUS, "radix": radix, "flits": flits, "load": load, "seed": seed}, document)
+
+    return [
+        of(radix, flits, load, seed)
+        for radix, flits in ARRIVALS
+        for load in setting.arrival_loads
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
 
 @arrivals.table
-def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:  # noqa: ARG001
-    """Figure 11 at 51 loads from 0 to 1, of no run at all."""
-    rows = [
-        {"radix": radix, "flits": flits, "load": load / 50, "probability": two_or_more(radix, flits, load / 50)}
-        for radix, flits in ARRIVALS
-        for load in range(51)
-    ]
-    return pl.DataFrame(rows)
+def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """By radix, flits and load: the probability as counted and in closed form, and the heads of a cycle."""
+    if "index" not in done.probes.columns:
+        return pl.DataFrame()
+    keys = ["radix", "flits", "load"]
+    # Those of the first level have links from endpoints, too: they have as many ports as the radix says.
+    found = labels.join(done.probes, on="point", how="inner").filter(pl.col("index") == pl.col("radix"))
+    if found.is_empty():
+        return pl.DataFrame()
+    cpu = labels.join(done.points.select("point", "cpu_seconds"), on="point").group_by(keys).agg(
+        pl.col("cpu_seconds").sum(), seeds=pl.len()
+    )
+    several, arrived = (
+        found.filter(pl.col("quantity") == quantity).group_by(keys).agg(mean=pl.col("mean").mean())
+        for quantity in ("several", "arrived")
+    )
+    formula = pl.struct("radix", "flits", "load").map_elements(lambda row: two_or_more(**row), return_dtype=pl.Float64)
+    return (
+        several.rename({"mean": "probability"})
+        .join(arrived.rename({"mean": "heads"}), on=keys)
+        .join(cpu, on=keys)
+        .with_columns(formula=formula)
+        .sort(*keys)
+    )
 
 
 @arrivals.draw
 def _arrival_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: ARG001
-    named = table.with_columns(curve=pl.format("radix {}, flits: {}", "radix", "flits"), probability_half=pl.lit(0.0))
-    look = Look.of(named["curve"].unique(maintain_order=True).to_list())
-    x_title, y_title = load_axis(UNIT), "Probability of two or more heads"
-    chart = panel(named, "curve", "load", "probability", look, x_title, y_title, dots=False, domain=(0.0, 1.0))
-    return {"11": finished(chart, "Figure 11: two or more packets arrive in one cycle", ["closed form"])}
+    loads = [i / 50 for i in range(51)]
+    forms = [{"radix": r, "flits": f, "load": x, "formula": two_or_more(r, f, x)} for r, f in ARRIVALS for x in loads]
+    columns = []
+    for rows, column, title in ((table, "probability", "(a) counted"), (pl.DataFrame(forms), "formula", "(b) formula")):
+        named = rows.select(
+            "load", pl.format("radix {}, flits: {}", "radix", "flits").alias("curve"), y=column, y_half=pl.lit(0.0)
+        )
+        look = Look.of([f"radix {radix}, flits: {flits}" for radix, flits in ARRIVALS])
+        x_title, y_title = load_axis(UNIT), "Probability of two or more heads"
+        dots = column != "formula"
+        columns.append(
+            panel(named, "curve", "load", "y", look, x_title, y_title, title=title, dots=dots, domain=(0.0, 1.0))
+        )
+    lines = ["first-level routers of networks of three stages, wc-UR, infinite buffers", "formula: independent inputs"]
+    return {"11": finished(beside(*columns), "Figure 11: two or more packets arrive in one cycle", lines)}
 
 
 @study.claim(
     "K15",
     figure="11",
     statement="The probability of two or more heads in one cycle at radix 64 with 8 flits is as at radix 8 with 1 flit",
-    paper="curves within 0.1, equal to the closed form",
+    paper="curves within 0.1, as counted; within 0.02 of the closed form",
 )
 def probability(evidence: Evidence) -> Judgement:
-    """Radix 64 with packets of 8 flits is as radix 8 with packets of one, within 0.1; both are the closed form."""
+    """Radix 64 with packets of 8 flits is as radix 8 with packets of one, within 0.1; all are the closed form."""
     table = evidence.table("11")
     curves = {}
     for radix, flits in ARRIVALS:
         rows = table.filter(pl.col("radix") == radix, pl.col("flits") == flits).sort("load")
         if rows.is_empty():
             raise NotRunError(f"figure 11: no curve of radix {radix} and {flits} flits")
-        curves[radix, flits] = rows["probability"].to_list()
-        expected = [two_or_more(radix, flits, load) for load in rows["load"]]
-        if any(abs(a - b) > 1e-9 for a, b in zip(curves[radix, flits], expected, strict=True)):
-            return Judgement(False, f"radix {radix}, {flits} flits: not the closed form")
-    apart = max(abs(a - b) for a, b in zip(curves[64, 8], curves[8, 1], strict=True))
-    most = curves[64, 1][len(curves[64, 1]) // 4]
-    return Judgement(apart <= 0.1, f"at most {apart:.3f} apart", f"radix 64, 1 flit: {most:.3f} at a load of 0.24")
+        curves[radix, flits] = dict(rows.select("load", "probability").iter_rows())
+    off = max(abs(p - two_or_more(r, f, load)) for (r, f), curve in curves.items() for load, p in curve.items())
+    loads = curves[64, 8].keys() & curves[8, 1].keys()
+    if not loads:
+        raise NotRunError("figure 11: no load with both curves")
+    apart = max(abs(curves[64, 8][load] - curves[8, 1][load]) for load in loads)
+    return Judgement(
+        apart <= ALIKE_WITHIN and off <= FORM_WITHIN,
+        f"at most {apart:.3f} apart; at most {off:.3f} from the closed form",
+        f"radix 64, 1 flit: {curves[64, 1][max(loads)]:.3f} at a load of {max(loads):g}",
+    )
 
 
 SAMPLED = {"sequential_r(2)": "sequential_r(n)", "greedy_r(2)": "greedy_r(n)"}
@@ -311,12 +369,15 @@ def samples(setting: Setting, seeds: int | None) -> list[Case]:
     found = runs(setting, seeds, [ADAPTIVE], [HISTOGRAM_LOAD], {"samples": setting.half})
     for algorithm, name in SAMPLED.items():
         for n in setting.samples:
-            cases = runs(setting, seeds, [algorithm], [HISTOGRAM_LOAD], {"samples": n}, samples=n)
+            # What the second sample gains is a difference of a few percent.
+            own = setting.close_seeds if n <= 2 else None
+            cases = runs(setting, seeds, [algorithm], [HISTOGRAM_LOAD], {"samples": n}, own=own, samples=n)
             found += [Case({**case.labels, "mechanism": name}, case.scenario) for case in cases]
     return found
 
 
 @samples.draw
+@by_reading
 def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     line = table.filter(pl.col("mechanism") == ADAPTIVE)
     lowest = pl.concat([line.with_columns(samples=pl.lit(n, pl.Int64)) for n in (1, setting.half)])

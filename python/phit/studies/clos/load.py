@@ -19,8 +19,10 @@ from phit.studies.clos.paper import (
     UNIT,
     WORST,
     Evidence,
+    by_reading,
     note,
     notes,
+    reading_note,
     runs,
     steady,
     study,
@@ -31,6 +33,7 @@ from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, 
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import Curves, span
 from phit.studies.kit.plan import Case, Done, Labels
+from phit.studies.kit.study import READING
 
 CLOSE = 0.95
 """Offered load close to saturation, that of figure 2."""
@@ -48,7 +51,7 @@ def networks(setting: Setting, seeds: int | None) -> list[Case]:
         labels: Labels = {"radix": radix, "stages": stages(setting.large, radix)}
         most = 2 * setting.large_cycles
         measure: Document = {
-            "warmup": setting.warmup_of(radix),
+            "warmup": max(setting.settled, setting.warmup_of(radix)),
             "cycles": setting.large_cycles,
             "until": {"half_width": HALF_WIDTH, "confidence": CONFIDENCE, "max_cycles": most},
         }
@@ -69,7 +72,7 @@ def _ratio_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     means = steady(labels, done)
     if means.is_empty():
         return means
-    keys = ["radix", "stages"]
+    keys = [READING, "radix", "stages"]
     adaptive, oblivious = (
         means.filter(pl.col("mechanism") == name).select(
             *keys,
@@ -88,10 +91,11 @@ def _ratio_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         ratio=ratio,
         ratio_half=ratio * (errors[0] + errors[1]).sqrt(),
         formula=pl.col("stages").map_elements(latency_ratio, return_dtype=pl.Float64),
-    ).sort("stages")
+    ).sort(READING, "stages")
 
 
 @networks.draw
+@by_reading
 def _ratio_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     names = ("simulation", "(x + 1)/(2x + 1)")
     measured = table.select("stages", ratio="ratio", ratio_half="ratio_half", curve=pl.lit(names[0]))
@@ -153,6 +157,7 @@ def comparisons(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @comparisons.draw
+@by_reading
 def _comparison_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     panels = [
         latency_and_load(rows, "mechanism", LOOK, UNIT, title=title, level=LEVEL)
@@ -255,13 +260,15 @@ def _histogram_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     found = labels.join(done.histograms, on="point", how="inner") if "latency" in done.histograms.columns else None
     if found is None or found.is_empty():
         return pl.DataFrame()
-    counts = found.group_by("mechanism", "latency", maintain_order=True).agg(pl.col("packets").sum())
-    share = pl.col("packets") / pl.col("packets").sum().over("mechanism")
-    means = steady(labels, done).select("mechanism", "latency_mean", "latency_std", "latency_mean_half", "seeds")
-    return counts.with_columns(share=share).join(means, on="mechanism").sort("mechanism", "latency")
+    keys = [READING, "mechanism"]
+    counts = found.group_by(*keys, "latency", maintain_order=True).agg(pl.col("packets").sum())
+    share = pl.col("packets") / pl.col("packets").sum().over(keys)
+    means = steady(labels, done).select(*keys, "latency_mean", "latency_std", "latency_mean_half", "seeds")
+    return counts.with_columns(share=share).join(means, on=keys).sort(*keys, "latency")
 
 
 @histograms.draw
+@by_reading
 def _histogram_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     shown = table.filter(pl.col("latency") <= (pl.col("latency_mean") + 4 * pl.col("latency_std")).max())
     chart = panel(
@@ -282,7 +289,8 @@ def _histogram_charts(table: pl.DataFrame, setting: Setting) -> Charts:
         for name in COMPARED
         if (rows := table.filter(pl.col("mechanism") == name)).height
     ]
-    lines = [f"{note(setting)}, wc-UR, offered load {HISTOGRAM_LOAD:g}, infinite buffers", *marks]
+    network = f"{note(setting)}, wc-UR, offered load {HISTOGRAM_LOAD:g}, infinite buffers"
+    lines = [network, *marks, reading_note(table)]
     return {"5": finished(chart, "Figure 5: distribution of latencies", lines)}
 
 
@@ -335,29 +343,30 @@ def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     found = labels.join(done.probes, on="point", how="inner") if "probe" in done.probes.columns else None
     if found is None or found.is_empty():
         return pl.DataFrame()
+    keys = [READING, "mechanism"]
     found = found.filter(pl.col("seed") == pl.col("seed").min()).sort("cycle")
-    everything = (
-        found.filter(pl.col("quantity") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
-    )
+    everything = found.filter(pl.col("quantity") == "all").group_by(keys).agg(pl.col("mean").mean().alias("all_mean"))
     return (
         found.filter(pl.col("quantity") == "fullest", pl.col("router").is_not_null())
-        .group_by("mechanism", "router")
+        .group_by(*keys, "router")
         .agg(
             pl.col("max").last().alias("snapshot"),
             pl.col("mean").mean().alias("time_mean"),
             pl.col("max").max().alias("greatest"),
         )
-        .join(everything, on="mechanism")
-        .sort("mechanism", "router")
+        .join(everything, on=keys)
+        .sort(*keys, "router")
     )
 
 
 @snapshots.draw
+@by_reading
 def _snapshot_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [_bars(rows, name) for name in COMPARED if (rows := table.filter(pl.col("mechanism") == name)).height]
     lines = [
         f"{note(setting)}, wc-UR, offered load {SNAPSHOT_LOAD:g}, buffers of {BUFFER} entries",
         "bars: at the end of the measurement; marks: mean over the measured time",
+        reading_note(table),
     ]
     return {"6": finished(beside(*columns), "Figure 6: fullest buffer of the middle-stage routers", lines)}
 

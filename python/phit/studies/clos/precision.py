@@ -10,6 +10,7 @@ from phit.studies.clos.paper import (
     OBLIVIOUS,
     UNIT,
     Evidence,
+    by_reading,
     faulty,
     faulty_note,
     note,
@@ -58,6 +59,7 @@ def _near_saturation(table: pl.DataFrame, flits: int) -> pl.DataFrame:
 
 
 @precisions.draw
+@by_reading
 def _precision_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [
         _bars(rows, f"({letter}) {flits} flit{'s' * (flits > 1)}, offered load {float(rows['load'][0]):g}")
@@ -163,6 +165,7 @@ def precisions_with_faults(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @precisions_with_faults.draw
+@by_reading
 def _precision_fault_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     lines = notes(table, faulty_note(setting), LOAD_MARKS)
     return _curves("15", table, "bits", "{} bits", "Figure 15: precision with faulty links", lines)
@@ -212,11 +215,13 @@ def precomputed(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for ahead in AHEAD:
         labels = {"precompute": ahead, "flits": LONG}
-        found += runs(setting, seeds, ["greedy_r(2)"], setting.long_fault_loads, labels, precompute=ahead, **common)
+        own, loads = setting.close_seeds, setting.long_fault_loads
+        found += runs(setting, seeds, ["greedy_r(2)"], loads, labels, own=own, precompute=ahead, **common)
     return found
 
 
 @precomputed.draw
+@by_reading
 def _precomputation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     allocation = f"greedy_r(2), {KNOWN_BITS} bits, packets of {LONG} flits"
     lines = notes(table, faulty_note(setting), allocation, LOAD_MARKS)
