@@ -10,7 +10,6 @@ from phit.studies.clos.paper import (
     ADAPTIVE,
     ALGORITHMS,
     INFINITE,
-    LEVEL,
     LOOK,
     OBLIVIOUS,
     UNIT,
@@ -25,6 +24,7 @@ from phit.studies.clos.paper import (
     topology,
 )
 from phit.studies.clos.setting import BUFFER, HISTOGRAM_LOAD, Setting
+from phit.studies.clos.uplinks import random_wait, sampled_wait
 from phit.studies.kit.charts import (
     LATENCY,
     LOAD_MARKS,
@@ -36,9 +36,12 @@ from phit.studies.kit.charts import (
     load_axis,
     panel,
 )
-from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
+from phit.studies.kit.claim import Fact, Judgement, NotRunError, Revision, SaturatedError
 from phit.studies.kit.evidence import Curves
+from phit.studies.kit.margin import above, all_of, below, between, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.tables import of_runs
+from phit.studies.kit.uncertain import Value, Z, greatest, nominal
 
 UNBOUNDED_LOAD = 0.95
 BOUNDED_LOAD = 0.85
@@ -78,7 +81,7 @@ def allocations(setting: Setting, seeds: int | None) -> list[Case]:
 @by_reading
 def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [
-        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title, level=LEVEL)
+        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title)
         for name, (title, _, _) in PANELS.items()
         if (rows := table.filter(pl.col("panel") == name)).height
     ]
@@ -86,10 +89,40 @@ def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     return {"9": finished(beside(*columns), "Figure 9: allocations under wc-UR", lines)}
 
 
-def _over(curves: Curves, upper: str, load: float) -> float:
+def _over(curves: Curves, upper: str, load: float) -> Value:
     """Latency of an allocation over that of sequential, as a difference from 1."""
     (ratio,) = curves.latency_ratios(upper, ADAPTIVE, [load])
     return ratio - 1
+
+
+GREEDY_ABOVE = (0.4, 0.8)
+"""By how much greedy_r(2) is above sequential at 0.95, by the rule of K10."""
+
+SAVED = {UNBOUNDED_LOAD: 0.30, HISTOGRAM_LOAD: 1 - 1 / 1.38}
+"""What adaptive routing saves of oblivious latency by the paper, by load: figure 2 (three stages) and figure 5."""
+
+
+def _share_left(setting: Setting, load: float) -> float:
+    """The part of the wait for a random uplink that is left with the better of two, where the crossbar limits nothing.
+
+    Sequential allocation leaves nothing of it: what it saves is that wait.
+    """
+    return sampled_wait(setting.half, load, 2) / random_wait(setting.half, load)
+
+
+def two_are_enough(evidence: Evidence) -> Fact | None:
+    """How far above sequential greedy_r(2) can be at 0.95, by what the paper's figure 2 says of the waits for uplinks."""
+    left = _share_left(evidence.setting, UNBOUNDED_LOAD)
+    oblivious = 1 / (1 - SAVED[UNBOUNDED_LOAD]) - 1
+    if left * oblivious >= GREEDY_ABOVE[0]:
+        return None
+    text = (
+        f"where the crossbar does not limit, the better of two uplinks leaves {left:.0%} of the wait for a random one "
+        f"(simulated alone); by the paper's figure 2 that wait makes oblivious routing {oblivious:.0%} slower than "
+        f"sequential at {UNBOUNDED_LOAD:g}, so that greedy_r(2) is {left * oblivious:.0%} slower: the paper's 60 % are "
+        "more than those of oblivious routing"
+    )
+    return Fact(text, "`phit.studies.clos.uplinks`, figure 2")
 
 
 @study.claim(
@@ -97,22 +130,23 @@ def _over(curves: Curves, upper: str, load: float) -> float:
     figure="9a",
     statement="With infinite buffers at 0.95 sequential_r(2) is about 10 % above sequential, greedy_r(2) about 60 %",
     paper="3 to 20 %; 40 to 80 %",
+    fact=two_are_enough,
     remark=(
-        "sequential_r(2) is as in the paper, greedy_r(2) is not: its information is too good here. The paper has it "
-        "above oblivious routing at this load (60 % above sequential, where figure 2 has oblivious about 43 % above), "
-        "but 10 % below it at 0.9 (figure 12). Here the credits of a flit are taken when it enters the output's queue, "
-        "so that routing sees what waits there. Credits taken when it leaves the router would bring greedy_r(2) close "
-        "to oblivious routing, but greedy would then not saturate early, as it does in the paper (K12, K13): the two "
-        "ask for different routers."
+        "sequential_r(2) is as in the paper, greedy_r(2) is not. The paper has it above oblivious routing at this "
+        "load, but 10 % below it at 0.9 (figure 12). What makes it worse is a crossbar that limits, as outputs that "
+        "many inputs choose at once take a few flits in a cycle: with outputs that take 3 instead of 4 it is 20 % "
+        "above sequential, and with decisions from a state two cycles old 23 %; with 2 the network accepts no more "
+        "than 0.885. Neither slower credits, nor credits from the output, nor packets that keep their outputs change "
+        "it by more than 3 %."
     ),
 )
 def two_samples_unbounded(evidence: Evidence) -> Judgement:
     """At 0.95 sequential_r(2) is 3 to 20 % above sequential, greedy_r(2) 40 to 80 %."""
     curves = evidence.curves("9", panel="a")
-    above = {name: _over(curves, name, UNBOUNDED_LOAD) for name in ("sequential_r(2)", "greedy_r(2)")}
-    holds = 0.03 <= above["sequential_r(2)"] <= 0.2 and 0.4 <= above["greedy_r(2)"] <= 0.8
-    found = ", ".join(f"{name} {100 * value:+.1f} %" for name, value in above.items())
-    return Judgement(holds, f"latency at {UNBOUNDED_LOAD:g} over sequential: {found}")
+    more = {name: _over(curves, name, UNBOUNDED_LOAD) for name in ("sequential_r(2)", "greedy_r(2)")}
+    check = all_of([between(more["sequential_r(2)"], 0.03, 0.2), between(more["greedy_r(2)"], *GREEDY_ABOVE)])
+    found = ", ".join(f"{name} {100 * nominal(value):+.1f} %" for name, value in more.items())
+    return Judgement(check, f"latency at {UNBOUNDED_LOAD:g} over sequential: {found}")
 
 
 @study.claim(
@@ -123,8 +157,8 @@ def two_samples_unbounded(evidence: Evidence) -> Judgement:
 )
 def two_samples_bounded(evidence: Evidence) -> Judgement:
     """With 16 entries, at 0.85, greedy_r(2) is at most 20 % above sequential."""
-    above = _over(evidence.curves("9", panel="b"), "greedy_r(2)", BOUNDED_LOAD)
-    return Judgement(above <= 0.2, f"latency at {BOUNDED_LOAD:g} over sequential: {100 * above:+.1f} %")
+    more = _over(evidence.curves("9", panel="b"), "greedy_r(2)", BOUNDED_LOAD)
+    return Judgement(below(more, 0.2), f"latency at {BOUNDED_LOAD:g} over sequential: {100 * nominal(more):+.1f} %")
 
 
 @study.claim(
@@ -136,8 +170,8 @@ def two_samples_bounded(evidence: Evidence) -> Judgement:
 def greedy_saturates(evidence: Evidence) -> Judgement:
     """Greedy accepts 0.62 at most, whatever the buffers."""
     infinite, finite = (evidence.curves("9", panel=panel).saturation(mechanism="greedy") for panel in PANELS)
-    text = f"most accepted: infinite buffers {infinite:.3f}, 16 entries {finite:.3f}"
-    return Judgement(max(infinite, finite) <= 0.62, text)
+    text = f"most accepted: infinite buffers {nominal(infinite):.3f}, 16 entries {nominal(finite):.3f}"
+    return Judgement(all_of([below(infinite, 0.62), below(finite, 0.62)]), text)
 
 
 def throughput(warmup: int, cycles: int) -> Document:
@@ -149,7 +183,7 @@ def _accepted(stem: str, table: pl.DataFrame, column: str, words: str, title: st
     """Accepted loads, a curve for each value of a column."""
     look = Look.of([words.format(value) for value in table[column].unique().sort()])
     named = table.with_columns(curve=pl.format(words, pl.col(column)))
-    chart = panel(named, "curve", "load", "accepted_load", look, load_axis(UNIT), ACCEPTED, diagonal=True, level=LEVEL)
+    chart = panel(named, "curve", "load", "accepted_load", look, load_axis(UNIT), ACCEPTED, diagonal=True)
     return {stem: finished(chart, title, notes(table, network, "dashed: accepted = offered"))}
 
 
@@ -192,8 +226,10 @@ def greedy_and_radix(evidence: Evidence) -> Judgement:
         if radix not in accepted:
             raise NotRunError(f"figure 10a: no run of radix {radix}")
     large = [value for radix, value in accepted.items() if radix >= 32]
-    holds = accepted[4] >= 0.95 and accepted[16] < 0.8 and max(large) < 0.6
-    return Judgement(holds, "most accepted: " + ", ".join(f"radix {k} {value:.3f}" for k, value in accepted.items()))
+    checks = [above(accepted[4], 0.95), below(accepted[16], 0.8, strict=True)]
+    checks += [below(value, 0.6, strict=True) for value in large]
+    found = ", ".join(f"radix {k} {nominal(value):.3f}" for k, value in accepted.items())
+    return Judgement(all_of(checks), f"most accepted: {found}")
 
 
 @study.figure(
@@ -231,8 +267,9 @@ def greedy_and_size(evidence: Evidence) -> Judgement:
     accepted = {flits: curves.peak(flits=flits) for flits in curves.values("flits")}
     if len(accepted) < 2:
         raise NotRunError("figure 10b: one packet size only")
-    holds = all(later > earlier for earlier, later in pairwise(accepted.values()))
-    return Judgement(holds, "most accepted: " + ", ".join(f"{n} flits {value:.3f}" for n, value in accepted.items()))
+    check = all_of(above(later, earlier, strict=True) for earlier, later in pairwise(accepted.values()))
+    found = ", ".join(f"{n} flits {nominal(value):.3f}" for n, value in accepted.items())
+    return Judgement(check, f"most accepted: {found}")
 
 
 def two_or_more(radix: int, flits: int, load: float) -> float:
@@ -291,17 +328,18 @@ def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     found = labels.join(done.probes, on="point", how="inner").filter(pl.col("index") == pl.col("radix"))
     if found.is_empty():
         return pl.DataFrame()
-    cpu = labels.join(done.points.select("point", "cpu_seconds"), on="point").group_by(keys).agg(
-        pl.col("cpu_seconds").sum(), seeds=pl.len()
-    )
+    of_points = labels.join(done.points.select("point", "cpu_seconds"), on="point", maintain_order="left")
+    cpu = of_points.group_by(keys).agg(pl.col("cpu_seconds").sum(), pl.len().alias("seeds"), of_runs)
+    # What comes in one cycle says next to nothing of the next but one: looks are as good as independent.
+    error = pl.col("mean").std() / pl.len().sqrt()
     several, arrived = (
-        found.filter(pl.col("quantity") == quantity).group_by(keys).agg(mean=pl.col("mean").mean())
+        found.filter(pl.col("quantity") == quantity).group_by(keys).agg(pl.col("mean").mean(), half=Z * error)
         for quantity in ("several", "arrived")
     )
     formula = pl.struct("radix", "flits", "load").map_elements(lambda row: two_or_more(**row), return_dtype=pl.Float64)
     return (
-        several.rename({"mean": "probability"})
-        .join(arrived.rename({"mean": "heads"}), on=keys)
+        several.rename({"mean": "probability", "half": "probability_half"})
+        .join(arrived.rename({"mean": "heads", "half": "heads_half"}), on=keys)
         .join(cpu, on=keys)
         .with_columns(formula=formula)
         .sort(*keys)
@@ -327,30 +365,42 @@ def _arrival_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: A
     return {"11": finished(beside(*columns), "Figure 11: two or more packets arrive in one cycle", lines)}
 
 
+def _closed_forms_alike(evidence: Evidence) -> Judgement:
+    loads = evidence.setting.arrival_loads
+    apart = max(abs(two_or_more(64, 8, load) - two_or_more(8, 1, load)) for load in loads)
+    return Judgement(exact(apart <= ALIKE_WITHIN), f"closed forms at most {apart:.3f} apart")
+
+
 @study.claim(
     "K15",
     figure="11",
     statement="The probability of two or more heads in one cycle at radix 64 with 8 flits is as at radix 8 with 1 flit",
     paper="curves within 0.1, as counted; within 0.02 of the closed form",
+    first=Revision(_closed_forms_alike, "closed forms within 0.1"),
 )
 def probability(evidence: Evidence) -> Judgement:
     """Radix 64 with packets of 8 flits is as radix 8 with packets of one, within 0.1; all are the closed form."""
-    table = evidence.table("11")
-    curves = {}
+    curves = evidence.curves("11")
+    found: dict[tuple[int, int], dict[float, Value]] = {}
     for radix, flits in ARRIVALS:
-        rows = table.filter(pl.col("radix") == radix, pl.col("flits") == flits).sort("load")
-        if rows.is_empty():
-            raise NotRunError(f"figure 11: no curve of radix {radix} and {flits} flits")
-        curves[radix, flits] = dict(rows.select("load", "probability").iter_rows())
-    off = max(abs(p - two_or_more(r, f, load)) for (r, f), curve in curves.items() for load, p in curve.items())
-    loads = curves[64, 8].keys() & curves[8, 1].keys()
-    if not loads:
+        loads = curves.loads(radix=radix, flits=flits)
+        found[radix, flits] = {load: curves.value("probability", radix=radix, flits=flits, load=load) for load in loads}
+    off = [p - two_or_more(r, f, load) for (r, f), curve in found.items() for load, p in curve.items()]
+    both = found[64, 8].keys() & found[8, 1].keys()
+    if not both:
         raise NotRunError("figure 11: no load with both curves")
-    apart = max(abs(curves[64, 8][load] - curves[8, 1][load]) for load in loads)
+    apart = [found[64, 8][load] - found[8, 1][load] for load in sorted(both)]
+    check = all_of(
+        [
+            between(value, -within, within)
+            for values, within in ((apart, ALIKE_WITHIN), (off, FORM_WITHIN))
+            for value in values
+        ]
+    )
+    most = (nominal(greatest(abs(value) for value in values)) for values in (apart, off))
+    text = "at most {:.3f} apart; at most {:.3f} from the closed form".format(*most)
     return Judgement(
-        apart <= ALIKE_WITHIN and off <= FORM_WITHIN,
-        f"at most {apart:.3f} apart; at most {off:.3f} from the closed form",
-        f"radix 64, 1 flit: {curves[64, 1][max(loads)]:.3f} at a load of {max(loads):g}",
+        check, text, f"radix 64, 1 flit: {nominal(found[64, 1][min(found[64, 1])]):.3f} at {min(found[64, 1]):g}"
     )
 
 
@@ -383,28 +433,35 @@ def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     lowest = pl.concat([line.with_columns(samples=pl.lit(n, pl.Int64)) for n in (1, setting.half)])
     rows = pl.concat([table.filter(pl.col("mechanism") != ADAPTIVE), lowest])
     look = Look.of([*SAMPLED.values(), ADAPTIVE])
-    chart = panel(rows, "mechanism", "samples", "latency_mean", look, "Samples n", LATENCY, clip=True, level=LEVEL)
+    chart = panel(rows, "mechanism", "samples", "latency_mean", look, "Samples n", LATENCY, clip=True)
     network = f"{note(setting)}, wc-UR, offered load {HISTOGRAM_LOAD:g}, infinite buffers"
     lines = notes(table, network, "▲ the curve goes on above: saturated")
     return {"12": finished(chart, "Figure 12: number of samples", lines)}
 
 
-@study.claim(
-    "K16",
-    figure="12",
-    statement="At 0.9, n from 1 to 2 lowers greedy_r by about 10 % and sequential_r by over 20 %; up to 32 "
-    "sequential_r gains under 10 % more, greedy_r gets worse and unstable",
-    paper="5 to 20 %; > 20 %; < 10 %; above n = 2 or saturated",
-)
-def more_samples(evidence: Evidence) -> Judgement:
-    """What a second sample and all further ones gain.
+GREEDY_SAVES = (0.05, 0.15)
+"""What the second sample saves greedy_r, by the rule of K16."""
 
-    n from 1 to 2 lowers greedy_r by 5 to 20 % and sequential_r by over 20 %; n from 2 to the most gains sequential_r
-    under 10 %; greedy_r with the most samples is worse than with 2, or saturated.
-    """
+
+def second_sample_saves(evidence: Evidence) -> Fact | None:
+    """What the second sample saves greedy_r at 0.9, by what the paper's figure 5 says of the waits for uplinks."""
+    saved = (1 - _share_left(evidence.setting, HISTOGRAM_LOAD)) * SAVED[HISTOGRAM_LOAD]
+    if saved <= GREEDY_SAVES[1]:
+        return None
+    text = (
+        f"where the crossbar does not limit, the better of two uplinks saves "
+        f"{1 - _share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone), which "
+        f"is {SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g} by the paper's figure 5: "
+        f"{saved:.0%} of latency, not 10 %"
+    )
+    return Fact(text, "`phit.studies.clos.uplinks`, figure 5")
+
+
+def _more_samples(evidence: Evidence, greedy_saves: tuple[float, float]) -> Judgement:
+    """What a second sample and all further ones gain, with the bounds of what the second gains greedy_r."""
     curves = evidence.curves("12")
 
-    def latency(name: str, n: int) -> float:
+    def latency(name: str, n: int) -> Value:
         return curves.latency(mechanism=name, samples=n)
 
     numbers = curves.values("samples", mechanism="greedy_r(n)")
@@ -414,14 +471,47 @@ def more_samples(evidence: Evidence) -> Judgement:
     greedy = 1 - latency("greedy_r(n)", 2) / latency("greedy_r(n)", 1)
     sequential = 1 - latency("sequential_r(n)", 2) / latency("sequential_r(n)", 1)
     further = 1 - latency("sequential_r(n)", most) / latency("sequential_r(n)", 2)
+    checks = [between(greedy, *greedy_saves), above(sequential, 0.2, strict=True), below(further, 0.1, strict=True)]
     try:
         worse = latency("greedy_r(n)", most) / latency("greedy_r(n)", 2) - 1
-        last = f"{100 * worse:+.0f} %"
+        checks.append(above(worse, 0, strict=True))
+        last = f"{100 * nominal(worse):+.0f} %"
     except SaturatedError:
-        worse, last = float("inf"), "saturated"
-    holds = 0.05 <= greedy <= 0.2 and sequential > 0.2 and further < 0.1 and worse > 0
+        last = "saturated"
+    two = f"greedy_r {-100 * nominal(greedy):+.1f} %, sequential_r {-100 * nominal(sequential):+.1f} %"
     return Judgement(
-        holds,
-        f"at {HISTOGRAM_LOAD:g}, n 1 to 2: greedy_r {-100 * greedy:+.0f} %, sequential_r {-100 * sequential:+.0f} %; "
-        f"n 2 to {most}: sequential_r {-100 * further:+.1f} %, greedy_r {last}",
+        all_of(checks),
+        f"at {HISTOGRAM_LOAD:g}, n 1 to 2: {two}; "
+        f"n 2 to {most}: sequential_r {-100 * nominal(further):+.1f} %, greedy_r {last}",
     )
+
+
+def _of_one_seed(evidence: Evidence) -> Judgement:
+    return _more_samples(evidence, (0.05, 0.2))
+
+
+@study.claim(
+    "K16",
+    figure="12",
+    statement="At 0.9, n from 1 to 2 lowers greedy_r by about 10 % and sequential_r by over 20 %; up to 32 "
+    "sequential_r gains under 10 % more, greedy_r gets worse and unstable",
+    paper="5 to 15 %; > 20 %; < 10 %; above n = 2 or saturated; five seeds",
+    first=Revision(_of_one_seed, "5 to 20 %; > 20 %; < 10 %; above n = 2 or saturated"),
+    fact=second_sample_saves,
+    remark=(
+        "The second sample of greedy_r saves twice what the paper says: as much as a queueing model of the uplinks "
+        "alone has it. Decisions from a state one cycle old leave 17 % of these 19; outputs that take 3 flits in a "
+        "cycle instead of 4 change nothing."
+    ),
+)
+def more_samples(evidence: Evidence) -> Judgement:
+    """What a second sample and all further ones gain.
+
+    n from 1 to 2 lowers greedy_r by 5 to 15 % and sequential_r by over 20 %, by the seeds of the setting; n from 2 to
+    the most gains sequential_r under 10 %; greedy_r with the most samples is worse than with 2, or saturated.
+    """
+    rows = evidence.table("12")
+    rows = rows.filter(pl.col("mechanism") != ADAPTIVE, pl.col("samples") <= 2)
+    if (rows["seeds"] < evidence.setting.close_seeds).any():
+        raise NotRunError(f"figure 12: {rows['seeds'].min()} seeds of {evidence.setting.close_seeds}")
+    return _more_samples(evidence, GREEDY_SAVES)
