@@ -111,7 +111,7 @@ def _share_left(setting: Setting, load: float) -> float:
 
 
 def two_are_enough(evidence: Evidence) -> Fact | None:
-    """How far above sequential greedy_r(2) can be at 0.95, by what the paper's figure 2 says of the waits for uplinks."""
+    """How far above sequential greedy_r(2) can be at 0.95, by what figure 2 says of the waits for uplinks."""
     left = _share_left(evidence.setting, UNBOUNDED_LOAD)
     oblivious = 1 / (1 - SAVED[UNBOUNDED_LOAD]) - 1
     if left * oblivious >= GREEDY_ABOVE[0]:
@@ -449,9 +449,9 @@ def second_sample_saves(evidence: Evidence) -> Fact | None:
     if saved <= GREEDY_SAVES[1]:
         return None
     text = (
-        f"where the crossbar does not limit, the better of two uplinks saves "
-        f"{1 - _share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone), which "
-        f"is {SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g} by the paper's figure 5: "
+        f"where the crossbar does not limit, the better of two uplinks leaves "
+        f"{_share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone), which is "
+        f"{SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g} by the paper's figure 5: "
         f"{saved:.0%} of latency, not 10 %"
     )
     return Fact(text, "`phit.studies.clos.uplinks`, figure 5")

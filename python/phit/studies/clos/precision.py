@@ -134,8 +134,7 @@ def precision_short(evidence: Evidence) -> Judgement:
         "to saturation all bits save less, as 0 and 4 bits saturate at nearly the same load. Credits that take 0 or 6 "
         "cycles or come from the output, packets that keep their outputs (20 to 31 %), whole packets instead of flits "
         "(no difference at all: one packet fills a buffer) and inputs as fast as the crossbar (20 % at most) do not "
-        "bring it nearer. BookSim, which has greedy_r(2) alone and knows nothing of 0 bits, has it 48 % below oblivious "
-        "routing at 0.5."
+        "bring it nearer. BookSim has no bits; its greedy_r(2) is 48 % below oblivious routing at 0.5."
     ),
 )
 def precision_long(evidence: Evidence) -> Judgement:

@@ -2,10 +2,11 @@
 
 A router whose crossbar does not limit is its outputs' queues. In every cycle each input has a packet with the
 probability of the load; the packet goes to the emptiest of `samples` outputs, drawn with replacement, by what stood in
-their queues when the cycle began, whatever the others do (`greedy_r`); then every queue sends one packet. With one
-sample (oblivious routing) the mean wait is that of a queue with binomial arrivals, load (1 - 1/n) / (2 (1 - load)) for n
-outputs (Karol, Hluchyj and Morgan, 1987). Sequential allocation, with as many outputs as inputs, gives each packet of a
-cycle another output: there is no wait.
+their queues when the cycle began, whatever the others do (`greedy_r`); then every queue sends one packet.
+
+With one sample (oblivious routing) the mean wait is that of a queue with binomial arrivals (Karol, Hluchyj and Morgan,
+1987). Sequential allocation, with as many outputs as inputs, gives each packet of a cycle another output: there is no
+wait.
 """
 
 from functools import cache
@@ -14,7 +15,7 @@ import numpy as np
 
 
 def random_wait(outputs: int, load: float) -> float:
-    """Mean cycles that a packet waits for an output drawn at random."""
+    """Mean cycles that a packet waits for an output drawn at random: load (1 - 1/n) / (2 (1 - load)) for n outputs."""
     return load * (1 - 1 / outputs) / (2 * (1 - load))
 
 
