@@ -41,7 +41,7 @@ from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import above, all_of, below, between, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.tables import of_runs
-from phit.studies.kit.uncertain import Value, Z, greatest, nominal
+from phit.studies.kit.uncertain import Value, Z, nominal
 
 UNBOUNDED_LOAD = 0.95
 BOUNDED_LOAD = 0.85
@@ -397,7 +397,7 @@ def probability(evidence: Evidence) -> Judgement:
             for value in values
         ]
     )
-    most = (nominal(greatest(abs(value) for value in values)) for values in (apart, off))
+    most = (max(abs(nominal(value)) for value in values) for values in (apart, off))
     text = "at most {:.3f} apart; at most {:.3f} from the closed form".format(*most)
     return Judgement(
         check, text, f"radix 64, 1 flit: {nominal(found[64, 1][min(found[64, 1])]):.3f} at {min(found[64, 1]):g}"
