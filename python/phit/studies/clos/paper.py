@@ -219,7 +219,7 @@ def by_reading(draw: Draw[Setting]) -> Draw[Setting]:
 
     @wraps(draw)
     def drawn(table: pl.DataFrame, setting: Setting) -> Charts:
-        found = {}
+        found: Charts = {}
         for reading in READINGS:
             rows = table.filter(pl.col(READING) == reading.name)
             charts = draw(rows, setting) if rows.height else {}
