@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from scipy import stats
 
+from phit.quantities import SATURATED_BELOW
 from phit.scenario import Document
 from phit.studies.clos import bound
 from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, SETTLING, Setting, levels, setting
@@ -349,7 +350,7 @@ def options(of: Setting) -> str:
         f"{of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
         f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
         "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
-        "95 % of the load offered, or have more than "
+        f"{SATURATED_BELOW:.0%} of the load offered, or have more than "
         f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on "
         f"throughput alone, measure {of.large_cycles:,} and {of.cycles:,} cycles."
     )
