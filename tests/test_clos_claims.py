@@ -191,7 +191,7 @@ DIFFERS: list[tuple[str, str, Rows]] = [
     ("K13", "10a", peaks("radix", {4: 0.97, 16: 0.85, 32: 0.58})),
     ("K13", "10a", peaks("radix", {4: 0.97, 16: 0.75, 32: 0.58, 64: 0.62})),
     ("K14", "10b", peaks("flits", {1: 0.5, 2: 0.6, 4: 0.59, 8: 0.8})),
-    ("K15", "11", probabilities(of_counted=0.97)),
+    ("K15", "11", probabilities(of_counted=0.96)),
     ("K15", "11", probabilities(of_small=0.9)),
     ("K16", "12", samples((20, 18, 17), (20, 15, 14), saturated=False)),
     ("K16", "12", samples((20, 15, 99), (20, 15, 14), saturated=True)),

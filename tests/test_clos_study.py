@@ -198,7 +198,7 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     found = json.loads((out / "claims.json").read_text())
     assert [row["reading"] for row in found if row["id"] == "K1"] == [reading.name for reading in paper.READINGS]
     findings = {row["id"]: row for row in found if row["reading"] == "input"}
-    assert findings["K15"]["verdict"] == "holds"
+    assert findings["K15"]["verdict"] in ("holds", "undecided")
     assert findings["K3"]["verdict"] != "not run"
     assert findings["K1"]["verdict"] == "not run"
     shares = pl.read_csv(out / "tables" / "5.csv").group_by("reading", "mechanism").agg(pl.col("share").sum())["share"]
@@ -209,6 +209,7 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     heads = pl.read_csv(out / "tables" / "11.csv")
     for radix, flits, load, counted in heads.select("radix", "flits", "load", "heads").iter_rows():
         assert counted == pytest.approx(radix * load / flits, rel=0.1)
+    assert (heads["probability"] - heads["formula"]).abs().max() < 0.03  # type: ignore[operator]
     drawn = {path.name for path in (out / "figures").glob("*.png")}
     assert {"5.png", "5-output.png", "6.png", "6-fitted.png", "11.png"} <= drawn
 

@@ -57,7 +57,7 @@ class Setting:
     arrival_loads: Loads
     """Offered loads of figure 11."""
     arrival_cycles: int
-    """Cycles in which its heads are counted."""
+    """Cycles in which its heads are counted, at least."""
     sizes: tuple[int, ...]
     """Packet sizes of figure 10b in flits."""
     bits: tuple[int, ...]
