@@ -259,7 +259,7 @@ def bit_complement(evidence: Evidence) -> Judgement:
 )
 def histograms(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 5."""
-    return runs(setting, seeds, COMPARED, [HISTOGRAM_LOAD], {})
+    return runs(setting, seeds, COMPARED, [HISTOGRAM_LOAD], {}, own=setting.close_seeds)
 
 
 @histograms.table
@@ -340,7 +340,8 @@ SNAPSHOT_LOAD = 0.8
 def snapshots(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 6: the fullest buffer of every middle-stage router."""
     probe = {"kind": "fullest_buffers", "every": 50, "by_router": True}
-    return runs(setting, seeds, COMPARED, [SNAPSHOT_LOAD], {}, buffer=BUFFER, measure={"probes": [probe]})
+    own, measure = setting.close_seeds, {"probes": [probe]}
+    return runs(setting, seeds, COMPARED, [SNAPSHOT_LOAD], {}, own=own, buffer=BUFFER, measure=measure)
 
 
 @snapshots.table
