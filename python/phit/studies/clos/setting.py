@@ -39,8 +39,8 @@ class Setting:
     endpoints."""
     seeds: int
     close_seeds: int
-    """Of the runs that decide by a few percent or by what has no interval of its own: figures 5, 6 and 16, and one and two
-    samples in figure 12."""
+    """Of the runs that decide by a few percent, or by what has no interval of its own: figures 5, 6 and 16, and one and
+    two samples in figure 12."""
     loads: Loads
     """Offered loads of the latency curves."""
     few: Loads
