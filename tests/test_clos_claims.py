@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import polars as pl
 import pytest
 from phit.studies.clos import study
+from phit.studies.clos.allocation import ARRIVALS, two_or_more
 from phit.studies.clos.load import latency_ratio
 from phit.studies.clos.paper import Evidence
 from phit.studies.clos.setting import setting
 from phit.studies.kit.claim import Finding, Verdict, judge
-from phit.studies.kit.plan import Done
 from phit.studies.kit.scale import Scale
 
 from .conftest import without_errors
@@ -92,13 +91,16 @@ def peaks(column: str, limits: dict[int, float]) -> Rows:
     return [{**row, column: value} for value, limit in limits.items() for row in curve((0.5, 0.98), limit)]
 
 
-def samples(greedy: tuple[float, float, float], sequential: tuple[float, float, float], *, saturated: bool) -> Rows:
+def samples(
+    greedy: tuple[float, float, float], sequential: tuple[float, float, float], *, saturated: bool, seeds: int = 5
+) -> Rows:
     """Figure 12: latencies with 1, 2 and 32 samples."""
     return [
         {
             "mechanism": name,
             "samples": n,
             "load": 0.9,
+            "seeds": seeds,
             "latency_mean": value,
             "saturated": saturated and name == "greedy_r(n)" and n == 32,
         }
@@ -124,10 +126,18 @@ def precomputed(one: float, two: float) -> Rows:
     return rows
 
 
-def probabilities(factor: float = 1.0) -> Rows:
-    """Figure 11: the closed form, or not quite."""
-    table = study.figures["11"].tabulate(pl.DataFrame(), Done())
-    return table.with_columns(pl.col("probability") * factor).to_dicts()
+def probabilities(of_counted: float = 1.0, of_small: float = 1.0) -> Rows:
+    """Figure 11: the closed form, or parts of it: in all networks, and with radix 8."""
+    return [
+        {
+            "radix": radix,
+            "flits": flits,
+            "load": load,
+            "probability": two_or_more(radix, flits, load) * of_counted * (of_small if radix == 8 else 1.0),
+        }
+        for radix, flits in ARRIVALS
+        for load in (0.1, 0.5, 0.9)
+    ]
 
 
 WORST = both(LOADS, (1.0, 1.0), panel="a")
@@ -181,9 +191,11 @@ DIFFERS: list[tuple[str, str, Rows]] = [
     ("K13", "10a", peaks("radix", {4: 0.97, 16: 0.85, 32: 0.58})),
     ("K13", "10a", peaks("radix", {4: 0.97, 16: 0.75, 32: 0.58, 64: 0.62})),
     ("K14", "10b", peaks("flits", {1: 0.5, 2: 0.6, 4: 0.59, 8: 0.8})),
-    ("K15", "11", probabilities(0.99)),
+    ("K15", "11", probabilities(of_counted=0.96)),
+    ("K15", "11", probabilities(of_small=0.9)),
     ("K16", "12", samples((20, 18, 17), (20, 15, 14), saturated=False)),
     ("K16", "12", samples((20, 15, 99), (20, 15, 14), saturated=True)),
+    ("K16", "12", samples((20, 16.5, 99), (20, 15, 14), saturated=True)),
     ("K16", "12", samples((20, 18, 99), (20, 17, 16), saturated=True)),
     ("K16", "12", samples((20, 18, 99), (20, 15, 13), saturated=True)),
     ("K17", "14", bits(1, {0: 10.0, 2: 9.7, 4: 8.2})),
@@ -193,6 +205,8 @@ DIFFERS: list[tuple[str, str, Rows]] = [
     ("K19", "15", peaks("bits", {0: 0.78, 2: 0.85, 3: 0.85, 4: 0.92})),
     ("K20", "16", precomputed(1.02, 1.3)),
     ("K20", "16", precomputed(1.08, 1.1)),
+    ("K20", "16", precomputed(0.93, 1.1)),
+    ("K20", "16", precomputed(1.02, 0.99)),
 ]
 
 
@@ -224,10 +238,12 @@ def test_without_runs_nothing_is_judged(claim: str) -> None:
 
 
 MISSING: list[tuple[str, str, Callable[[Row], bool]]] = [
+    ("K1", "2", lambda row: row["radix"] != 8),
     ("K2", "4", lambda row: row["load"] < 0.98),
     ("K4", "4", lambda row: row["load"] < 0.8),
     ("K9", "7b", lambda row: row["mechanism"] != "oblivious"),
     ("K13", "10a", lambda row: row["radix"] != 16),
+    ("K15", "11", lambda row: row["radix"] != 8),
     ("K18", "14", lambda row: row["bits"] != 2),
     ("K19", "15", lambda row: row["bits"] != 3),
 ]
@@ -237,3 +253,38 @@ MISSING: list[tuple[str, str, Callable[[Row], bool]]] = [
 def test_with_some_runs_missing_nothing_is_judged(claim: str, figure: str, keep: Callable[[Row], bool]) -> None:
     rows = [row for row in HOLDS[claim][1] if keep(row)]
     assert found(claim, figure, rows).verdict is Verdict.NOT_RUN
+
+
+def test_one_seed_does_not_tell_what_a_second_sample_saves() -> None:
+    rows = samples((20, 18, 99), (20, 15, 14), saturated=True, seeds=4)
+    assert found("K16", "12", rows).verdict is Verdict.NOT_RUN
+
+
+NARROWER: list[tuple[str, str, Rows]] = [
+    ("K16", "12", samples((20, 16.5, 99), (20, 15, 14), saturated=True)),
+    ("K20", "16", precomputed(0.93, 1.1)),
+    ("K20", "16", precomputed(1.02, 0.99)),
+]
+
+
+@pytest.mark.parametrize(("claim", "figure", "rows"), NARROWER)
+def test_revised_rules_ask_for_more(claim: str, figure: str, rows: Rows) -> None:
+    finding = found(claim, figure, rows)
+    assert finding.verdict is Verdict.DIFFERS
+    assert finding.first is not None
+    assert (finding.first.verdict, finding.first.weaker) == (Verdict.HOLDS, False)
+
+
+SAYS = {
+    "K10": (allocations("a", 1.05, 1.06), "leaves 14% of the wait"),
+    "K16": (samples((20, 16, 99), (20, 15, 14), saturated=True), "not 10 %"),
+    "K19": (peaks("bits", {0: 0.9, 2: 0.9, 3: 0.9, 4: 0.9}), "costs at most 9.9%"),
+}
+
+
+@pytest.mark.parametrize("claim", SAYS)
+def test_facts_say_why_a_claim_cannot_hold(claim: str) -> None:
+    rows, says = SAYS[claim]
+    finding = found(claim, HOLDS[claim][0], rows)
+    assert finding.settled
+    assert says in finding.because

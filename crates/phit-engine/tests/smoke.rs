@@ -158,6 +158,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("probe", "counters", json!({ "measure": { "probes": ["counters"] } })),
         ("probe", "buffers", json!({ "measure": { "probes": ["buffers"] } })),
         ("probe", "fullest_buffers", json!({ "measure": { "probes": ["fullest_buffers"] } })),
+        ("probe", "arrivals", json!({ "measure": { "probes": ["arrivals"] } })),
         ("probe", "ports", json!({ "measure": { "probes": [{ "kind": "ports", "every": 50 }] } })),
         ("probe", "queueing", json!({ "measure": { "probes": ["queueing"] } })),
         ("probe", "trees", json!({ "measure": { "probes": ["trees"] } })),

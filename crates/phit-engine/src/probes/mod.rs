@@ -3,6 +3,7 @@
 //! One file per probe; a new one comes here. What a probe sees, and what it hands out, is the seam
 //! `fabric::seams::probe`.
 
+mod arrivals;
 mod buffers;
 mod counters;
 mod fullest_buffers;
@@ -18,6 +19,7 @@ crate::registry::registry! {
         "counters" => Counters(counters::CountersProbe),
         "buffers" => Buffers(buffers::BuffersProbe),
         "fullest_buffers" => FullestBuffers(fullest_buffers::FullestBuffersProbe),
+        "arrivals" => Arrivals(arrivals::ArrivalsProbe),
         "ports" => Ports(ports::PortsProbe),
         "queueing" => Queueing(queueing::QueueingProbe),
         "trees" => Trees(trees::TreesProbe),

@@ -174,3 +174,34 @@ fn the_probe_sees_the_fullest_buffer_of_each_router_at_the_top() {
     assert_eq!((0..40).map(largest).collect::<Vec<_>>(), of("fullest", "max"));
     assert!(of("fullest", "max").iter().any(|phits| *phits > 0));
 }
+
+#[test]
+fn the_probe_sees_the_heads_that_arrive_in_one_cycle() {
+    // Routers of 16 ports below, 8 above. Each input gets the head of a packet in a cycle with a probability of the load
+    // over the flits of a packet, nearly independently of the others.
+    for (flits, crossbar) in [(1, 1), (1, 2), (4, 1)] {
+        let (load, cycles) = (0.4, 4000);
+        let mut value = figure_3(clos("oblivious"), json!("worst_case_uniform"), load);
+        value["traffic"]["packet_size"] = json!(flits);
+        value["router"]["allocation_delay"] = json!(1);
+        (value["router"]["clock"], value["router"]["speedup"]) = (json!("crossbar"), json!(crossbar));
+        value["measure"]["probes"] = json!([{ "kind": "arrivals", "every": 1 }]);
+        let tables = run(&value).tables();
+        let column = |name: &str| tables["probes"][name].as_array().unwrap().clone();
+        let rows: Vec<(Value, Value)> = column("quantity").into_iter().zip(column("index")).collect();
+        let mean = |quantity: &str, ports: u32| {
+            let wanted = (json!(quantity), json!(ports));
+            let found = rows.iter().zip(column("mean")).filter(|(row, _)| **row == wanted);
+            let values: Vec<f64> = found.map(|(_, value)| value.as_f64().unwrap()).collect();
+            assert_eq!(values.len(), cycles, "{quantity} of {ports} ports");
+            values.iter().sum::<f64>() / cycles as f64
+        };
+        for ports in [16, 8] {
+            let (n, p) = (f64::from(ports), load / f64::from(flits));
+            // Eight routers for 4,000 cycles: a standard deviation of less than 0.5 % of a head.
+            assert_close(mean("arrived", ports), n * p, 0.02, "heads");
+            let one_or_none = (1.0 - p).powf(n) + n * p * (1.0 - p).powf(n - 1.0);
+            assert_close(mean("several", ports), 1.0 - one_or_none, 0.03, "two or more");
+        }
+    }
+}

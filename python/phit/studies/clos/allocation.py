@@ -14,14 +14,17 @@ from phit.studies.clos.paper import (
     OBLIVIOUS,
     UNIT,
     Evidence,
+    by_reading,
     note,
     notes,
     runs,
+    scenario,
     steady,
     study,
     topology,
 )
 from phit.studies.clos.setting import BUFFER, HISTOGRAM_LOAD, Setting
+from phit.studies.clos.uplinks import random_wait, sampled_wait
 from phit.studies.kit.charts import (
     LATENCY,
     LOAD_MARKS,
@@ -33,11 +36,12 @@ from phit.studies.kit.charts import (
     load_axis,
     panel,
 )
-from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
+from phit.studies.kit.claim import Fact, Judgement, NotRunError, Revision, SaturatedError
 from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import above, all_of, below, between, exact
-from phit.studies.kit.plan import Case, Done
-from phit.studies.kit.uncertain import Value, nominal
+from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.tables import of_runs
+from phit.studies.kit.uncertain import Value, Z, nominal
 
 UNBOUNDED_LOAD = 0.95
 BOUNDED_LOAD = 0.85
@@ -74,6 +78,7 @@ def allocations(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @allocations.draw
+@by_reading
 def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [
         latency_and_load(rows, "mechanism", LOOK, UNIT, title=title)
@@ -90,25 +95,56 @@ def _over(curves: Curves, upper: str, load: float) -> Value:
     return ratio - 1
 
 
+GREEDY_ABOVE = (0.4, 0.8)
+"""By how much greedy_r(2) is above sequential at 0.95, by the rule of K10."""
+
+SAVED = {UNBOUNDED_LOAD: 0.30, HISTOGRAM_LOAD: 1 - 1 / 1.38}
+"""What adaptive routing saves of oblivious latency by the paper, by load: figure 2 (three stages) and figure 5."""
+
+
+def _share_left(setting: Setting, load: float) -> float:
+    """The part of the wait for a random uplink that is left with the better of two, where the crossbar limits nothing.
+
+    Sequential allocation leaves nothing of it: what it saves is that wait.
+    """
+    return sampled_wait(setting.half, load, 2) / random_wait(setting.half, load)
+
+
+def two_are_enough(evidence: Evidence) -> Fact | None:
+    """How far above sequential greedy_r(2) can be at 0.95, by what figure 2 says of the waits for uplinks."""
+    left = _share_left(evidence.setting, UNBOUNDED_LOAD)
+    oblivious = 1 / (1 - SAVED[UNBOUNDED_LOAD]) - 1
+    if left * oblivious >= GREEDY_ABOVE[0]:
+        return None
+    text = (
+        f"where the crossbar does not limit, the better of two uplinks leaves {left:.0%} of the wait for a random one "
+        f"(simulated alone); by the paper's figure 2 that wait makes oblivious routing {oblivious:.0%} slower than "
+        f"sequential at {UNBOUNDED_LOAD:g}, so that greedy_r(2) is {left * oblivious:.0%} slower: the paper's 60 % are "
+        "more than those of oblivious routing"
+    )
+    return Fact(text, "`phit.studies.clos.uplinks`, figure 2")
+
+
 @study.claim(
     "K10",
     figure="9a",
     statement="With infinite buffers at 0.95 sequential_r(2) is about 10 % above sequential, greedy_r(2) about 60 %",
     paper="3 to 20 %; 40 to 80 %",
+    fact=two_are_enough,
     remark=(
-        "sequential_r(2) is as in the paper, greedy_r(2) is not: its information is too good here. The paper has it "
-        "above oblivious routing at this load (60 % above sequential, where figure 2 has oblivious about 43 % above), "
-        "but 10 % below it at 0.9 (figure 12). Here the credits of a flit are taken when it enters the output's queue, "
-        "so that routing sees what waits there. Credits taken when it leaves the router would bring greedy_r(2) close "
-        "to oblivious routing, but greedy would then not saturate early, as it does in the paper (K12, K13): the two "
-        "ask for different routers."
+        "sequential_r(2) is as in the paper, greedy_r(2) is not. The paper has it above oblivious routing at this "
+        "load, but 10 % below it at 0.9 (figure 12). What makes it worse is a crossbar that limits, as outputs that "
+        "many inputs choose at once take a few flits in a cycle: with outputs that take 3 instead of 4 it is 20 % "
+        "above sequential, and with decisions from a state two cycles old 23 %; with 2 the network accepts no more "
+        "than 0.885. Neither slower credits, nor credits from the output, nor packets that keep their outputs change "
+        "it by more than 3 %."
     ),
 )
 def two_samples_unbounded(evidence: Evidence) -> Judgement:
     """At 0.95 sequential_r(2) is 3 to 20 % above sequential, greedy_r(2) 40 to 80 %."""
     curves = evidence.curves("9", panel="a")
     more = {name: _over(curves, name, UNBOUNDED_LOAD) for name in ("sequential_r(2)", "greedy_r(2)")}
-    check = all_of([between(more["sequential_r(2)"], 0.03, 0.2), between(more["greedy_r(2)"], 0.4, 0.8)])
+    check = all_of([between(more["sequential_r(2)"], 0.03, 0.2), between(more["greedy_r(2)"], *GREEDY_ABOVE)])
     found = ", ".join(f"{name} {100 * nominal(value):+.1f} %" for name, value in more.items())
     return Judgement(check, f"latency at {UNBOUNDED_LOAD:g} over sequential: {found}")
 
@@ -170,6 +206,7 @@ def radices(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @radices.draw
+@by_reading
 def _radix_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     network = f"folded Clos, {setting.large:,} nodes, infinite buffers"
     return _accepted("10a", table, "radix", "radix {}", "Figure 10a: greedy allocation by radix", network)
@@ -212,6 +249,7 @@ def sizes(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @sizes.draw
+@by_reading
 def _size_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     title = "Figure 10b: greedy allocation by packet size"
     return _accepted("10b", table, "flits", "flits: {}", title, f"{note(setting)}, infinite buffers")
@@ -243,62 +281,127 @@ def two_or_more(radix: int, flits: int, load: float) -> float:
     return 1.0 - (1.0 - p) ** radix - radix * p * (1.0 - p) ** (radix - 1)
 
 
-@study.figure(
-    "11",
-    title="Two or more heads in one cycle",
-    caption="The probability that a router gets two or more heads in one cycle, in closed form.",
-)
-def arrivals(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
-    """Figure 11: no runs."""
-    return []
-
-
 ARRIVALS = ((64, 1), (64, 8), (8, 1))
 """Radix and flits of a packet of the curves of figure 11."""
 
+FORM_WITHIN = 0.03
+"""What counts as the closed form: inputs from above take the packets of several sources, and are independent only
+nearly."""
+
+ALIKE_WITHIN = 0.1
+"""What counts as alike: 10 % of the axis. The closed forms themselves are up to 0.058 apart."""
+
+
+@study.figure(
+    "11",
+    title="Two or more heads in one cycle",
+    caption="The share of cycles in which a router of the first level gets two or more heads, counted and in closed "
+    "form.",
+)
+def arrivals(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 11: networks of three stages; every router computes routes for a cycle, so that all heads are seen."""
+    probe: Document = {"kind": "arrivals", "every": 2}
+
+    def of(radix: int, flits: int, load: float, seed: int) -> Case:
+        # A small network has few routers.
+        cycles = setting.arrival_cycles * max(1, 40 // radix)
+        measure: Document = {**throughput(cycles // 4, cycles), "probes": [probe]}
+        network = topology((radix // 2) ** 2, radix)
+        document = scenario(setting, OBLIVIOUS, load, seed, flits=flits, network=network, measure=measure)
+        document["router"]["allocation_delay"] = 1
+        return Case({"mechanism": OBLIVIOUS, "radix": radix, "flits": flits, "load": load, "seed": seed}, document)
+
+    return [
+        of(radix, flits, load, seed)
+        for radix, flits in ARRIVALS
+        for load in setting.arrival_loads
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
 
 @arrivals.table
-def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:  # noqa: ARG001
-    """Figure 11 at 51 loads from 0 to 1, of no run at all."""
-    rows = [
-        {"radix": radix, "flits": flits, "load": load / 50, "probability": two_or_more(radix, flits, load / 50)}
-        for radix, flits in ARRIVALS
-        for load in range(51)
-    ]
-    return pl.DataFrame(rows)
+def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """By radix, flits and load: the probability as counted and in closed form, and the heads of a cycle."""
+    if "index" not in done.probes.columns:
+        return pl.DataFrame()
+    keys = ["radix", "flits", "load"]
+    # Those of the first level have links from endpoints, too: they have as many ports as the radix says.
+    found = labels.join(done.probes, on="point", how="inner").filter(pl.col("index") == pl.col("radix"))
+    if found.is_empty():
+        return pl.DataFrame()
+    of_points = labels.join(done.points.select("point", "cpu_seconds"), on="point", maintain_order="left")
+    cpu = of_points.group_by(keys).agg(pl.col("cpu_seconds").sum(), pl.len().alias("seeds"), of_runs)
+    # What comes in one cycle says next to nothing of the next but one: looks are as good as independent.
+    error = pl.col("mean").std() / pl.len().sqrt()
+    several, arrived = (
+        found.filter(pl.col("quantity") == quantity).group_by(keys).agg(pl.col("mean").mean(), half=Z * error)
+        for quantity in ("several", "arrived")
+    )
+    formula = pl.struct("radix", "flits", "load").map_elements(lambda row: two_or_more(**row), return_dtype=pl.Float64)
+    return (
+        several.rename({"mean": "probability", "half": "probability_half"})
+        .join(arrived.rename({"mean": "heads", "half": "heads_half"}), on=keys)
+        .join(cpu, on=keys)
+        .with_columns(formula=formula)
+        .sort(*keys)
+    )
 
 
 @arrivals.draw
 def _arrival_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: ARG001
-    named = table.with_columns(curve=pl.format("radix {}, flits: {}", "radix", "flits"), probability_half=pl.lit(0.0))
-    look = Look.of(named["curve"].unique(maintain_order=True).to_list())
-    x_title, y_title = load_axis(UNIT), "Probability of two or more heads"
-    chart = panel(named, "curve", "load", "probability", look, x_title, y_title, dots=False, domain=(0.0, 1.0))
-    return {"11": finished(chart, "Figure 11: two or more packets arrive in one cycle", ["closed form"])}
+    loads = [i / 50 for i in range(51)]
+    forms = [{"radix": r, "flits": f, "load": x, "formula": two_or_more(r, f, x)} for r, f in ARRIVALS for x in loads]
+    columns = []
+    for rows, column, title in ((table, "probability", "(a) counted"), (pl.DataFrame(forms), "formula", "(b) formula")):
+        named = rows.select(
+            "load", pl.format("radix {}, flits: {}", "radix", "flits").alias("curve"), y=column, y_half=pl.lit(0.0)
+        )
+        look = Look.of([f"radix {radix}, flits: {flits}" for radix, flits in ARRIVALS])
+        x_title, y_title = load_axis(UNIT), "Probability of two or more heads"
+        dots = column != "formula"
+        columns.append(
+            panel(named, "curve", "load", "y", look, x_title, y_title, title=title, dots=dots, domain=(0.0, 1.0))
+        )
+    lines = ["first-level routers of networks of three stages, wc-UR, infinite buffers", "formula: independent inputs"]
+    return {"11": finished(beside(*columns), "Figure 11: two or more packets arrive in one cycle", lines)}
+
+
+def _closed_forms_alike(evidence: Evidence) -> Judgement:
+    loads = evidence.setting.arrival_loads
+    apart = max(abs(two_or_more(64, 8, load) - two_or_more(8, 1, load)) for load in loads)
+    return Judgement(exact(apart <= ALIKE_WITHIN), f"closed forms at most {apart:.3f} apart")
 
 
 @study.claim(
     "K15",
     figure="11",
     statement="The probability of two or more heads in one cycle at radix 64 with 8 flits is as at radix 8 with 1 flit",
-    paper="curves within 0.1, equal to the closed form",
+    paper="curves within 0.1, as counted; within 0.03 of the closed form",
+    first=Revision(_closed_forms_alike, "closed forms within 0.1"),
 )
 def probability(evidence: Evidence) -> Judgement:
-    """Radix 64 with packets of 8 flits is as radix 8 with packets of one, within 0.1; both are the closed form."""
-    table = evidence.table("11")
-    curves = {}
+    """Radix 64 with packets of 8 flits is as radix 8 with packets of one, within 0.1; all are the closed form."""
+    curves = evidence.curves("11")
+    found: dict[tuple[int, int], dict[float, Value]] = {}
     for radix, flits in ARRIVALS:
-        rows = table.filter(pl.col("radix") == radix, pl.col("flits") == flits).sort("load")
-        if rows.is_empty():
-            raise NotRunError(f"figure 11: no curve of radix {radix} and {flits} flits")
-        curves[radix, flits] = rows["probability"].to_list()
-        expected = [two_or_more(radix, flits, load) for load in rows["load"]]
-        if any(abs(a - b) > 1e-9 for a, b in zip(curves[radix, flits], expected, strict=True)):
-            return Judgement(exact(False), f"radix {radix}, {flits} flits: not the closed form")
-    apart = max(abs(a - b) for a, b in zip(curves[64, 8], curves[8, 1], strict=True))
-    most = curves[64, 1][len(curves[64, 1]) // 4]
+        loads = curves.loads(radix=radix, flits=flits)
+        found[radix, flits] = {load: curves.value("probability", radix=radix, flits=flits, load=load) for load in loads}
+    off = [p - two_or_more(r, f, load) for (r, f), curve in found.items() for load, p in curve.items()]
+    both = found[64, 8].keys() & found[8, 1].keys()
+    if not both:
+        raise NotRunError("figure 11: no load with both curves")
+    apart = [found[64, 8][load] - found[8, 1][load] for load in sorted(both)]
+    check = all_of(
+        [
+            between(value, -within, within)
+            for values, within in ((apart, ALIKE_WITHIN), (off, FORM_WITHIN))
+            for value in values
+        ]
+    )
+    most = (max(abs(nominal(value)) for value in values) for values in (apart, off))
+    text = "at most {:.3f} apart; at most {:.3f} from the closed form".format(*most)
     return Judgement(
-        exact(apart <= 0.1), f"at most {apart:.3f} apart", f"radix 64, 1 flit: {most:.3f} at a load of 0.24"
+        check, text, f"radix 64, 1 flit: {nominal(found[64, 1][min(found[64, 1])]):.3f} at {min(found[64, 1]):g}"
     )
 
 
@@ -317,12 +420,15 @@ def samples(setting: Setting, seeds: int | None) -> list[Case]:
     found = runs(setting, seeds, [ADAPTIVE], [HISTOGRAM_LOAD], {"samples": setting.half})
     for algorithm, name in SAMPLED.items():
         for n in setting.samples:
-            cases = runs(setting, seeds, [algorithm], [HISTOGRAM_LOAD], {"samples": n}, samples=n)
+            # What the second sample gains is a difference of a few percent.
+            own = setting.close_seeds if n <= 2 else None
+            cases = runs(setting, seeds, [algorithm], [HISTOGRAM_LOAD], {"samples": n}, own=own, samples=n)
             found += [Case({**case.labels, "mechanism": name}, case.scenario) for case in cases]
     return found
 
 
 @samples.draw
+@by_reading
 def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     line = table.filter(pl.col("mechanism") == ADAPTIVE)
     lowest = pl.concat([line.with_columns(samples=pl.lit(n, pl.Int64)) for n in (1, setting.half)])
@@ -334,19 +440,26 @@ def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     return {"12": finished(chart, "Figure 12: number of samples", lines)}
 
 
-@study.claim(
-    "K16",
-    figure="12",
-    statement="At 0.9, n from 1 to 2 lowers greedy_r by about 10 % and sequential_r by over 20 %; up to 32 "
-    "sequential_r gains under 10 % more, greedy_r gets worse and unstable",
-    paper="5 to 20 %; > 20 %; < 10 %; above n = 2 or saturated",
-)
-def more_samples(evidence: Evidence) -> Judgement:
-    """What a second sample and all further ones gain.
+GREEDY_SAVES = (0.05, 0.15)
+"""What the second sample saves greedy_r, by the rule of K16."""
 
-    n from 1 to 2 lowers greedy_r by 5 to 20 % and sequential_r by over 20 %; n from 2 to the most gains sequential_r
-    under 10 %; greedy_r with the most samples is worse than with 2, or saturated.
-    """
+
+def second_sample_saves(evidence: Evidence) -> Fact | None:
+    """What the second sample saves greedy_r at 0.9, by what the paper's figure 5 says of the waits for uplinks."""
+    saved = (1 - _share_left(evidence.setting, HISTOGRAM_LOAD)) * SAVED[HISTOGRAM_LOAD]
+    if saved <= GREEDY_SAVES[1]:
+        return None
+    text = (
+        f"where the crossbar does not limit, the better of two uplinks leaves "
+        f"{_share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone), which is "
+        f"{SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g} by the paper's figure 5: "
+        f"{saved:.0%} of latency, not 10 %"
+    )
+    return Fact(text, "`phit.studies.clos.uplinks`, figure 5")
+
+
+def _more_samples(evidence: Evidence, greedy_saves: tuple[float, float]) -> Judgement:
+    """What a second sample and all further ones gain, with the bounds of what the second gains greedy_r."""
     curves = evidence.curves("12")
 
     def latency(name: str, n: int) -> Value:
@@ -359,16 +472,48 @@ def more_samples(evidence: Evidence) -> Judgement:
     greedy = 1 - latency("greedy_r(n)", 2) / latency("greedy_r(n)", 1)
     sequential = 1 - latency("sequential_r(n)", 2) / latency("sequential_r(n)", 1)
     further = 1 - latency("sequential_r(n)", most) / latency("sequential_r(n)", 2)
-    checks = [between(greedy, 0.05, 0.2), above(sequential, 0.2, strict=True), below(further, 0.1, strict=True)]
+    checks = [between(greedy, *greedy_saves), above(sequential, 0.2, strict=True), below(further, 0.1, strict=True)]
     try:
         worse = latency("greedy_r(n)", most) / latency("greedy_r(n)", 2) - 1
         checks.append(above(worse, 0, strict=True))
         last = f"{100 * nominal(worse):+.0f} %"
     except SaturatedError:
         last = "saturated"
-    two = f"greedy_r {-100 * nominal(greedy):+.0f} %, sequential_r {-100 * nominal(sequential):+.0f} %"
+    two = f"greedy_r {-100 * nominal(greedy):+.1f} %, sequential_r {-100 * nominal(sequential):+.1f} %"
     return Judgement(
         all_of(checks),
         f"at {HISTOGRAM_LOAD:g}, n 1 to 2: {two}; "
         f"n 2 to {most}: sequential_r {-100 * nominal(further):+.1f} %, greedy_r {last}",
     )
+
+
+def _of_one_seed(evidence: Evidence) -> Judgement:
+    return _more_samples(evidence, (0.05, 0.2))
+
+
+@study.claim(
+    "K16",
+    figure="12",
+    statement="At 0.9, n from 1 to 2 lowers greedy_r by about 10 % and sequential_r by over 20 %; up to 32 "
+    "sequential_r gains under 10 % more, greedy_r gets worse and unstable",
+    paper="5 to 15 %; > 20 %; < 10 %; above n = 2 or saturated; five seeds",
+    first=Revision(_of_one_seed, "5 to 20 %; > 20 %; < 10 %; above n = 2 or saturated"),
+    fact=second_sample_saves,
+    remark=(
+        "The second sample of greedy_r saves twice what the paper says: as much as a queueing model of the uplinks "
+        "alone has it. Decisions from a state one cycle old leave 17 % of these 19; outputs that take 3 flits in a "
+        "cycle instead of 4 change nothing."
+    ),
+)
+def more_samples(evidence: Evidence) -> Judgement:
+    """What a second sample and all further ones gain.
+
+    n from 1 to 2 lowers greedy_r by 5 to 15 % and sequential_r by over 20 %, by the seeds of the setting; n from 2 to
+    the most gains sequential_r under 10 %; greedy_r with the most samples is worse than with 2, or saturated.
+    """
+    rows = evidence.table("12")
+    rows = rows.filter(pl.col("mechanism") != ADAPTIVE, pl.col("samples") <= 2)
+    seeds = min(rows["seeds"].to_list(), default=0)
+    if seeds < evidence.setting.close_seeds:
+        raise NotRunError(f"figure 12: {seeds} seeds of {evidence.setting.close_seeds}")
+    return _more_samples(evidence, GREEDY_SAVES)

@@ -14,6 +14,7 @@ from phit.studies.clos.paper import (
     UNIT,
     Evidence,
     bounds,
+    by_reading,
     faulty,
     faulty_note,
     note,
@@ -53,6 +54,7 @@ def deterministic(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @deterministic.draw
+@by_reading
 def _deterministic_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     chart = latency_and_load(table, "mechanism", LOOK, UNIT)
     network = f"{note(setting)}, buffers of {BUFFER} entries"
@@ -91,6 +93,7 @@ def with_faults(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 @with_faults.draw
+@by_reading
 def _fault_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     most = bounds(setting)
     chart = latency_and_load(table, "mechanism", LOOK, UNIT)

@@ -1,20 +1,23 @@
 """The paper: its network, its router, its allocations, and what all its figures share."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import wraps
 from typing import Any
 
 import polars as pl
 from scipy import stats
 
+from phit.quantities import SATURATED_BELOW
 from phit.scenario import Document
 from phit.studies.clos import bound
 from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, SETTLING, Setting, levels, setting
 from phit.studies.kit import tables
-from phit.studies.kit.charts import Look, seeds_note
+from phit.studies.kit.charts import Charts, Look, seeds_note
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
-from phit.studies.kit.study import Paper, Study
+from phit.studies.kit.study import READING, Draw, Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, Z, in_steps
 
 
@@ -133,16 +136,98 @@ def scenario(
     }
 
 
+SLOW_CREDITS = 6
+"""Cycles from a flit's leaving a buffer to the use of its credit under `FITTED`."""
+
+INPUT = Reading(
+    "input",
+    "The credit of a flit is sent when the flit leaves the input buffer, as textbooks and BookSim have it "
+    '(`router.credit_release = "input"`), and can be used two cycles later.',
+)
+
+OUTPUT = Reading(
+    "output",
+    "The credit of a flit is sent when the flit leaves the router: it keeps its entry until the link takes it "
+    '(`router.credit_release = "output"`). The queues of the outputs are then a part of the input buffers, as in a '
+    "router that has no other buffers, and routing sees of the next router what waits there for outputs, too.",
+)
+
+FITTED = Reading(
+    "fitted",
+    "What gives most of the paper's numbers, found by varying what the text leaves open. It differs from `input` in "
+    "two settings:\n\n"
+    f"* Credits can be used after {SLOW_CREDITS} cycles (`router.credit_delay`). The text says that 16 entries cover "
+    "the latency of credits, and nothing else of it. With 6 cycles the fullest buffers are as full as in figure 6 "
+    "(K7); with 5 those of adaptive routing hold 1.7 entries, with 2 they hold 1.1.\n"
+    "* A packet keeps the output that it is given when it comes to the front of its queue (`redecide = false`). "
+    "Outputs computed two cycles ahead then cost the 10 % of figure 16 (K20); if heads that could not be sent choose "
+    "again they cost nothing. Section 4.2 has heads choose again where buffers are full: this is a fit, not a reading "
+    "of that sentence.",
+)
+
+READINGS = (INPUT, OUTPUT, FITTED)
+"""When an entry of a buffer is free again, which the paper does not say, and the best fit."""
+
+
+def under(reading: Reading, document: Document) -> Document:
+    """The run as `reading` has it.
+
+    Where buffers hold any number of flits and routing does not look at them, it is the same run: one that is made once.
+    """
+    rule = document["routing"]
+    blind = rule["allocation"] == OBLIVIOUS
+    unbounded = document["router"]["links"]["default"]["buffer"] == INFINITE
+    if reading is INPUT or (blind and unbounded):
+        return document
+    found = deepcopy(document)
+    if reading is OUTPUT:
+        found["router"]["credit_release"] = "output"
+        return found
+    found["router"]["credit_delay"] = SLOW_CREDITS
+    if not blind:
+        found["routing"]["redecide"] = False
+    return found
+
+
 def runs(
-    setting: Setting, seeds: int | None, names: Iterable[str], loads: Iterable[float], labels: Labels, **options: Any
+    setting: Setting,
+    seeds: int | None,
+    names: Iterable[str],
+    loads: Iterable[float],
+    labels: Labels,
+    *,
+    own: int | None = None,
+    **options: Any,
 ) -> list[Case]:
-    """The runs of a curve for each allocation, with further labels; `options` are those of `scenario`."""
+    """The runs of a curve for each reading and allocation, with further labels; `options` are those of `scenario`.
+
+    Of `own` seeds, if these are not as many as the setting's.
+    """
     return [
-        Case({"mechanism": name, **labels, "load": load, "seed": seed}, scenario(setting, name, load, seed, **options))
+        Case(
+            {READING: reading.name, "mechanism": name, **labels, "load": load, "seed": seed},
+            under(reading, scenario(setting, name, load, seed, **options)),
+        )
+        for reading in READINGS
         for name in names
         for load in loads
-        for seed in seeds_of(seeds, setting.seeds)
+        for seed in seeds_of(seeds, own or setting.seeds)
     ]
+
+
+def by_reading(draw: Draw[Setting]) -> Draw[Setting]:
+    """What draws a figure, once for each reading: the names of the charts of those after the first say so."""
+
+    @wraps(draw)
+    def drawn(table: pl.DataFrame, setting: Setting) -> Charts:
+        found: Charts = {}
+        for reading in READINGS:
+            rows = table.filter(pl.col(READING) == reading.name)
+            charts = draw(rows, setting) if rows.height else {}
+            found |= {f"{stem}-{reading.name}" if reading is not INPUT else stem: charts[stem] for stem in charts}
+        return found
+
+    return drawn
 
 
 def faults(setting: Setting) -> list[tuple[int, int]]:
@@ -217,7 +302,12 @@ def faulty_note(of: Setting) -> str:
 
 def notes(table: pl.DataFrame, network: str, *more: str) -> list[str]:
     """The lines below a chart: the first says what the network, the seeds and the bands are."""
-    return [f"{network}; {seeds_note(table)}{_precision(table)}", *more]
+    return [f"{network}; {seeds_note(table)}{_precision(table)}", *more, reading_note(table)]
+
+
+def reading_note(table: pl.DataFrame) -> str:
+    """The line below a chart that says of which reading it is."""
+    return f"reading: {', '.join(table[READING].unique(maintain_order=True))}"
 
 
 def _precision(table: pl.DataFrame) -> str:
@@ -255,12 +345,12 @@ def options(of: Setting) -> str:
         "and again in the next for heads that could not be sent."
     )
     measurement = (
-        f"Measurement: {of.warmup:,} cycles of warm-up (figures 2 and 10a: "
-        f"{of.large_warmup:,}, or {SETTLING} for each stage if these are more), then at least "
-        f"{of.cycles:,} ({of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
+        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 10a: {of.large_warmup:,}, or "
+        f"{SETTLING} for each stage if these are more), then at least {of.cycles:,} (figures 2 and 10a: "
+        f"{of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
         f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
         "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
-        "95 % of the load offered, or have more than "
+        f"{SATURATED_BELOW:.0%} of the load offered, or have more than "
         f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on "
         f"throughput alone, measure {of.large_cycles:,} and {of.cycles:,} cycles."
     )
@@ -284,4 +374,5 @@ study = Study[Setting, Evidence](
     describe=describe,
     options=options,
     evidence=Evidence,
+    readings=READINGS,
 )

@@ -7,12 +7,21 @@ use crate::fabric::seams::probe::Observation;
 use crate::fabric::seams::queueing::Branch;
 use crate::fabric::seams::routing::See;
 use crate::measure::Observable;
+use crate::packet::Packet;
 use crate::topology::Topology;
 use std::ops::Range;
 
 /// The index in the partition of a port of a router of the network.
 fn index(partition: &Partition, router: u32, port: u16) -> u32 {
     partition.first_port[router - partition.routers.start] + u32::from(port)
+}
+
+/// The packets that stand in a queue, in their order.
+fn packets(partition: &Partition, router: u32, port: u16, queue: u16) -> impl Iterator<Item = &Packet> {
+    let queue = &partition.queues[partition.inputs[index(partition, router, port)].queues + u32::from(queue)];
+    let known = |at: u32| (at != NONE).then_some(at);
+    let following = move |at: &u32| known(if *at == queue.last { NONE } else { partition.packets[*at].next });
+    std::iter::successors(known(queue.first), following).map(|at| &partition.packets[at])
 }
 
 impl Observation for Partition {
@@ -45,14 +54,12 @@ impl Observation for Partition {
     }
 
     fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32 {
-        let queue = &self.queues[self.inputs[index(self, router, port)].queues + u32::from(queue)];
-        let (mut at, mut phits) = (queue.first, 0);
-        while at != NONE {
-            let packet = &self.packets[at];
-            phits += u32::from(packet.size);
-            at = if at == queue.last { NONE } else { packet.next };
-        }
-        phits
+        packets(self, router, port, queue).map(|packet| u32::from(packet.size)).sum()
+    }
+
+    fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32 {
+        let cycle = self.now - self.now % self.settings.ticks_per_cycle;
+        packets(self, router, port, queue).filter(|packet| packet.entry >= cycle).count() as u32
     }
 
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {

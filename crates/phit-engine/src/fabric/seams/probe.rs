@@ -29,6 +29,8 @@ pub trait Observation {
     fn queues(&self, router: u32, port: u16) -> u16;
     /// Phits of the packets that stand in queue `queue` of input `port`, whether their tails have arrived or not.
     fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32;
+    /// Heads that have entered queue `queue` of input `port` in this cycle of the links and have not left it yet.
+    fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32;
     /// Phits charged against virtual channel `vc` of output `port`; `None` if it leads to no router.
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32>;
 }
