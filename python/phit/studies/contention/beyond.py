@@ -36,7 +36,7 @@ def of_beyond(setting: Setting) -> Setting:
 def in_words(value: Value | float | None, pattern: str = "{:.0f}") -> str:
     """A value with half the width of its 95 % interval, where that is known: `250 ± 3`."""
     if value is None:
-        return "not reached"
+        return "none"
     half = 1.96 * error(value)
     return pattern.format(nominal(value)) + (f" ± {pattern.format(half)}" if half == half and half > 0 else "")
 
@@ -154,11 +154,14 @@ def _update_finding(times: Times, control: Mapping[str, Mapping[str, Any]]) -> s
     if not {"full", "incremental", "asynchronous"} <= times.keys():
         return ""
     share = {name: 100 * row["control"] for name, row in control.items()}
+    quick, slow = times["asynchronous"], times["full"]
+    if quick is None or slow is None:
+        return ""
     return (
         f"**Finding:** incremental updates take {share['incremental']:.1f} % of the local links where full arrays take "
         f"{share['full']:.1f} %, and asynchronous ones, which are sent when a counter has changed by {ABRUPT} or more, "
-        f"take {share['asynchronous']:.1f} % and settle after {in_words(times['asynchronous'])} cycles instead of "
-        f"{in_words(times['full'])}."
+        f"take {share['asynchronous']:.1f} % and settle after {in_words(quick)} cycles instead of "
+        f"{in_words(slow)}."
     )
 
 

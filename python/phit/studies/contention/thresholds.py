@@ -94,27 +94,48 @@ def _port_probe(cycles: int) -> Document:
     return {"kind": "ports", "every": max(1, cycles // 2)}
 
 
+COLUMN = "probes.contention"
+"""Column of the figure's table: mean contention counter over all output ports and looks of the measurement."""
+
+
 def _with_heads(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The runs, with the mean counter by class of output and the share of input ports that hold a packet by class."""
+    """The runs, with their mean counter, the same by class of output, and the share of input ports that hold a packet.
+
+    Columns: `COLUMN`, and `output_CLASS` and `input_CLASS` for each class of links.
+    """
     found = tables.runs(labels, done)
     if found.is_empty() or done.probes.is_empty() or "index" not in done.probes.columns:
         return found
-    warm = found.select("point", "warmup_cycles")
-    rows = done.probes.join(warm, on="point", how="inner").filter(pl.col("cycle") >= pl.col("warmup_cycles"))
-    for name, column, values in (("output", "index", pl.col("mean").mean()), ("input", "port", pl.len())):
-        of_class = rows.drop_nulls(column).join(labels.select("point", "p", "local"), on="point")
-        place = pl.col(column) - pl.col("p")
-        which = (
-            pl.when(place < 0).then(pl.lit("endpoint")).when(place < pl.col("local")).then(pl.lit("local"))
-        ).otherwise(pl.lit("global"))
-        counted = of_class.group_by("point", which.alias("class")).agg(
-            values.alias("value"), looks=pl.col("cycle").n_unique()
+    about = found.select("point", "warmup_cycles", "p", "local", "global", "routers")
+    looks = done.probes.select("point", "cycle", "index", "port", "mean").join(about, on="point", how="inner")
+    looks = looks.filter(pl.col("cycle") >= pl.col("warmup_cycles"))
+    outputs, inputs = looks.drop_nulls("index"), looks.drop_nulls("port")
+    every = outputs.group_by("point").agg(pl.col("mean").mean().alias(COLUMN))
+    by_output = outputs.group_by("point", _class_of("index")).agg(value=pl.col("mean").mean())
+    counted = inputs.group_by("point", _class_of("port")).agg(
+        pl.col("p", "local", "global", "routers").first(), rows=pl.len(), looks=pl.col("cycle").n_unique()
+    )
+    ports = pl.col("routers") * (
+        pl.when(pl.col("class") == "endpoint")
+        .then(pl.col("p"))
+        .when(pl.col("class") == "local")
+        .then(pl.col("local"))
+        .otherwise(pl.col("global"))
+    )
+    by_input = counted.select("point", "class", value=pl.col("rows") / pl.col("looks") / ports)
+    for side, table in (("output", by_output), ("input", by_input)):
+        wide = table.pivot("class", index="point", values="value")
+        every = every.join(
+            wide.rename({c: f"{side}_{c}" for c in wide.columns if c != "point"}), on="point", how="left"
         )
-        per_look = pl.col("value") / pl.col("looks") if name == "input" else pl.col("value")
-        wide = counted.with_columns(value=per_look).pivot("class", index="point", values="value")
-        named = wide.rename({c: f"{name}_{c}" for c in wide.columns if c != "point"})
-        found = found.join(named, on="point", how="left", maintain_order="left")
-    return found
+    return found.join(every, on="point", how="left", maintain_order="left")
+
+
+def _class_of(column: str) -> pl.Expr:
+    """The class of the links at a port: those of endpoints come first, then local, then global ones."""
+    place = pl.col(column) - pl.col("p")
+    local = pl.when(place < pl.col("local")).then(pl.lit("local")).otherwise(pl.lit("global"))
+    return pl.when(place < 0).then(pl.lit("endpoint")).otherwise(local).alias("class")
 
 
 @study.figure(
@@ -140,15 +161,12 @@ def counters(setting: Setting, seeds: int | None) -> list[Case]:
                 "probe": "counters",
                 "p": setting.p,
                 "local": setting.a - 1,
+                "global": setting.h,
                 "routers": setting.a * (setting.a * setting.h + 1),
                 "seed": seed,
             }
             found.append(Case(labels, document))
     return found
-
-
-COLUMN = "probes.contention"
-"""Column of the table of points: mean contention counter over all output ports and looks of the measurement."""
 
 
 def mean_counter(table: pl.DataFrame | None, mechanism: str = "Base", column: str = COLUMN) -> Value | None:
@@ -165,8 +183,7 @@ def mean_counter(table: pl.DataFrame | None, mechanism: str = "Base", column: st
 @counters.text
 def _counted(table: pl.DataFrame, setting: Setting) -> str:
     """Where the heads stand, and which outputs they want."""
-    shape = _shape(setting)
-    ports = {"endpoint": shape.p, "local": shape.a - 1, "global": shape.h}
+    ports = ("endpoint", "local", "global")
     rows = []
     for name, words in (("Base", "Base"), ("minimal", "minimal routes alone")):
         outputs = [mean_counter(table, name, f"output_{each}") for each in ports]
@@ -174,18 +191,9 @@ def _counted(table: pl.DataFrame, setting: Setting) -> str:
         if counter is None or None in outputs:
             continue
         inputs = [mean_counter(table, name, f"input_{each}") for each in ports]
-        routers = table["routers"][0]
-        rows.append(
-            (
-                words,
-                f"{nominal(counter):.2f}",
-                *(f"{nominal(value):.2f}" for value in outputs if value is not None),
-                *(
-                    "–" if value is None else f"{100 * nominal(value) / (routers * count):.1f}"
-                    for value, count in zip(inputs, ports.values(), strict=True)
-                ),
-            )
-        )
+        shown = [*outputs, *(None if value is None else 100 * value for value in inputs)]
+        cells = ["–" if value is None else f"{nominal(value):.2f}" for value in (counter, *shown)]
+        rows.append((words, *cells))
     heads = (
         "routes",
         "mean counter",
@@ -201,11 +209,10 @@ def _count_words(table: pl.DataFrame, setting: Setting) -> str:
     seen = {each: mean_counter(table, "minimal", f"input_{each}") for each in ("endpoint", "global")}
     if counter is None or seen["endpoint"] is None or seen["global"] is None:
         return ""
-    routers = table["routers"][0]
     heads = nominal(counter) * shape.ports
     # A global port has packets in one channel alone. An endpoint that has any has them for all queues, at this load.
-    crossing = nominal(seen["global"]) / routers
-    injecting = nominal(seen["endpoint"]) / routers * shape.injection_vcs
+    crossing = nominal(seen["global"]) * shape.h
+    injecting = nominal(seen["endpoint"]) * shape.p * shape.injection_vcs
     local = heads - crossing - injecting
     channels = LOCAL_MINIMAL * (shape.a - 1)
     return (

@@ -3,12 +3,15 @@
 Networks of 256 endpoints with the router of Table I and links of 10 cycles everywhere.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import polars as pl
 
+from phit.markdown import markdown_table
 from phit.scenario import Document
 from phit.studies.contention.beyond import of_beyond, of_row
 from phit.studies.contention.paper import UNIT, study
@@ -158,42 +161,51 @@ def _topology_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: 
 
 @topologies.text
 def _topology_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
-    found = [_finding(table.filter(pl.col("network") == name), network) for name, network in NETWORKS.items()]
-    return "\n\n".join(words for words in found if words)
+    blocks = []
+    for name, network in NETWORKS.items():
+        rows = table.filter(pl.col("network") == name)
+        if rows.height:
+            top = rows.filter(pl.col("load") == max(rows["load"]))
+            blocks += [_accepted(top, network), _finding(top, network)]
+    return "\n\n".join(blocks)
+
+
+def _row(rows: pl.DataFrame, mechanism: str, pattern: str) -> dict[str, Any] | None:
+    found = rows.filter((pl.col("mechanism") == mechanism) & (pl.col("pattern") == pattern))
+    return found.row(0, named=True) if found.height else None
+
+
+def _carried(row: Mapping[str, Any] | None) -> str:
+    return "–" if row is None else of_row(row, "accepted_load", "{:.3f}")
+
+
+def _accepted(rows: pl.DataFrame, network: Network) -> str:
+    """What each mechanism accepts under each pattern."""
+    cells = [
+        (mechanism, *(_carried(_row(rows, mechanism, pattern)) for pattern in network.patterns))
+        for mechanism in network.mechanisms
+    ]
+    return markdown_table((f"accepted of {rows['load'][0]:g}, {network.words}", *network.patterns), cells)
 
 
 def _finding(rows: pl.DataFrame, network: Network) -> str:
-    """What counters accept at the highest load, beside the others."""
-    if rows.is_empty():
-        return ""
-    top = max(rows["load"])
+    """What counters accept, beside the best of the others."""
     parts = []
     for pattern in network.patterns:
-        of = {
-            row["mechanism"]: row
-            for row in rows.filter((pl.col("pattern") == pattern) & (pl.col("load") == top)).iter_rows(named=True)
-        }
-        if COUNTERS not in of:
-            continue
-        others = ", ".join(f"{name} {_carried(of[name])}" for name in network.mechanisms if name in of)
-        best = _rank(list(of.values()))
-        parts.append(f"{others.replace(COUNTERS, 'counters', 1)} under {pattern} ({best})")
-    return f"**Finding** ({network.words}): of a load of {top:g} are accepted {'; '.join(parts)}." if parts else ""
+        own = _row(rows, COUNTERS, pattern)
+        others = [row for name in network.mechanisms if name != COUNTERS and (row := _row(rows, name, pattern))]
+        if own and others:
+            parts.append(f"{_beside(own, others)} under {pattern}")
+    *first, last = parts
+    return f"**Finding:** on this network counters carry {', '.join(first)} and {last}."
 
 
-def _carried(row: dict[str, float]) -> str:
-    return of_row(row, "accepted_load", "{:.3f}")
-
-
-def _rank(rows: Sequence[dict[str, float]]) -> str:
-    """What counters do beside the best of the others, beyond what chance may do."""
-    own = next(row for row in rows if row["mechanism"] == COUNTERS)
-    others = [row for row in rows if row is not own]
-    if not others:
-        return "alone"
-    best = max(others, key=lambda row: row["accepted_load"])
-    chance = (own["accepted_load_half"] or 0.0) + (best["accepted_load_half"] or 0.0)
-    change = own["accepted_load"] / best["accepted_load"] - 1
-    if abs(own["accepted_load"] - best["accepted_load"]) <= chance:
+def _beside(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """More or less than the best of the others, beyond what chance may do."""
+    best = max(others, key=lambda row: float(row["accepted_load"]))
+    mine, theirs = own["accepted_load"], best["accepted_load"]
+    chance = math.hypot(own["accepted_load_half"] or 0.0, best["accepted_load_half"] or 0.0)
+    if abs(mine - theirs) <= chance:
         return f"as much as {best['mechanism']}"
-    return f"{100 * change:+.0f} % of {best['mechanism']}'s"
+    change = abs(mine / theirs - 1)
+    return f"{change:.0%} {'more' if mine > theirs else 'less'} than {best['mechanism']}"
