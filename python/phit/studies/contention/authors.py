@@ -110,6 +110,7 @@ def with_paper_thresholds() -> Evidence:
     return Evidence({"5a": _steady(row for row in _rows(SENSITIVITY) if belongs(row))}, setting())
 
 
+@cache
 def judged(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = evidence) -> Judgement | None:
     """What a rule says of these runs; `None` where they are not there, or do not show what it asks for."""
     try:
