@@ -112,8 +112,10 @@ def _with_heads(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     outputs, inputs = looks.drop_nulls("index"), looks.drop_nulls("port")
     every = outputs.group_by("point").agg(pl.col("mean").mean().alias(COLUMN))
     by_output = outputs.group_by("point", _class_of("index")).agg(value=pl.col("mean").mean())
+    # A look that finds no packet in the whole network leaves no row, but there is none in saturation.
+    inputs = inputs.with_columns(looks=pl.col("cycle").n_unique().over("point"))
     counted = inputs.group_by("point", _class_of("port")).agg(
-        pl.col("p", "local", "global", "routers").first(), rows=pl.len(), looks=pl.col("cycle").n_unique()
+        pl.col("p", "local", "global", "routers", "looks").first(), rows=pl.len()
     )
     ports = pl.col("routers") * (
         pl.when(pl.col("class") == "endpoint")
