@@ -10,6 +10,7 @@ from functools import cache
 import polars as pl
 
 from phit.errors import InputError
+from phit.quantities import SATURATED_BELOW
 from phit.studies.contention import setting as scales
 from phit.studies.contention.paper import Evidence, far
 from phit.studies.contention.setting import Setting
@@ -24,9 +25,6 @@ TRANSIENT = "fogsim_h4_transient.csv"
 
 SHOWN = "tests/reference, and the page on agreement"
 """Where the numbers stand."""
-
-SATURATED = 0.98
-"""A run that accepts less than this share of what is offered is saturated."""
 
 PAPER_THRESHOLDS = {
     "MIN": "",
@@ -63,7 +61,7 @@ def _steady(of: Iterable[Row]) -> pl.DataFrame:
                 "offered_load": float(row["offered_load"]),
                 "accepted_load": float(row["accepted_load"]),
                 "latency_mean": float(row["avg_packet_latency"]),
-                "saturated": float(row["accepted_load"]) < SATURATED * float(row["offered_load"]),
+                "saturated": float(row["accepted_load"]) < SATURATED_BELOW * float(row["offered_load"]),
             }
             for row in of
         ]
