@@ -1,15 +1,17 @@
 """The rules of the contention study's claims on made-up tables: each holds and differs where it should."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from phit.studies.contention import study
+from phit.studies.contention import authors, study
 from phit.studies.contention.paper import Evidence
+from phit.studies.contention.response import dominant_period, settling_time, step_settling_time
 from phit.studies.contention.setting import setting
 from phit.studies.contention.thresholds import COLUMN
-from phit.studies.contention.transient import dominant_period, settling_time
+from phit.studies.contention.transient import flag_limit
 from phit.studies.kit.claim import Finding, Verdict, judge, markdown, read, rich_table, write
 from phit.studies.kit.scale import Scale
 
@@ -258,9 +260,11 @@ DIFFERENT: list[tuple[str, str, Where, dict[str, Any]]] = [
     ("C4", "5a", of("Hybrid", 1.0), {"accepted_load": 0.845}),
     ("C4", "5a", of("Base", 1.0), {"accepted_load": 0.805}),
     ("C5", "5b", of("ECtN"), {"accepted_load": times(0.9)}),
+    ("C5", "5b", of("Hybrid"), {"accepted_load": times(0.96)}),
     ("C5", "5b", of("MIN"), {"accepted_load": times(1.2)}),
     ("C6", "5b", of("PB", 0.35), {"latency_mean": 299.0}),
     ("C6", "5b", of("PB"), {"accepted_load": times(1.03)}),
+    ("C6", "5b", of("PB", 0.4), {"latency_mean": 380.0}),
     ("C7", "5b", of("OLM", 0.2), {"latency_mean": 301.0}),
     ("C8", "5b", of("Base", 0.01), {"latency_mean": 255.0}),
     ("C8", "5b", of("Base", 0.1), {"latency_mean": 245.0}),
@@ -276,6 +280,8 @@ DIFFERENT: list[tuple[str, str, Where, dict[str, Any]]] = [
     ("C14", "7", of("Base"), {"misrouted_percent": 3.0}),
     ("C14", "7", of("ECtN"), {"misrouted_percent": times(0.9)}),
     ("C17", "10", of("Base", pattern="UN", threshold=3), {"accepted_load": 0.9}),
+    ("C17", "10", of("Base", pattern="UN", threshold=5), {"accepted_load": 0.9}),
+    ("C17", "10", of("Base", 0.3, pattern="ADV+1", threshold=9), {"latency_mean": 250.0}),
     ("C17", "10", of("Base", 0.3, pattern="ADV+1"), {"latency_mean": 250.0}),
     ("C17", "counters", of("Base"), {COLUMN: 3.3}),
     ("C18", "overhead", of("ECtN", 0.3, updates="full"), {"saturated": True}),
@@ -299,6 +305,7 @@ SLOWER: list[tuple[str, str, str, dict[str, Any]]] = [
     ("C15", "8", "ECtN", {"settled": 5000}),
     ("C16", "9", "ECtN", {"settled": 0, "swing": 20}),
     ("C16", "9", "PB", {"settled": 0, "swing": 0.01}),
+    ("C16", "9", "PB", {"settled": 0, "swing": 1.5}),
 ]
 
 
@@ -369,10 +376,144 @@ def test_counters_that_were_not_recorded() -> None:
 
 def test_settling_time() -> None:
     times_ = list(range(-50, 1000, 10))
-    assert settling_time(times_, [100.0 if t < 70 else 200.0 for t in times_]) == 70
-    assert settling_time(times_, [200.0] * len(times_)) == 10
-    assert settling_time(times_, [100.0 + t for t in times_]) is None
-    assert settling_time(times_[:8], [1.0] * 8) is None
+    assert settling_time(times_, [100.0 if t < 70 else 200.0 for t in times_], 0.1) == 70
+    assert settling_time(times_, [200.0] * len(times_), 0.1) == 10
+    assert settling_time(times_, [100.0 + t for t in times_], 0.1) is None
+    assert settling_time(times_[:8], [1.0] * 8, 0.1) is None
+
+
+def test_settling_to_a_share_of_the_step() -> None:
+    times_ = list(range(-300, 1000, 10))
+
+    def response(t: int, base: float) -> float:
+        return base if t < 0 else base + 20 if t < 70 else base + 100
+
+    # Of a step of 100 cycles 80 are not within 10 %, whatever both states have in common.
+    for base in (50.0, 5000.0):
+        values = [response(t, base) for t in times_]
+        assert step_settling_time(times_, values, 0.1) == 70
+        assert step_settling_time(times_, values, 0.85) == 10
+    assert settling_time(times_, [response(t, 5000.0) for t in times_], 0.1) == 10
+    down = [-response(t, 50.0) for t in times_]
+    assert step_settling_time(times_, down, 0.1) == 70
+    assert step_settling_time(times_[30:], [1.0] * len(times_[30:]), 0.1) is None
+
+
+REVISED: list[tuple[str, str, list[Row], Verdict, Verdict]] = [
+    ("C5", "5b", changed(adversarial(), of("Hybrid"), accepted_load=times(0.96)), Verdict.DIFFERS, Verdict.HOLDS),
+    ("C6", "5b", changed(adversarial(), of("PB", 0.4), latency_mean=380.0), Verdict.DIFFERS, Verdict.HOLDS),
+    ("C8", "5b", changed(adversarial(), of("Base", 0.01), latency_mean=252.0), Verdict.HOLDS, Verdict.DIFFERS),
+    ("C16", "9", [*step("PB", 0, swing=1.5), *step("ECtN", 0, swing=0.1)], Verdict.DIFFERS, Verdict.HOLDS),
+    (
+        "C17",
+        "10",
+        changed(thresholds(), of("Base", 1.0, threshold=12), accepted_load=0.8),
+        Verdict.HOLDS,
+        Verdict.DIFFERS,
+    ),
+]
+"""Claims with tables that the revised rule and the first one judge differently."""
+
+
+@pytest.mark.parametrize(("claim", "figure", "rows_of_one", "verdict", "before"), REVISED)
+def test_a_claim_is_judged_by_the_rule_before_as_well(
+    claim: str, figure: str, rows_of_one: list[Row], verdict: Verdict, before: Verdict
+) -> None:
+    finding = found(claim, tables() | {figure: rows_of_one})
+    assert finding.verdict is verdict, finding
+    assert finding.first is not None
+    assert finding.first.verdict is before, finding.first
+
+
+def slight(name: str, settled: int) -> list[Row]:
+    """A response whose overshoot is 5 % of its final value, and so an eighth of the step."""
+    return [row | {"latency_mean": min(row["latency_mean"], 262.5)} for row in step(name, settled)]
+
+
+def test_the_first_rule_of_reactions_did_not_see_them() -> None:
+    settled = {"PB": 400, "OLM": 330, "Base": 60, "Hybrid": 70}
+    data = tables() | {"7": [row for name, t in settled.items() for row in slight(name, t)]}
+    finding = found("C12", data)
+    assert finding.verdict is Verdict.HOLDS
+    assert finding.first is not None
+    assert finding.first.verdict is Verdict.DIFFERS
+    assert "OLM 10 cycles" in finding.first.measured
+
+
+def test_the_authors_runs_are_judged_by_the_same_rules() -> None:
+    response = authors.evidence().responses("7")
+    assert response.series("OLM")[0][0] == -300
+    assert "Base 10 cycles, Hybrid 5 cycles, OLM 55 cycles, PB 375 cycles" in found("C12", tables()).note
+    assert "Hybrid 2.1 % and 87.6 %" in found("C14", tables()).note
+    curves = authors.with_paper_thresholds().curves("5a")
+    assert set(curves.values("mechanism")) == {"MIN", "OLM", "Base", "Hybrid", "ECtN"}
+    hybrid, olm = (curves.accepted(mechanism=name, load=0.8) for name in ("Hybrid", "OLM"))
+    assert (hybrid / olm - 1).nominal_value == pytest.approx(-0.005, abs=0.001)
+
+
+FACTS: list[tuple[str, str, list[Row], str]] = [
+    ("C4", "5a", changed(uniform(), of("Hybrid", 1.0), accepted_load=0.84), "Hybrid 0.782"),
+    ("C14", "7", [*small_buffers()], "2.1 %"),
+    ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "PB"), *step("PB", 400)], "66 phits"),
+    ("C17", "counters", [{"mechanism": "Base", COLUMN: 1.7}] * 2, "at most 2.00"),
+]
+"""Claims that differ for a reason that is known, and what says so."""
+
+
+@pytest.mark.parametrize(("claim", "figure", "rows_of_one", "words"), FACTS)
+def test_a_fact_settles_a_claim_that_differs(claim: str, figure: str, rows_of_one: list[Row], words: str) -> None:
+    if claim == "C14":
+        rows_of_one = [
+            row | {"misrouted_percent": 3.4} if row["mechanism"] in ("Hybrid", "OLM") and row["t"] < 0 else row
+            for row in rows_of_one
+        ]
+    finding = found(claim, tables() | {figure: rows_of_one})
+    assert finding.verdict is Verdict.DIFFERS
+    assert finding.settled
+    assert words in finding.because
+
+
+UNSETTLED: list[tuple[str, str, list[Row]]] = [
+    # OLM accepts the most because Hybrid does, but Base fails; only counters; OLM fails; high thresholds do no harm.
+    ("C4", "5a", changed(uniform(), of("Base", 1.0), accepted_load=0.805)),
+    ("C14", "7", changed(small_buffers(), of("Base"), misrouted_percent=3.0)),
+    ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "OLM"), *step("OLM", 900)]),
+    ("C17", "10", changed(thresholds(), of("Base", 0.3, pattern="ADV+1"), latency_mean=250.0)),
+]
+"""Claims that differ for another reason than the one that is known."""
+
+
+@pytest.mark.parametrize(("claim", "figure", "rows_of_one"), UNSETTLED)
+def test_a_fact_settles_nothing_else(claim: str, figure: str, rows_of_one: list[Row]) -> None:
+    finding = found(claim, tables() | {figure: rows_of_one})
+    assert finding.verdict is Verdict.DIFFERS
+    assert not finding.settled
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """An installation without a checkout."""
+    cached = (authors.evidence, authors.with_paper_thresholds, authors.judged)
+    monkeypatch.setattr(authors, "CHECKOUT", tmp_path)
+    for function in cached:
+        function.cache_clear()
+    yield
+    for function in cached:
+        function.cache_clear()
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_without_the_tables_of_the_authors_runs_there_is_no_fact() -> None:
+    data = tables()
+    data["5a"] = changed(data["5a"], of("Hybrid", 1.0), accepted_load=0.84)
+    finding = found("C4", data)
+    assert (finding.verdict, finding.settled) == (Verdict.DIFFERS, False)
+    assert found("C12", data).note == ""
+
+
+def test_what_raises_a_flag_of_pb() -> None:
+    # At p = h a global link carries 0.2 x 128/129 phits/cycle, charged for 210 cycles; T = 3 packets are 24 phits.
+    assert flag_limit(setting(Scale.PAPER)) == pytest.approx(0.2 * 128 / 129 * 210 + 24)
 
 
 @pytest.mark.parametrize("period", [320, 500, 690])

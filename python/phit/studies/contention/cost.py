@@ -27,6 +27,12 @@ PHIT_BITS = 80
 PACKET_PHITS = 8
 """Phits of a packet (Table I)."""
 
+LOCAL_MINIMAL = 2
+"""Virtual channels of a local link on minimal routes: in the group of the source, and in that of the destination."""
+
+GLOBAL_MINIMAL = 1
+"""Those of a global link."""
+
 ENGINE_VCS = 2
 """Virtual channels of a link class that a scenario does not list."""
 
@@ -51,6 +57,11 @@ class Shape:
     def input_vcs(self) -> int:
         """Virtual channels of all input ports: what all counters of a router can sum up to."""
         return self.p * self.injection_vcs + (self.a - 1) * self.local_vcs + self.h * self.global_vcs
+
+    @property
+    def minimal_vcs(self) -> int:
+        """Those of them that packets on minimal routes stand in: all of injection, one after each hop l, g and l."""
+        return self.p * self.injection_vcs + (self.a - 1) * LOCAL_MINIMAL + self.h * GLOBAL_MINIMAL
 
     @property
     def mean_vcs(self) -> float:

@@ -1,10 +1,13 @@
 """Steady states under UN, ADV+1, ADV+h and mixes: figures 5 and 6, claims C1 to C11 (section V-A)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import polars as pl
 
 from phit.scenario import Document
+from phit.studies.contention import authors
 from phit.studies.contention.paper import (
     ADAPTIVE,
     LOOK,
@@ -21,10 +24,10 @@ from phit.studies.contention.paper import (
     study,
 )
 from phit.studies.contention.setting import Setting
-from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, finished, latency_and_load, panel, seeds_note
-from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, Look, finished, latency_and_load, panel, seeds_note
+from phit.studies.kit.claim import Fact, Judgement, NotRunError, Revision
 from phit.studies.kit.evidence import Curves, percent, span
-from phit.studies.kit.margin import above, all_of, any_of, below, between
+from phit.studies.kit.margin import Check, above, all_of, any_of, below, between
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.kit.uncertain import Value, nominal
 
@@ -128,29 +131,83 @@ def hybrid_between(evidence: Evidence) -> Judgement:
     return Judgement(check, f"{percent(over)} of MIN's, {percent(under)} of OLM's latency at loads {span(loads)}")
 
 
+NAMES = ("MIN", "OLM", "Base", "ECtN", "Hybrid")
+"""The mechanisms of C4."""
+
+BESIDE = 0.8
+"""Offered load at which C4 is looked at as well."""
+
+Accepted = dict[str, Value]
+"""By mechanism, in phits/(node·cycle)."""
+
+
+def _order(accepted: Accepted) -> Check:
+    """All but MIN accept more than MIN, Hybrid the most; Base and ECtN within 5 % of OLM."""
+    checks = [above(accepted[name], accepted["MIN"], strict=True) for name in NAMES[1:]]
+    checks += [above(accepted["Hybrid"], accepted[name]) for name in NAMES if name != "Hybrid"]
+    checks += [between(accepted[name] / accepted["OLM"], 0.95, 1.05) for name in ("Base", "ECtN")]
+    return all_of(checks)
+
+
+def _carried(accepted: Accepted) -> str:
+    return ", ".join(f"{name} {nominal(value):.3f}" for name, value in accepted.items())
+
+
+def _at_most_offered(evidence: Evidence) -> Judgement:
+    """The order at the highest load that is offered."""
+    curves = evidence.curves("5a")
+    curves.saturation(mechanism="MIN")
+    load = curves.loads(mechanism="MIN")[-1]
+    accepted = {name: curves.accepted(mechanism=name, load=load) for name in NAMES}
+    return Judgement(_order(accepted), f"accepted at an offered load of {load:g}: {_carried(accepted)}")
+
+
+def _other_measures(evidence: Evidence) -> str:
+    """The same at another load, and by the most that each accepts."""
+    curves = evidence.curves("5a")
+    found = []
+    with suppress(NotRunError):
+        accepted = {name: curves.accepted(mechanism=name, load=BESIDE) for name in NAMES}
+        found.append(f"at {BESIDE:g}: {_carried(accepted)} ({_verdict(accepted)})")
+    peaks = {name: curves.peak(mechanism=name) for name in NAMES}
+    found.append(f"the most that each accepts: {_carried(peaks)} ({_verdict(peaks)})")
+    return "; ".join(found)
+
+
+def _verdict(accepted: Accepted) -> str:
+    return "holds" if _order(accepted).holds else "differs"
+
+
+def _hybrid_behind(evidence: Evidence) -> Fact | None:
+    """FOGSim's Hybrid does not accept the most either."""
+    curves = evidence.curves("5a")
+    ours = _at_most_offered(evidence)
+    load = curves.loads(mechanism="MIN")[-1]
+    at = {name: nominal(curves.accepted(mechanism=name, load=load)) for name in NAMES}
+    fact = authors.fails(_at_most_offered)
+    theirs = authors.judged(_at_most_offered, authors.with_paper_thresholds)
+    if ours.holds or fact is None or max(at, key=lambda name: at[name]) == "Hybrid":
+        return None
+    beside = f"; with the thresholds of Table I, {theirs.measured}" if theirs and not theirs.holds else ""
+    return replace(fact, text=f"{fact.text}{beside}")
+
+
 @study.claim(
     "C4",
     figure="5a",
     statement="At saturation OLM, Base, ECtN and Hybrid accept more than MIN; Hybrid the most",
-    paper="this order; Base and ECtN within 5 % of OLM",
+    paper="this order at the highest load that is offered; Base and ECtN within 5 % of OLM",
+    fact=_hybrid_behind,
     remark=(
-        "Base and ECtN accept 5.3 % less than OLM (5 % are allowed) and Hybrid 1.5 % less. FOGSim's own runs at h = 4 "
-        "have the same order (see the page on agreement, UN at 0.9). OLM's credits misroute least at saturation, when "
-        "no global link has capacity to spare; the counters send more packets over a second one."
+        "Base and ECtN accept about 5 % less than OLM (5 % are allowed) and Hybrid 1.5 % less. OLM's credits misroute "
+        "least at saturation, when no global link has capacity to spare; the counters send more packets over a second "
+        "one."
     ),
 )
 def more_throughput(evidence: Evidence) -> Judgement:
     """At saturation OLM, Base, ECtN and Hybrid accept more than MIN, Hybrid the most; Base, ECtN near OLM."""
-    curves = evidence.curves("5a")
-    curves.saturation(mechanism="MIN")
-    load = curves.loads(mechanism="MIN")[-1]
-    names = ("MIN", "OLM", "Base", "ECtN", "Hybrid")
-    accepted = {name: curves.accepted(mechanism=name, load=load) for name in names}
-    checks = [above(accepted[name], accepted["MIN"], strict=True) for name in names[1:]]
-    checks += [above(accepted["Hybrid"], accepted[name]) for name in names if name != "Hybrid"]
-    checks += [between(accepted[name] / accepted["OLM"], 0.95, 1.05) for name in ("Base", "ECtN")]
-    found = ", ".join(f"{name} {nominal(value):.3f}" for name, value in accepted.items())
-    return Judgement(all_of(checks), f"accepted at an offered load of {load:g}: {found}")
+    found = _at_most_offered(evidence)
+    return replace(found, note=_other_measures(evidence))
 
 
 @study.figure(
@@ -178,45 +235,120 @@ def _common(curves: Curves, names: tuple[str, ...], low: float, high: float) -> 
     return loads
 
 
-@study.claim(
-    "C5",
-    figure="5b",
-    statement="Under ADV+1 MIN collapses; OLM, Base, Hybrid and ECtN reach the Valiant limit of 0.5",
-    paper="MIN accepts 1/(a·p) within 10 %, the others 0.45 or more",
-)
-def valiant_limit(evidence: Evidence) -> Judgement:
-    """MIN accepts 1/(a·p) within 10 % under ADV+1; OLM, Base, Hybrid and ECtN 0.45 or more."""
-    curves = evidence.curves("5b")
-    setting = evidence.setting
+VALIANT = ("OLM", "Base", "Hybrid", "ECtN")
+"""The mechanisms that reach the Valiant limit."""
+
+
+def _collapse(evidence: Evidence) -> tuple[Check, Accepted, str]:
+    """MIN at 1/(a·p), and the most that the others accept."""
+    curves, setting = evidence.curves("5b"), evidence.setting
     limit = 1 / (setting.a * setting.p)
     minimal = curves.saturation(mechanism="MIN")
     peaks = {}
-    for name in ("OLM", "Base", "Hybrid", "ECtN"):
+    for name in VALIANT:
         load, _ = curves.top(mechanism=name)
         if load < 0.5 - 1e-9:
             raise NotRunError(f"figure 5b: {name} was offered {load:g} at most, less than 0.5")
         peaks[name] = curves.peak(mechanism=name)
-    check = all_of([between(minimal / limit, 0.9, 1.1), *(above(peak, 0.45) for peak in peaks.values())])
-    found = ", ".join(f"{name} {nominal(value):.3f}" for name, value in peaks.items())
-    return Judgement(check, f"most accepted: MIN {nominal(minimal):.4f} (1/(a·p) = {limit:.4f}), {found}")
+    words = f"most accepted: MIN {nominal(minimal):.4f} (1/(a·p) = {limit:.4f}), {_carried(peaks)}"
+    return between(minimal / limit, 0.9, 1.1), peaks, words
+
+
+def _first_valiant_limit(evidence: Evidence) -> Judgement:
+    minimal, peaks, words = _collapse(evidence)
+    return Judgement(all_of([minimal, *(above(peak, 0.45) for peak in peaks.values())]), words)
+
+
+@study.claim(
+    "C5",
+    figure="5b",
+    statement="Under ADV+1 MIN collapses; OLM, Base, Hybrid and ECtN reach the Valiant limit of 0.5",
+    paper="MIN accepts 1/(a·p) within 10 %, the others 0.45 or more and within 3 % of OLM",
+    first=Revision(_first_valiant_limit, "MIN accepts 1/(a·p) within 10 %, the others 0.45 or more"),
+)
+def valiant_limit(evidence: Evidence) -> Judgement:
+    """MIN accepts 1/(a·p) within 10 % under ADV+1; the others 0.45 or more, and as much as OLM within 3 %."""
+    minimal, peaks, words = _collapse(evidence)
+    checks = [minimal, *(above(peak, 0.45) for peak in peaks.values())]
+    checks += [between(peaks[name] / peaks["OLM"], 0.97, 1.03) for name in VALIANT if name != "OLM"]
+    return Judgement(all_of(checks), words)
+
+
+COEFFICIENTS = (1.5, 2.0)
+"""Of PB, besides the study's own; the simulator's default is 2."""
+
+
+@study.figure(
+    "piggyback-load",
+    title="PB's coefficient",
+    caption="Figure 5b for PB with other coefficients of the mean above which a global link is flagged.",
+)
+def other_coefficients(setting: Setting, seeds: int | None) -> list[Case]:
+    """PB under ADV+1 at the loads of C6 and at the highest, with other coefficients."""
+    loads = [load for load in setting.adversarial_loads if 0.3 - 1e-9 <= load <= 0.4 + 1e-9]
+    return [
+        Case(
+            {"mechanism": f"PB, {coefficient:g}", "pattern": "ADV+1", "load": load, "seed": seed},
+            scenario(setting, "PB", adversarial(1), load, seed, coefficient=coefficient),
+        )
+        for coefficient in COEFFICIENTS
+        for load in (*loads, setting.adversarial_loads[-1])
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+@other_coefficients.draw
+def _coefficient_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    chart = latency_and_load(table, "mechanism", Look.of([f"PB, {c:g}" for c in COEFFICIENTS]), UNIT)
+    notes = (f"{note(setting)}; {seeds_note(table)}", LOAD_MARKS)
+    return {"piggyback-load": finished(chart, "PB under ADV+1 with other coefficients", notes)}
+
+
+def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
+    """PB's latency beside VAL's with other coefficients, where these were run."""
+    valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
+    found = []
+    for coefficient in COEFFICIENTS:
+        name = f"PB, {coefficient:g}"
+        with suppress(NotRunError):
+            gone = [load for load in loads if others.saturated(mechanism=name, load=load)]
+            calm = [load for load in loads if load not in gone]
+            ratios = [
+                others.latency(mechanism=name, load=load) / valiant.latency(mechanism="VAL", load=load) for load in calm
+            ]
+            words = [f"{percent(ratios)} at {', '.join(f'{load:g}' for load in calm)}"] if calm else []
+            words += [f"saturated at {', '.join(f'{load:g}' for load in gone)}"] if gone else []
+            found.append(f"with a coefficient of {coefficient:g} {', '.join(words)}")
+    return "; ".join(found)
+
+
+def _first_behind(evidence: Evidence) -> Judgement:
+    ratios, throughput, words, _ = _beside_valiant(evidence)
+    return Judgement(all_of([*(above(ratio, 1) for ratio in ratios), below(throughput, 1.02)]), words)
+
+
+def _beside_valiant(evidence: Evidence) -> tuple[list[Value], Value, str, list[float]]:
+    """PB's latencies and throughput as parts of VAL's, in words, and the loads."""
+    curves = evidence.curves("5b")
+    loads = _common(curves, ("PB", "VAL"), 0.3, 0.4)
+    ratios = curves.latency_ratios("PB", "VAL", loads)
+    throughput = curves.peak(mechanism="PB") / curves.peak(mechanism="VAL")
+    words = f"latency {percent(ratios)} at loads {span(loads)}, most accepted {percent([throughput])} of VAL's"
+    return ratios, throughput, words, loads
 
 
 @study.claim(
     "C6",
     figure="5b",
     statement="PB is slightly worse than VAL under ADV+1",
-    paper="latency at or above VAL's at 0.3 to 0.4, throughput at most VAL's × 1.02",
+    paper="latency above VAL's by 0 to 25 % at 0.3 to 0.4, throughput at most VAL's × 1.02",
+    first=Revision(_first_behind, "latency at or above VAL's at 0.3 to 0.4, throughput at most VAL's × 1.02"),
 )
 def piggyback_behind_valiant(evidence: Evidence) -> Judgement:
-    """PB's latency at or above VAL's at loads of 0.3 to 0.4; throughput at most 2 % above VAL's."""
-    curves = evidence.curves("5b")
-    loads = _common(curves, ("PB", "VAL"), 0.3, 0.4)
-    ratios = curves.latency_ratios("PB", "VAL", loads)
-    throughput = curves.peak(mechanism="PB") / curves.peak(mechanism="VAL")
-    check = all_of([*(above(ratio, 1) for ratio in ratios), below(throughput, 1.02)])
-    return Judgement(
-        check, f"latency {percent(ratios)} at loads {span(loads)}, most accepted {percent([throughput])} of VAL's"
-    )
+    """PB's latency 0 to 25 % above VAL's at loads of 0.3 to 0.4; throughput at most 2 % above VAL's."""
+    ratios, throughput, words, loads = _beside_valiant(evidence)
+    check = all_of([*(between(ratio, 1, 1.25) for ratio in ratios), below(throughput, 1.02)])
+    return Judgement(check, words, _coefficients_beside(evidence, loads))
 
 
 @study.claim(
@@ -234,24 +366,38 @@ def opportunistic_beats_valiant(evidence: Evidence) -> Judgement:
     return Judgement(check, f"{percent(ratios)} of VAL's latency at loads {span(loads)}")
 
 
+def _zones(evidence: Evidence, reference: float, limit: float) -> Judgement:
+    """Base at 0.01 against OLM at a load; above OLM at 0.05 and 0.10; within 15 % of it from 0.35 to 0.45."""
+    curves = evidence.curves("5b")
+    low, beside = curves.latency(mechanism="Base", load=0.01), curves.latency(mechanism="OLM", load=reference)
+    middle = curves.latency_ratios("Base", "OLM", [0.05, 0.1])
+    high = curves.latency_ratios("Base", "OLM", _common(curves, ("Base", "OLM"), 0.35, 0.45))
+    checks = [below(low / beside, limit), *(above(ratio, 1, strict=True) for ratio in middle)]
+    return Judgement(
+        all_of([*checks, *(between(ratio, 0.85, 1.15) for ratio in high)]),
+        f"Base {nominal(low):.1f} at 0.01, OLM {nominal(beside):.1f} at {reference:g}; "
+        f"Base {percent(middle)} of OLM's at 0.05 and 0.1, {percent(high)} at 0.35 to 0.45",
+    )
+
+
+def _first_zones(evidence: Evidence) -> Judgement:
+    return _zones(evidence, 0.05, 1.0)
+
+
 @study.claim(
     "C8",
     figure="5b",
     statement="Three zones of the counters: low latency at 0.01, above OLM at 0.05 to 0.10, competitive above",
-    paper="Base at 0.01 < OLM at 0.05; Base > OLM at 0.05 and 0.10; Base within 15 % of OLM at 0.35 to 0.45",
+    paper="at 0.01 Base below OLM or equal within 1 %; Base > OLM at 0.05 and 0.10; Base within 15 % of OLM at 0.35 to "
+    "0.45",
+    first=Revision(
+        _first_zones,
+        "Base at 0.01 < OLM at 0.05; Base > OLM at 0.05 and 0.10; Base within 15 % of OLM at 0.35 to 0.45",
+    ),
 )
 def three_zones(evidence: Evidence) -> Judgement:
-    """Base at 0.01 below OLM at 0.05; above OLM at 0.05 and 0.10; within 15 % of it from 0.35 to 0.45."""
-    curves = evidence.curves("5b")
-    low, reference = curves.latency(mechanism="Base", load=0.01), curves.latency(mechanism="OLM", load=0.05)
-    middle = curves.latency_ratios("Base", "OLM", [0.05, 0.1])
-    high = curves.latency_ratios("Base", "OLM", _common(curves, ("Base", "OLM"), 0.35, 0.45))
-    checks = [below(low, reference, strict=True), *(above(ratio, 1, strict=True) for ratio in middle)]
-    return Judgement(
-        all_of([*checks, *(between(ratio, 0.85, 1.15) for ratio in high)]),
-        f"Base {nominal(low):.1f} at 0.01, OLM {nominal(reference):.1f} at 0.05; "
-        f"Base {percent(middle)} of OLM's at 0.05 and 0.1, {percent(high)} at 0.35 to 0.45",
-    )
+    """Base at 0.01 at most 1 % above OLM; above OLM at 0.05 and 0.10; within 15 % of it from 0.35 to 0.45."""
+    return _zones(evidence, 0.01, 1.01)
 
 
 @study.claim(
@@ -284,15 +430,7 @@ def _adversarial_far_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     return _charts("5c", far(setting), table, setting)
 
 
-@study.claim(
-    "C10",
-    figure="5c",
-    statement="Under ADV+h ECtN is slightly behind OLM at 0.1 to 0.3; VAL and PB come closer than under ADV+1",
-    paper="ECtN/OLM in 1.00 (0.995 or more) to 1.15; VAL/OLM lower than under ADV+1",
-    remark="ECtN is not behind OLM at each of these loads, but 1.0 % ahead at one and up to 3.3 % behind at others.",
-)
-def far_groups(evidence: Evidence) -> Judgement:
-    """Under ADV+h ECtN/OLM in 1.00 (but for noise) to 1.15 at 0.1 to 0.3, VAL/OLM below that under ADV+1."""
+def _behind(evidence: Evidence) -> Judgement:
     near, away = evidence.curves("5b"), evidence.curves("5c")
     loads = _common(away, ("ECtN", "OLM", "VAL"), 0.1, 0.3)
     ratios = away.latency_ratios("ECtN", "OLM", loads)
@@ -305,6 +443,21 @@ def far_groups(evidence: Evidence) -> Judgement:
         f"ECtN/OLM {span(ratios, '{:.4f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
         "under ADV+1",
     )
+
+
+@study.claim(
+    "C10",
+    figure="5c",
+    statement="Under ADV+h ECtN is slightly behind OLM at 0.1 to 0.3; VAL and PB come closer than under ADV+1",
+    paper="ECtN/OLM in 1.00 (0.995 or more) to 1.15; VAL/OLM lower than under ADV+1",
+    remark=(
+        "ECtN is not behind OLM at each of these loads, but 1.0 % ahead at 0.1 and up to 3.3 % behind at others. In "
+        "FOGSim's runs at h = 4 the claim holds, though by no more than 0.1 % at one load."
+    ),
+)
+def far_groups(evidence: Evidence) -> Judgement:
+    """Under ADV+h ECtN/OLM in 1.00 (but for noise) to 1.15 at 0.1 to 0.3, VAL/OLM below that under ADV+1."""
+    return authors.with_their_runs(_behind, evidence)
 
 
 def mixed(share: int) -> Document:

@@ -1,22 +1,5 @@
 """Reads the tables of other simulators."""
 
-import csv
-from pathlib import Path
+from phit.studies.peers.reference import FOLDER, Row, rows
 
-from phit.errors import InputError
-
-Row = dict[str, str]
-
-FOLDER = Path("tests") / "reference"
-"""Where the tables stand in a checkout of the project."""
-
-
-def rows(folder: Path, name: str) -> list[Row]:
-    """The rows of one table."""
-    path = folder / name
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        reason = f"cannot be read ({error.strerror}); run this in a checkout of the project, or say --reference DIR"
-        raise InputError(f"{path}: {reason}") from None
+__all__ = ["FOLDER", "Row", "rows"]

@@ -1,0 +1,132 @@
+"""FOGSim's own runs at h = 4, as evidence that the rules of the claims judge like Phit's.
+
+It is the simulator that made the paper's figures. What its runs fail is not for another simulator to fulfil.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+
+import polars as pl
+
+from phit.errors import InputError
+from phit.quantities import SATURATED_BELOW
+from phit.studies.contention import setting as scales
+from phit.studies.contention.paper import Evidence, far
+from phit.studies.contention.setting import Setting
+from phit.studies.kit.claim import Fact, Judgement, NotRunError, SaturatedError
+from phit.studies.kit.scale import Scale
+from phit.studies.kit.tables import EACH, SEEDS
+from phit.studies.peers.reference import CHECKOUT, Row, rows
+
+STEADY = "fogsim_h4_steady.csv"
+SENSITIVITY = "fogsim_h4_sensitivity.csv"
+TRANSIENT = "fogsim_h4_transient.csv"
+
+SHOWN = "tests/reference, and the page on agreement"
+"""Where the numbers stand."""
+
+PAPER_THRESHOLDS = {
+    "MIN": "",
+    "OLM": "",
+    "Base": "ContentionThreshold=6",
+    "Hybrid": "ContentionThreshold=7",
+    "ECtN": "ContentionThreshold=6 ContentionGlobalThreshold=10",
+}
+"""By mechanism, the thresholds of Table I as its runs at h = 4 name them."""
+
+ROUNDS = "ArbiterIterations"
+"""Key of the number of allocation rounds, which changes little: the runs of MIN and OLM at 0.8 have two."""
+
+
+def setting() -> Setting:
+    """The network of these runs."""
+    return scales.setting(Scale.SMALL)
+
+
+def _rows(name: str) -> list[Row]:
+    try:
+        return rows(CHECKOUT, name)
+    except InputError as error:
+        raise NotRunError(str(error)) from None
+
+
+def _steady(of: Iterable[Row]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "mechanism": row["mechanism"],
+                "pattern": row["pattern"],
+                "load": float(row["offered_load"]),
+                "offered_load": float(row["offered_load"]),
+                "accepted_load": float(row["accepted_load"]),
+                "latency_mean": float(row["avg_packet_latency"]),
+                "saturated": float(row["accepted_load"]) < SATURATED_BELOW * float(row["offered_load"]),
+            }
+            for row in of
+        ]
+    )
+
+
+@cache
+def evidence() -> Evidence:
+    """Steady states and the change of traffic, with the thresholds that suit h = 4."""
+    table = _steady(row for row in _rows(STEADY) if not row["extra_config"])
+    of = setting()
+    figures = {"5a": "UN", "5b": "ADV+1", "5c": far(of)}
+    tables = {name: table.filter(pl.col("pattern") == pattern) for name, pattern in figures.items()}
+    return Evidence({**tables, "7": _response()}, of)
+
+
+def _response() -> pl.DataFrame:
+    """Means over ten seeds, which are not told apart: they stand as one."""
+    measures = {"latency_mean": "latency_mean", "misrouted_percent": "misrouted_percent"}
+    return pl.DataFrame(
+        [
+            {
+                "mechanism": row["mechanism"],
+                "t": int(row["generation_cycle_bin_start"]),
+                "seeds": int(row["seeds"]),
+                SEEDS: [1],
+                **{name: float(row[column]) for name, column in measures.items()},
+                **{f"{name}{EACH}": [float(row[column])] for name, column in measures.items()},
+            }
+            for row in _rows(TRANSIENT)
+        ]
+    )
+
+
+@cache
+def with_paper_thresholds() -> Evidence:
+    """UN at 0.8 with the thresholds of Table I."""
+
+    def belongs(row: Row) -> bool:
+        others = " ".join(pair for pair in row["extra_config"].split() if not pair.startswith(ROUNDS))
+        wanted = PAPER_THRESHOLDS.get(row["mechanism"])
+        return row["pattern"] == "UN" and row["offered_load"] == "0.8" and others == wanted
+
+    return Evidence({"5a": _steady(row for row in _rows(SENSITIVITY) if belongs(row))}, setting())
+
+
+@cache
+def judged(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = evidence) -> Judgement | None:
+    """What a rule says of these runs; `None` where they are not there, or do not show what it asks for."""
+    try:
+        return rule(of())
+    except (NotRunError, SaturatedError):
+        return None
+
+
+def with_their_runs(rule: Callable[[Evidence], Judgement], evidence: Evidence) -> Judgement:
+    """What a rule says of these tables, with what it measures in FOGSim's runs in the note."""
+    found, theirs = rule(evidence), judged(rule)
+    beside = f"FOGSim, h = 4: {theirs.measured}" if theirs else ""
+    return replace(found, note="; ".join(filter(None, (found.note, beside))))
+
+
+def fails(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = evidence) -> Fact | None:
+    """That these runs fail the rule, if they do."""
+    found = judged(rule, of)
+    if found is None or found.holds:
+        return None
+    return Fact(f"FOGSim's own runs at h = 4, judged by the same rule, differ as well: {found.measured}", SHOWN)

@@ -1,0 +1,147 @@
+"""When a response to a change has settled, and how it swings: numbers that are read off a series in time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Responses
+from phit.studies.kit.uncertain import Value
+
+UNIFORM_SPAN = (-300, -150)
+"""Cycles from the change that show the old steady state: packets generated then arrive before it."""
+
+FINAL_SHARE = 0.25
+"""Share of the recorded time, at its end, whose mean is the final value."""
+
+LEAST_BINS = 8
+"""Fewer bins than this show no response."""
+
+
+def settling_time(times: Sequence[float], values: Sequence[float], tolerance: float) -> float | None:
+    """Cycles from 0 until the values stay within `tolerance` of their final value; `None` if they do not settle.
+
+    `times` are the starts of equal bins in cycles; the answer is the end of the last bin outside: one bin at least.
+    """
+    final = _final(times, values)
+    return None if final is None else _settled(times, values, final, tolerance * final)
+
+
+def step_settling_time(times: Sequence[float], values: Sequence[float], tolerance: float) -> float | None:
+    """The same with the values within `tolerance` of the *step*, which is the final value less that of the old state.
+
+    So the answer does not depend on what all values have in common, as the latency of an empty network.
+    """
+    old = [value for t, value in zip(times, values, strict=True) if UNIFORM_SPAN[0] <= t < UNIFORM_SPAN[1]]
+    final = _final(times, values)
+    if not old or final is None:
+        return None
+    return _settled(times, values, final, tolerance * abs(final - float(np.mean(old))))
+
+
+def _after(times: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    return [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
+
+
+def _last(after: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    return after[-max(1, round(FINAL_SHARE * len(after))) :]
+
+
+def _final(times: Sequence[float], values: Sequence[float]) -> float | None:
+    after = _after(times, values)
+    return float(np.mean([value for _, value in _last(after)])) if len(after) >= LEAST_BINS else None
+
+
+def _settled(times: Sequence[float], values: Sequence[float], final: float, band: float) -> float | None:
+    after = _after(times, values)
+    width = after[1][0] - after[0][0]
+    outside = [t for t, value in after if abs(value - final) > band]
+    if outside and outside[-1] >= _last(after)[0][0]:
+        return None
+    return outside[-1] + width if outside else width
+
+
+def dominant_period(times: Sequence[float], values: Sequence[float]) -> float:
+    """Period in cycles of the strongest oscillation of equally spaced values, without their linear trend.
+
+    The peak of the periodogram; periods of more than a third of the time span are trend, not oscillation.
+    """
+    t, y = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
+    step = t[1] - t[0]
+    y = y - np.polyval(np.polyfit(t, y, 1), t)
+    power = np.abs(np.fft.rfft(y)) ** 2
+    frequency = np.fft.rfftfreq(len(y), step)
+    power[frequency < 3 / (len(y) * step)] = 0
+    return float(1 / frequency[int(np.argmax(power))])
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation of some values."""
+    return float(np.std(np.asarray(values, dtype=float), ddof=1))
+
+
+Times = dict[str, Value | None]
+"""Settling times of mechanisms in cycles; `None` if they do not settle."""
+
+
+def settled(
+    responses: Responses,
+    mechanism: str,
+    time: Callable[[Sequence[float], Sequence[float], float], float | None],
+    tolerance: float,
+) -> Value | None:
+    """When the mean over seeds of a mechanism's latencies has settled, by one of the rules above."""
+    times, _ = responses.series(mechanism)
+    width = times[1] - times[0] if len(times) > 1 else 0.0
+    what = f"{time.__name__} {tolerance:g}"
+    return responses.of_mean(lambda t, y: time(t, y, tolerance), mechanism, what=what, resolution=width)
+
+
+def settling(responses: Responses, names: Iterable[str], tolerance: float) -> Times:
+    """How long latencies take to settle to within a share of the step."""
+    return {name: settled(responses, name, step_settling_time, tolerance) for name in names}
+
+
+SETTLED_FROM = 500
+"""Cycles from the change until everything but PB has settled."""
+
+LONGEST_PERIOD = 700
+"""Cycles: a shorter record than three of them shows no such period."""
+
+
+@dataclass(frozen=True)
+class Swing:
+    """How a latency swings once it has settled."""
+
+    period: Value
+    """Cycles."""
+    deviation: Value
+    """Cycles."""
+    percent: Value
+    """The deviation in per cent of the mean latency."""
+
+
+def swing(responses: Responses, name: str) -> Swing:
+    """The swing of a mechanism's latency from `SETTLED_FROM` on."""
+
+    def later(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+        chosen = [(t, value) for t, value in zip(times, values, strict=True) if t >= SETTLED_FROM]
+        return [t for t, _ in chosen], [value for _, value in chosen]
+
+    def number(function: Callable[[list[float], list[float]], float], what: str, resolution: float = 0.0) -> Value:
+        found = responses.of_mean(lambda t, y: function(*later(t, y)), name, what=what, resolution=resolution)
+        assert found is not None, "these functions have a value for every series"
+        return found
+
+    times, values = later(*responses.series(name))
+    length = times[-1] - times[0] if times else 0.0
+    if length < 3 * LONGEST_PERIOD:
+        raise NotRunError(f"{name}: recorded for too short a time: less than three periods of {LONGEST_PERIOD} cycles")
+    # The periodogram has a frequency for each whole number of periods in the time.
+    step = dominant_period(times, values) ** 2 / length
+    return Swing(
+        number(dominant_period, "period", step),
+        number(lambda _, y: deviation(y), "deviation"),
+        number(lambda _, y: 100 * deviation(y) / float(np.mean(y)), "deviation in per cent"),
+    )
