@@ -10,12 +10,22 @@ from phit.studies.kit import tables
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
 from phit.studies.kit.study import READING, Reading
-from phit.studies.tpr.paper import CANDIDATES, COUNTER_WINDOW, READINGS, Evidence, scenario, study, under
+from phit.studies.tpr.paper import (
+    CANDIDATES,
+    COUNTER_WINDOW,
+    READINGS,
+    TEXT_LOCAL_LOW,
+    Evidence,
+    scenario,
+    study,
+    under,
+)
 from phit.studies.tpr.setting import ADV, UR, Setting
 
 COUNTING: Document = {
     "kind": "tpr",
     **CANDIDATES,
+    "local_low": TEXT_LOCAL_LOW,
     "window": COUNTER_WINDOW,
     "regions": [[0, 0, 0], [0, 0, 0], [0, 0, 0]],
 }
@@ -28,8 +38,8 @@ COUNTERS = {"sent_to_next": "sent_to_next", "through": "probes.through"}
 """Counter of packets that router 0 sends to router 1, and mean counter of through packets over all ports."""
 
 
-def mean_counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """Means of the counters over looks and seeds, by the names of `COUNTERS`."""
+def mean_counters(labels: pl.DataFrame, done: Done, by: str = READING) -> pl.DataFrame:
+    """Means of the counters over looks and seeds, by the names of `COUNTERS`; `by` is the label of a row."""
     found = tables.runs(labels, done)
     if found.is_empty() or done.probes.is_empty() or COUNTERS["through"] not in found.columns:
         return pl.DataFrame()
@@ -37,13 +47,24 @@ def mean_counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     to_next = done.probes.filter(pl.col("quantity") == "sent", pl.col("index") == 1)
     sent_to_next = to_next.group_by("point").agg(pl.col("mean").mean().alias(COUNTERS["sent_to_next"]))
     found = found.join(sent_to_next, on="point", how="left", maintain_order="left")
-    return found.group_by(READING, "pattern", "load", maintain_order=True).agg(
+    kept = [label for label in (by, "probe", "pattern", "load") if label in found.columns]
+    return found.group_by(kept, maintain_order=True).agg(
         pl.len().alias("seeds"),
         *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in COUNTERS.items()),
         pl.col("accepted_load").mean(),
         pl.col("misrouted_globally").mean(),
         pl.col("cpu_seconds").sum(),
     )
+
+
+def counting(setting: Setting, traffic: str, load: float, seed: int) -> Document:
+    """A run of UGAL-L with the counters of router 0 one by one, those of all routers together."""
+    document = scenario(setting, COUNTING, traffic, load, seed)
+    document["measure"]["probes"] = [
+        {"kind": "counters", "every": EVERY, "router": 0, "by_index": True},
+        {"kind": "counters", "every": EVERY},
+    ]
+    return document
 
 
 @study.figure(
@@ -55,14 +76,10 @@ def mean_counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     table=mean_counters,
 )
 def sent(setting: Setting, seeds: int | None) -> list[Case]:
-    """Tables I and II: the counters of router 0 one by one, those of all routers together."""
+    """Tables I and II."""
 
     def of(reading: Reading, traffic: str, load: float, seed: int) -> Case:
-        document = under(reading, scenario(setting, COUNTING, traffic, load, seed))
-        document["measure"]["probes"] = [
-            {"kind": "counters", "every": EVERY, "router": 0, "by_index": True},
-            {"kind": "counters", "every": EVERY},
-        ]
+        document = under(reading, counting(setting, traffic, load, seed))
         labels: Labels = {READING: reading.name, "mechanism": "UGAL-L", "pattern": traffic, "load": load, "seed": seed}
         return Case({**labels, "probe": "counters"}, document)
 

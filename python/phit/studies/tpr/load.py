@@ -1,5 +1,6 @@
 """Steady states under uniform and under adversarial traffic: figures 2 and 3, claims T1 to T8."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import polars as pl
@@ -27,8 +28,8 @@ from phit.studies.tpr.paper import (
 from phit.studies.tpr.setting import ADV, UR, Loads, Setting
 
 CAPTION = (
-    "Mean packet latency, accepted load and share of nonminimal packets against offered load, under the reading `text` "
-    "(left) and the reading `fitted` (right)."
+    "Mean packet latency, accepted load and share of nonminimal packets against offered load, a column for each "
+    "reading."
 )
 """What figures 2 to 9 show."""
 
@@ -43,16 +44,22 @@ def _loads(setting: Setting, name: str, traffic: str) -> Loads:
     return setting.loads[traffic]
 
 
-def load_runs(setting: Setting, seeds: int | None, traffic: str) -> list[Case]:
-    """The runs of figures 2 to 9: one pattern, a curve for each mechanism, under both readings."""
+def load_runs(
+    setting: Setting, seeds: int | None, traffic: str, loads: Mapping[str, Loads] | None = None
+) -> list[Case]:
+    """The runs of figures 2 to 9: one pattern, a curve for each mechanism, under all readings.
+
+    `loads`, by mechanism, stand for those of the figures.
+    """
+    chosen = loads or {name: _loads(setting, name, traffic) for name in MECHANISMS}
     return [
         Case(
             {READING: reading.name, "mechanism": name, "pattern": traffic, "load": load, "seed": seed},
             under(reading, scenario(setting, routing(name), traffic, load, seed)),
         )
         for reading in READINGS
-        for name in MECHANISMS
-        for load in _loads(setting, name, traffic)
+        for name, offered in chosen.items()
+        for load in offered
         for seed in seeds_of(seeds, setting.seeds)
     ]
 

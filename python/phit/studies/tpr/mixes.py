@@ -36,6 +36,21 @@ _figures(4, nlc, "Node-level mix", "Every packet draws UR or ADV.")
 _figures(7, rlc, "Router-level mix", "Every router sends UR or ADV.")
 
 
+@study.figure(
+    "edge",
+    title=f"Node-level mix {nlc(80)} around saturation",
+    caption="Accepted load of UGAL-L and TPR on a finer grid of loads (claim T12), a column for each reading.",
+)
+def around_saturation(setting: Setting, seeds: int | None) -> list[Case]:
+    """Figure 6 around saturation."""
+    return load_runs(setting, seeds, nlc(80), dict.fromkeys(("UGAL-L", "TPR"), setting.edge))
+
+
+@around_saturation.draw
+def _edge_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    return load_charts(around_saturation, table, setting)
+
+
 def _beats_local(curves: Curves) -> tuple[bool, str]:
     """TPR's latency below UGAL-L's where both carry the load, throughput above its and at least 0.95 of UGAL-G's."""
     latency = curves.latency_ratios("TPR", "UGAL-L", curves.calm("TPR", "UGAL-L"))

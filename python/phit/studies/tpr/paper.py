@@ -1,11 +1,12 @@
 """The paper: its network, its mechanisms, the two ways to read it, and what all its figures share."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document
+from phit.scenario import Document, set_path
 from phit.studies.kit.charts import Look
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Curves as AnyCurves
@@ -48,6 +49,9 @@ STOP = "anywhere"
 THRESHOLD = 1.0
 """`thr` of table III, in packets per cycle: the paper gives no value. Chosen by the scan of table III, see the page."""
 
+TEXT_LOCAL_LOW = 0.8
+"""TPR's low_l in packets per cycle (section III-B)."""
+
 CANDIDATES: Document = {"stop": STOP, "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2}
 """Up to two minimal and two nonminimal paths (sections II-B and III-D); queues are the used credits of a port."""
 
@@ -56,7 +60,7 @@ MECHANISMS: dict[str, Document] = {
     "VLB": {"kind": "valiant", "stop": STOP},
     "UGAL-L": {"kind": "ugal_l", **CANDIDATES, "threshold": 0},
     "UGAL-G": {"kind": "ugal_g", **CANDIDATES, "threshold": 0, "cost": "queue"},
-    "TPR": {"kind": "tpr", **CANDIDATES, "thr": THRESHOLD},
+    "TPR": {"kind": "tpr", **CANDIDATES, "thr": THRESHOLD, "local_low": TEXT_LOCAL_LOW},
 }
 """The five routings (section IV-B), in the order of the paper's legends. UGAL-G takes the path with the smallest sum of
 queues (section II-B)."""
@@ -98,17 +102,34 @@ def scenario(setting: Setting, rule: Document, traffic: str, load: float, seed: 
     }
 
 
-CREDIT_LATENCY = 1
-"""Cycles of a credit's way back under `FITTED`."""
+Changes = Mapping[str, Any]
+"""Keys of a scenario, by their dotted paths, and the values that a reading has there."""
 
-INJECTION_QUEUES = 1
-"""Of an endpoint under `FITTED`."""
+CREDIT_LATENCY = "router.links.default.credit_latency"
+"""Cycles of a credit's way back; as long as a phit's way if left out."""
 
-MINIMAL_CANDIDATES = 1
-"""Minimal routes that UGAL-L, UGAL-G and TPR look at under `FITTED`."""
+INJECTION_QUEUES = "router.links.endpoint.vcs"
+"""Injection queues of an endpoint."""
 
-LOCAL_LOW = 1.2
-"""TPR's low_l in packets per cycle under `FITTED`."""
+MINIMAL_CANDIDATES = "routing.minimal_candidates"
+"""Minimal routes that UGAL-L, UGAL-G and TPR look at."""
+
+LOCAL_LOW = "routing.local_low"
+"""TPR's low_l in packets per cycle."""
+
+LINK_BUFFER = "router.links.default.buffer"
+"""Flits of a virtual channel's buffer behind the links between routers."""
+
+
+def apply(changes: Changes, document: Document) -> Document:
+    """The run with these values; keys of `[routing]` that its mechanism does not have are left out."""
+    found = deepcopy(document)
+    for path, value in changes.items():
+        table, key = path.rsplit(".", 1)
+        if table != "routing" or key in found["routing"]:
+            set_path(found, path, value)
+    return found
+
 
 TEXT = Reading(
     "text",
@@ -117,35 +138,44 @@ TEXT = Reading(
     "does.",
 )
 
+FITTED_CHANGES: Changes = {CREDIT_LATENCY: 1, MINIMAL_CANDIDATES: 1, INJECTION_QUEUES: 1, LOCAL_LOW: 1.2}
+
 FITTED = Reading(
     "fitted",
-    "What gives most of the paper's numbers, found by varying what the text leaves open. Four settings differ:\n\n"
-    f"* Credits come back in one cycle (`router.links.default.credit_latency = {CREDIT_LATENCY}`): the text gives "
+    "What gives most of the paper's numbers with the buffers that the text gives, found by varying what it leaves "
+    "open. Four settings differ:\n\n"
+    f"* Credits come back in one cycle (`{CREDIT_LATENCY} = {FITTED_CHANGES[CREDIT_LATENCY]}`): the text gives "
     "links 10 cycles and says nothing of credits, and a credit channel of BookSim's takes one cycle unless the "
     "network's file sets it.\n"
-    f"* The UGALs and TPR look at one minimal route (`minimal_candidates = {MINIMAL_CANDIDATES}`) and at two "
-    "nonminimal ones. For the UGALs the text gives no number; for TPR it says two, and that TPR equals MIN.\n"
-    f"* An endpoint has one injection queue (`router.links.endpoint.vcs = {INJECTION_QUEUES}`).\n"
-    f"* TPR's low_l is {LOCAL_LOW:g} (`local_low`). The text says 0.8, and that TPR is minimal under ADV at 0.05, "
-    "where 18 endpoints have a local impact of 0.9.",
+    f"* The UGALs and TPR look at one minimal route (`{MINIMAL_CANDIDATES} = {FITTED_CHANGES[MINIMAL_CANDIDATES]}`) "
+    "and at two nonminimal ones. For the UGALs the text gives no number; for TPR it says two, and that TPR equals "
+    "MIN.\n"
+    f"* An endpoint has one injection queue (`{INJECTION_QUEUES} = {FITTED_CHANGES[INJECTION_QUEUES]}`).\n"
+    f"* TPR's low_l is {FITTED_CHANGES[LOCAL_LOW]:g} (`{LOCAL_LOW}`). The text says 0.8, and that TPR is minimal under "
+    "ADV at 0.05, where 18 endpoints have a local impact of 0.9.",
 )
 
-READINGS = (TEXT, FITTED)
+DEEP_CHANGES: Changes = {MINIMAL_CANDIDATES: 1, LOCAL_LOW: 1.2, LINK_BUFFER: 2 * BUFFER}
+
+DEEP = Reading(
+    "deep",
+    f"A fit that contradicts the text in one number: buffers of {DEEP_CHANGES[LINK_BUFFER]} flits instead of {BUFFER} "
+    f"(`{LINK_BUFFER} = {DEEP_CHANGES[LINK_BUFFER]}`). With {BUFFER}, four virtual channels hold at most "
+    f"{4 * BUFFER} flits of a port, and a nonminimal queue of more than {4 * BUFFER}/3.5 = 37 always costs more than "
+    "the full minimal one, so that UGAL-L goes minimally where it should not. Credits take as long as phits and an "
+    "endpoint has an injection queue for each virtual channel, as in BookSim and under `text`; one minimal and two "
+    f"nonminimal routes are looked at, and low_l is {DEEP_CHANGES[LOCAL_LOW]:g}, as under `fitted`.",
+)
+
+CHANGES: Mapping[str, Changes] = {TEXT.name: {}, FITTED.name: FITTED_CHANGES, DEEP.name: DEEP_CHANGES}
+"""By reading: what differs from the text."""
+
+READINGS = (TEXT, FITTED, DEEP)
 
 
 def under(reading: Reading, document: Document) -> Document:
     """The run as `reading` has it, of the run that the text describes."""
-    found = deepcopy(document)
-    if reading is TEXT:
-        return found
-    links, rule = found["router"]["links"], found["routing"]
-    links["default"]["credit_latency"] = CREDIT_LATENCY
-    links["endpoint"]["vcs"] = INJECTION_QUEUES
-    if "minimal_candidates" in rule:
-        rule["minimal_candidates"] = MINIMAL_CANDIDATES
-    if rule["kind"] == "tpr":
-        rule["local_low"] = LOCAL_LOW
-    return found
+    return apply(CHANGES[reading.name], document)
 
 
 LOW = 0.2
