@@ -1,21 +1,27 @@
 """The paper: its network, its mechanisms, the two ways to read it, and what all its figures share."""
 
+import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
+import polars as pl
+
 from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document, set_path
+from phit.scenario import Document, canonical, set_path
 from phit.studies.kit.charts import Look
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Curves as AnyCurves
 from phit.studies.kit.evidence import Evidence as AnyEvidence
-from phit.studies.kit.evidence import span
+from phit.studies.kit.evidence import Tables, span
 from phit.studies.kit.study import Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.peers import booksim
 from phit.studies.tpr.setting import ADV, MIXES, UR, Setting, nlc, rlc, setting
+from phit.throughput import Bounds, bound
 
 CHANNELS = "rising"
 """Which of the four virtual channels a hop may take: the paper does not say. See the page."""
@@ -70,6 +76,16 @@ ADAPTIVE = ("UGAL-L", "UGAL-G", "TPR")
 
 COUNTER_WINDOW = 50
 """Cycles of the window of tables I and II; the figures' is TPR's default, 128."""
+
+
+Entries = Mapping[tuple[str, float], float]
+"""Mean counters by pattern and offered load."""
+
+SENT: Entries = {(UR, 0.1): 1, (UR, 0.44): 4, (UR, 0.9): 8, (ADV, 0.1): 90, (ADV, 0.44): 396}
+"""The paper's table I."""
+
+THROUGH: Entries = {(UR, 0.1): 2.24, (UR, 0.44): 9.86, (UR, 0.9): 20.5, (ADV, 0.1): 5.45, (ADV, 0.44): 33.7}
+"""The paper's table II."""
 
 
 def routing(name: str, **changes: Any) -> Document:
@@ -179,6 +195,50 @@ def under(reading: Reading, document: Document) -> Document:
     return apply(CHANGES[reading.name], document)
 
 
+CARRIED = 0.98
+"""A load is carried if this share of it is accepted, and of all loads below it."""
+
+CUT = "cut"
+"""Column of tables that end at the last load that is carried."""
+
+
+@dataclass(frozen=True)
+class Carried(Reading):
+    """A reading whose curves end at the last load that is carried.
+
+    So do those of the paper: BookSim prints nothing for a run that is not stable.
+    """
+
+    whole: Reading
+    """The reading with all loads."""
+
+    def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
+        """The tables of its runs; those of curves end where they are no longer carried."""
+        return {name: carried(table) for name, table in self.whole.of(tables).items()}
+
+
+def carried(table: pl.DataFrame) -> pl.DataFrame:
+    """The table of curves of mechanisms up to the last load that each of them carries; any other as it is."""
+    if table.is_empty() or not {"mechanism", "load", "accepted_load"} <= set(table.columns):
+        return table
+    behind = (pl.col("accepted_load") < CARRIED * pl.col("load")).cast(pl.Int64)
+    kept = table.sort("mechanism", "load").filter(behind.cum_sum().over("mechanism") == 0)
+    return kept.with_columns(pl.lit(True).alias(CUT))
+
+
+def _ending(reading: Reading) -> Carried:
+    words = (
+        f"As `{reading.name}`, with every curve up to the last load that is carried: of this load and of all below it "
+        f"{CARRIED:.0%} or more are accepted. What a claim says of throughput or of the highest load is judged there, "
+        "as far as the grid of loads tells."
+    )
+    return Carried(f"{reading.name}, carried", words, reading)
+
+
+VIEWS = (*READINGS, *(_ending(reading) for reading in READINGS))
+"""What claims are judged under: the readings, to the highest load that was run and to the last that is carried."""
+
+
 LOW = 0.2
 """Low load: at most this share of a mechanism's saturation throughput."""
 
@@ -189,12 +249,35 @@ BEHIND = 0.99
 class Curves(AnyCurves):
     """Steady states of one pattern, by mechanism."""
 
+    @property
+    def cut(self) -> bool:
+        """True if curves end at the last load that is carried."""
+        return CUT in self._table.columns
+
     def throughput(self, mechanism: str) -> Value:
-        """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
+        """Accepted load at the highest offered load, of a curve that falls behind the offered load there.
+
+        Of a curve that is cut it is that of the last load.
+        """
         load, accepted = self.top(mechanism=mechanism)
-        if nominal(accepted) > BEHIND * load:
+        if not self.cut and nominal(accepted) > BEHIND * load:
             raise NotRunError(f"{self._name}: {mechanism} carries its highest load {load:g}")
         return accepted
+
+    def saturation(self, **where: Any) -> Value:
+        """The most that a curve accepts, of a curve that is cut or goes on into saturation."""
+        return self.peak(**where) if self.cut else super().saturation(**where)
+
+    def last_carried(self, mechanism: str) -> float:
+        """The last load that is carried, of a curve that is cut or goes on beyond it."""
+        loads = self.loads(mechanism=mechanism)
+        accepted = [nominal(self.accepted(mechanism=mechanism, load=load)) for load in loads]
+        beyond = [i for i, load in enumerate(loads) if accepted[i] < CARRIED * load]
+        if not beyond and not self.cut:
+            raise NotRunError(f"{self._name}: {mechanism} carries its highest load {loads[-1]:g}")
+        if beyond and beyond[0] == 0:
+            raise NotRunError(f"{self._name}: {mechanism} does not carry its lowest load {loads[0]:g}")
+        return loads[beyond[0] - 1 if beyond else -1]
 
     def nonminimal(self, **where: Any) -> Value:
         """Share of packets sent over Valiant routes."""
@@ -234,24 +317,22 @@ def shares(values: list[Value]) -> str:
     return f"{span([100 * value for value in values], '{:.1f}')} %"
 
 
-def minimal_uniform_bound(setting: Setting) -> float:
-    """What channel loads allow of MIN under UR, in packets/(endpoint·cycle), destinations on the own router included.
-
-    A router's endpoints send the share (k - 1)/k of their packets to other positions of a line of k, over (k - 1) x
-    links ports: p/(k·links) on each.
-    """
-    p = setting.endpoints_per_router
-    return min(setting.columns / p, setting.rows * setting.column_links / p)
+@cache
+def _bounds(group: str, traffic: str) -> Bounds:
+    return bound({"topology": json.loads(group), "traffic": {"load": 0.0, "pattern": pattern(traffic)}})
 
 
-def minimal_adversarial_bound(setting: Setting) -> float:
-    """What channel loads allow of MIN under ADV: one row link for all endpoints of a router."""
-    return 1 / setting.endpoints_per_router
+def bounds(setting: Setting, traffic: str) -> Bounds:
+    """What links allow of a pattern, whatever the routing and with minimal routes: proved by `phit bound`."""
+    return _bounds(canonical(network(setting)["topology"]), traffic)
 
 
-def valiant_bound(setting: Setting) -> float:
-    """What channel loads allow of VLB under any pattern that is even over routers: two uniform legs."""
-    return minimal_uniform_bound(setting) / 2
+def valiant_bound(setting: Setting) -> Fraction:
+    """What links allow of VLB under any pattern that is even over routers: two uniform legs."""
+    of_uniform = bounds(setting, UR).minimal
+    if of_uniform is None:
+        raise ValueError("no packet of uniform traffic takes a link")
+    return of_uniform.load / 2
 
 
 UNIT = "packets/(endpoint·cycle)"
@@ -276,12 +357,11 @@ def options(of: Setting) -> str:
         ["mechanism", "`[routing]`"], [[name, toml_line(rule)] for name, rule in MECHANISMS.items()]
     )
     limits = markdown_table(
-        ["bound of the channel loads", UNIT],
-        [
-            ["MIN, UR", f"{minimal_uniform_bound(of):.3f}"],
-            ["MIN, ADV", f"{minimal_adversarial_bound(of):.4f}"],
-            ["VLB, UR and ADV", f"{valiant_bound(of):.3f}"],
-        ],
+        [f"proved bound in {UNIT}", "any routing", "minimal routes"],
+        [[name, _fraction(found.load), _fraction(found.minimal_load)] for name, found in _limits(of).items()],
+    )
+    valiant = (
+        f"VLB's two legs are uniform each, so that links allow it {_fraction(valiant_bound(of))} under UR and ADV."
     )
     setup = (
         "The router is BookSim's with a crossbar of twice the frequency: packets of one flit, links of 10 cycles, "
@@ -293,7 +373,15 @@ def options(of: Setting) -> str:
         f'"{CHANNELS}"`: all above the last hop\'s that leave enough for the hops to come), the offset of UGAL-L '
         f"(0), `thr` ({THRESHOLD:g}, from the scan of table III), and whether the window slides (it does)."
     )
-    return f"{mechanisms}\n\n{setup}\n\n{choices}\n\n{limits}"
+    return f"{mechanisms}\n\n{setup}\n\n{choices}\n\n{limits}\n\n{valiant}"
+
+
+def _limits(of: Setting) -> dict[str, Bounds]:
+    return {name: bounds(of, name) for name in (UR, ADV, *(nlc(share) for share in MIXES))}
+
+
+def _fraction(value: Fraction | None) -> str:
+    return "" if value is None else f"{float(value):.4f}"
 
 
 study = Study[Setting, Evidence](
@@ -310,5 +398,5 @@ study = Study[Setting, Evidence](
     describe=describe,
     options=options,
     evidence=Evidence,
-    readings=READINGS,
+    readings=VIEWS,
 )

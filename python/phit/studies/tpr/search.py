@@ -7,7 +7,7 @@ import polars as pl
 
 from phit.markdown import markdown_table
 from phit.studies.kit import tables
-from phit.studies.kit.claim import Verdict, judge
+from phit.studies.kit.claim import judged
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
 from phit.studies.tpr.counters import counting, mean_counters
 from phit.studies.tpr.paper import (
@@ -150,24 +150,23 @@ def search(setting: Setting, seeds: int | None) -> list[Case]:
     ]
 
 
-MARKS = {Verdict.HOLDS: "yes", Verdict.DIFFERS: "–", Verdict.NOT_RUN: ""}
-
-
 @search.text
 def _text(table: pl.DataFrame, setting: Setting) -> str:
     rules = {claim.id: claim for claim in study.claims}
-    found = {}
+    found: dict[str, dict[str, bool]] = {}
     for variant in VARIANTS:
         rows = table.filter(pl.col(VARIANT) == variant)
         counters = rows.filter(pl.col("probe").is_not_null()) if "probe" in rows.columns else rows.head(0)
         parts = {name: rows.filter(pl.col("pattern") == traffic) for name, traffic in PATTERNS.items()}
         evidence = Evidence({**parts, "I": counters, "II": counters}, setting)
-        found[variant] = {claim: judge(rules[claim], evidence).verdict for claim in CLAIMS}
-    run = {variant: own for variant, own in found.items() if any(v is not Verdict.NOT_RUN for v in own.values())}
+        checks = {claim: judged(rules[claim], evidence).check for claim in CLAIMS}
+        if own := {claim: check.holds for claim, check in checks.items() if check is not None}:
+            found[variant] = own
+    words = {True: "yes", False: "no", None: ""}
     rows_ = [
-        (variant, *(MARKS[verdict] for verdict in own.values()), str(sum(v is Verdict.HOLDS for v in own.values())))
-        for variant, own in run.items()
+        (name, *(words[own.get(claim)] for claim in CLAIMS), str(sum(own.values()))) for name, own in found.items()
     ]
-    never = [claim for claim in CLAIMS if not any(own[claim] is Verdict.HOLDS for own in run.values())]
-    words = f"No variant holds {', '.join(never)}." if never else "Every one of these claims holds under some variant."
-    return f"{markdown_table(('variant', *CLAIMS, 'hold'), rows_)}\n\n{words}"
+    never = [claim for claim in CLAIMS if not any(own.get(claim) for own in found.values())]
+    which = f"No variant fulfils {', '.join(never)}." if never else "Some variant fulfils each of these rules."
+    note = "Whether the estimates fulfil the rules, by whatever margin: the runs are short, and one of each."
+    return f"{markdown_table(('variant', *CLAIMS, 'fulfilled'), rows_)}\n\n{which} {note}"
