@@ -337,7 +337,10 @@ def valiant_bound(setting: Setting) -> Fraction:
 
 UNIT = "packets/(endpoint·cycle)"
 
-LOOK = Look.of((*MECHANISMS, "TPR by group"), order=("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group"))
+LOOK = Look.of(
+    (*MECHANISMS, "TPR by group", "TPR by links"),
+    order=("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group", "TPR by links"),
+)
 """The same colour and mark for a mechanism in every figure."""
 
 

@@ -70,6 +70,10 @@ class Setting:
     group_columns: int
     group_global_ports: int
     group_endpoints: int
+    group_warmup: int
+    """Cycles before the measurement of the full Cascade, whose global links take 100."""
+    group_cycles: int
+    group_seeds: int
     group_loads: Mapping[str, Loads]
     """By pattern: loads of the full Cascade."""
 
@@ -118,6 +122,9 @@ _SMOKE: dict[str, Any] = {
     "group_columns": 3,
     "group_global_ports": 2,
     "group_endpoints": 2,
+    "group_warmup": 300,
+    "group_cycles": 400,
+    "group_seeds": 1,
     "group_loads": {UR: (0.2,), ADV: (0.2,), nlc(50): (0.2,)},
 }
 
@@ -150,6 +157,9 @@ _SMALL: dict[str, Any] = {
     "group_rows": 3,
     "group_global_ports": 3,
     "group_endpoints": 3,
+    "group_warmup": 3000,
+    "group_cycles": 3000,
+    "group_seeds": 3,
     "group_loads": {UR: (0.1, 0.4, 0.7), ADV: (0.1, 0.3, 0.5), nlc(50): (0.1, 0.4, 0.6)},
 }
 
