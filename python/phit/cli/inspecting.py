@@ -62,10 +62,13 @@ def bound(
         out(json.dumps(found.to_dict(), ensure_ascii=False))
         return
     out(f"links of endpoints: {fraction(found.endpoints)} phits/(endpoint·cycle)")
-    if found.any_routing is None or found.minimal is None:
+    if found.any_routing is None:
         out("links between routers: no packet takes one")
         return
     for words, limit in (("any routing", found.any_routing), ("minimal routing", found.minimal)):
+        if limit is None:
+            out(f"links between routers, {words}: too many flows that nothing makes alike")
+            continue
         out(f"links between routers, {words}: {fraction(limit.load)} phits/(endpoint·cycle)")
         table = Table(box=None, padding=(0, 2, 0, 2))
         for column in ("links", "class", "price", "phits/cycle", "worth"):
@@ -80,7 +83,8 @@ def bound(
             f"{fraction(limit.cost)}; all links are worth {fraction(limit.worth)}"
         )
         if not limit.tight:
-            out(f"  the best flow that was found carries {limit.flow:.4g}")
+            flow = "is known" if limit.flow is None else f"carries more than {limit.flow:.4g}"
+            out(f"  no flow that {flow}: there may be a lower bound")
 
 
 def fraction(value: Fraction) -> str:

@@ -24,8 +24,9 @@ class Limit:
 
     load: Fraction
     """No routing carries more, in phits/(endpoint·cycle): proved by the prices, in exact arithmetic."""
-    flow: float
-    """What the best flow carries, in phits/(endpoint·cycle): floating point."""
+    flow: float | None
+    """What the best flow over the cheapest routes carries, in phits/(endpoint·cycle): floating point. `None` if the
+    network and the demand have too little symmetry for that to be found."""
     prices: list[Price]
     """Of all links, by class and price, the dearest first; links with a price are full at the bound."""
     worth: Fraction
@@ -39,14 +40,15 @@ class Limit:
 
     @property
     def tight(self) -> bool:
-        """True if the best flow reaches the bound."""
-        return self.flow >= (1 - TIGHT) * float(self.load)
+        """True if a flow reaches the bound: there is no lower one."""
+        return self.flow is not None and self.flow >= (1 - TIGHT) * float(self.load)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; fractions are text."""
         return {
             "load": float(self.load),
             "exact": str(self.load),
+            "flow": self.flow,
             "tight": self.tight,
             "prices": [
                 {
@@ -71,7 +73,8 @@ class Bounds:
     any_routing: Limit | None
     """By the links between routers, whatever the routes; `None` if no packet takes one."""
     minimal: Limit | None
-    """By the links between routers if all routes are minimal; `None` as above, or if it was not asked for."""
+    """By the links between routers if all routes are minimal; `None` as above, if it was not asked for, or if there is
+    too little symmetry for it."""
     endpoints: Fraction
     """By the links of endpoints."""
 
@@ -82,7 +85,7 @@ class Bounds:
 
     @property
     def minimal_load(self) -> Fraction | None:
-        """The bound of minimal routing; `None` if it was not asked for."""
+        """The bound of minimal routing; `None` if it is not known."""
         if self.minimal is not None:
             return min(self.endpoints, self.minimal.load)
         return self.endpoints if self.any_routing is None else None
@@ -139,18 +142,19 @@ def _loaded(document: Document) -> Document:
 def _any_routing(network: Network) -> Limit:
     """With prices for groups of links, a proof that can be read, if these are enough; otherwise one for each link."""
     proof = grouped(network)
-    flow = most(network, cheapest_routes(network, proof.weights))
-    found = _limit(proof, flow)
-    return found if found.tight else _best(network)
+    found = _limit(proof, most(network, cheapest_routes(network, proof.weights)))
+    return found if found.tight else _best(network) or found
 
 
-def _best(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Limit:
+def _best(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Limit | None:
+    """With a price for each link; `None` if the network is too large for that."""
     flow = most(network, allowed)
-    return _limit(prove(network, flow.prices, allowed), flow)
+    return None if flow is None else _limit(prove(network, flow.prices, allowed), flow)
 
 
-def _limit(proof: Proof, flow: Flow) -> Limit:
-    return Limit(proof.load, flow.load, proof.prices, proof.worth, proof.cost, proof.cheapest, proof.dearest)
+def _limit(proof: Proof, flow: Flow | None) -> Limit:
+    carried = None if flow is None else flow.load
+    return Limit(proof.load, carried, proof.prices, proof.worth, proof.cost, proof.cheapest, proof.dearest)
 
 
 def _endpoints(network: Network) -> Fraction:
