@@ -206,3 +206,23 @@ def test_the_command_prints_the_proof(cli: Cli, write: Write) -> None:
     found = json.loads(text)
     assert (status, found["exact"], found["any_routing"]["tight"]) == (0, "15/32", True)
     assert found["any_routing"]["prices"] == [{"class": "dim0", "price": "1", "links": 32, "capacity": 32}]
+
+
+def test_saturation_stands_beside_the_bounds(cli: Cli, write: Write) -> None:
+    document = {**scenario(torus(8), "tornado"), "measure": {"warmup": 0, "cycles": 200}}
+    document["routing"] = {"kind": "dimension_order"}
+    file = write(document)
+    command = ("saturate", file, "--from", 0.1, "--to", 0.2)
+    status, text, _ = cli(*command)
+    assert (status, text.splitlines()[-1]) == (
+        0,
+        "bound in phits/(endpoint·cycle): any routing 0.5333, minimal routing 0.3333",
+    )
+    assert json.loads(cli(*command, "--json")[1])["bound"]["exact"] == "8/15"
+    assert "bound" not in cli(*command, "--no-bound")[1]
+    message = write({**document, "traffic": {"changes": [{"cycle": 5, "pattern": "shift"}]}}, "changes.json")
+    status, text, _ = cli("saturate", message, "--from", 0.1, "--to", 0.2)
+    assert status == 0
+    assert text.splitlines()[-1].startswith(
+        f"bound: none ({message}: traffic.changes[0].pattern: a pattern that changes"
+    )

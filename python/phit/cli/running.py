@@ -178,4 +178,4 @@ def _bound(document: Document) -> "phit.Bounds | str":
 
 def _bounds_line(limit: "phit.Bounds") -> str:
     minimal = f", minimal routing {float(limit.minimal_load):.4g}" if limit.minimal_load is not None else ""
-    return f"bound: any routing {float(limit.load):.4g}{minimal}"
+    return f"bound in phits/(endpoint·cycle): any routing {float(limit.load):.4g}{minimal}"
