@@ -160,13 +160,21 @@ def _text(table: pl.DataFrame, setting: Setting) -> str:
         parts = {name: rows.filter(pl.col("pattern") == traffic) for name, traffic in PATTERNS.items()}
         evidence = Evidence({**parts, "I": counters, "II": counters}, setting)
         checks = {claim: judged(rules[claim], evidence).check for claim in CLAIMS}
-        if own := {claim: check.holds for claim, check in checks.items() if check is not None}:
+        own = {claim: check.holds for claim, check in checks.items() if check is not None}
+        # Runs that other variants share do not make a variant.
+        if len(own) == len(CLAIMS):
             found[variant] = own
-    words = {True: "yes", False: "no", None: ""}
-    rows_ = [
-        (name, *(words[own.get(claim)] for claim in CLAIMS), str(sum(own.values()))) for name, own in found.items()
-    ]
-    never = [claim for claim in CLAIMS if not any(own.get(claim) for own in found.values())]
+    if not found:
+        return ""
+    words = {True: "yes", False: "no"}
+    count = {name: sum(own.values()) for name, own in found.items()}
+    lines = [(name, *(words[own[claim]] for claim in CLAIMS), str(count[name])) for name, own in found.items()]
+    most = [name for name in found if count[name] == max(count.values())]
+    never = [claim for claim in CLAIMS if not any(own[claim] for own in found.values())]
     which = f"No variant fulfils {', '.join(never)}." if never else "Some variant fulfils each of these rules."
-    note = "Whether the estimates fulfil the rules, by whatever margin: the runs are short, and one of each."
-    return f"{markdown_table(('variant', *CLAIMS, 'fulfilled'), rows_)}\n\n{which} {note}"
+    note = (
+        f"Most, {max(count.values())} of {len(CLAIMS)}: {'; '.join(most)}. {which} Said is whether estimates fulfil "
+        "the rules, by whatever margin: the runs are short, and one of each. The readings are judged above, by longer "
+        "runs."
+    )
+    return f"{markdown_table(('variant', *CLAIMS, 'fulfilled'), lines)}\n\n{note}"
