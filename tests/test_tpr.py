@@ -386,17 +386,20 @@ def test_a_finding_between_groups_is_computed_from_the_table() -> None:
     small = setting(Scale.SMALL)
     accepted = {"TPR by links": 0.30, "TPR by group": 0.19, "TPR": 0.16, "UGAL-L": 0.21, "VLB": 0.3}
     rows = [
-        *({"mechanism": name, "pattern": ADV, "load": 0.3, "accepted_load": of} for name, of in accepted.items()),
+        *({"mechanism": name, "pattern": ADV, "load": 0.5, "accepted_load": of} for name, of in accepted.items()),
         *(
-            {"mechanism": name, "pattern": UR, "load": 0.1, "latency_mean": of}
+            {"mechanism": name, "pattern": UR, "load": load, "latency_mean": of}
+            for load in (0.1, 0.7)
             for name, of in {"MIN": 100.0, "TPR by links": 101.0, "TPR by group": 100.5, "UGAL-L": 130.0}.items()
         ),
     ]
     halves = {"accepted_load_half": 0.002, "latency_mean_half": 1.0}
-    table = without_errors([{**row, **halves, "saturated": False} for row in rows])
+    fallen = ("UGAL-L", 0.7)
+    table = without_errors([{**row, **halves, "saturated": (row["mechanism"], row["load"]) == fallen} for row in rows])
     text = TPR.figures["groups"].prose(table, small)
     assert "TPR accepts more than UGAL-L**: 0.300 ± 0.002 against 0.210 ± 0.002;" in text
     assert "TPR by links +1.0 ± 1.4 %, TPR by group +0.5 ± 1.4 %, UGAL-L +30.0 ± 1.6 %." in text
+    assert text.endswith("under UR at 0.7: TPR by links +1.0 ± 1.4 %, TPR by group +0.5 ± 1.4 %, UGAL-L saturated.")
     even = table.with_columns(pl.col("accepted_load").clip(upper_bound=0.211))
     assert "about as much as UGAL-L**" in TPR.figures["groups"].prose(even, small)
     assert TPR.figures["groups"].prose(table.filter(pl.col("pattern") == UR), small) == ""

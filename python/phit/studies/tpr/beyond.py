@@ -9,7 +9,7 @@ import polars as pl
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
-from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.claim import NotRunError, SaturatedError
 from phit.studies.kit.margin import above
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.uncertain import Value, Z, error, nominal
@@ -100,14 +100,15 @@ def group_finding(table: pl.DataFrame, setting: Setting) -> str:
     """What comes of it, in sentences with the table's numbers and their 95 % intervals."""
     curves = Curves(table, "figure groups")
     try:
-        return f"{_accepted_under(curves, ADV, setting)} {_latency_under(curves, UR, setting)}"
-    except NotRunError:
+        loads = setting.group_loads[UR]
+        low, high = (_latency_under(curves, UR, load) for load in (loads[0], loads[-1]))
+        return f"{_accepted_under(curves, ADV, setting.group_loads[ADV][-1])} {low} {high}"
+    except (NotRunError, SaturatedError):
         return ""
 
 
-def _accepted_under(curves: Curves, traffic: str, setting: Setting) -> str:
-    """Accepted loads at the second highest load, where some mechanisms are saturated."""
-    load = setting.group_loads[traffic][-2:][0]
+def _accepted_under(curves: Curves, traffic: str, load: float) -> str:
+    """Accepted loads where some mechanisms are saturated."""
     found = {
         name: curves.accepted(mechanism=name, pattern=traffic, load=load)
         for name in (BY_LINKS, BY_GROUP, "TPR", "UGAL-L", "VLB")
@@ -122,14 +123,16 @@ def _accepted_under(curves: Curves, traffic: str, setting: Setting) -> str:
     )
 
 
-def _latency_under(curves: Curves, traffic: str, setting: Setting) -> str:
-    """Latencies against MIN at the lowest load."""
-    load = setting.group_loads[traffic][0]
+def _latency_under(curves: Curves, traffic: str, load: float) -> str:
+    """Latencies against MIN's."""
     least = curves.latency(mechanism="MIN", pattern=traffic, load=load)
     parts = []
     for name in (BY_LINKS, BY_GROUP, "UGAL-L"):
-        ratio = 100 * (curves.latency(mechanism=name, pattern=traffic, load=load) / least - 1)
-        parts.append(f"{name} {nominal(ratio):+.1f}{_half(ratio, '{:.1f}')} %")
+        try:
+            ratio = 100 * (curves.latency(mechanism=name, pattern=traffic, load=load) / least - 1)
+            parts.append(f"{name} {nominal(ratio):+.1f}{_half(ratio, '{:.1f}')} %")
+        except SaturatedError:
+            parts.append(f"{name} saturated")
     return f"Latency against MIN's under {traffic} at {load:g}: {', '.join(parts)}."
 
 
