@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from phit.scenario import complete, load, routes, verify
     from phit.sections import schema
     from phit.sweeping import Interrupted, sweep
+    from phit.throughput import Bounds, Limit, bound
 else:
     # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
     def __getattr__(name: str) -> Any:
         if name in __all__:
-            for home in ("scenario", "sections", "experiment", "result", "saturation", "sweeping"):
+            for home in ("scenario", "sections", "experiment", "result", "saturation", "sweeping", "throughput"):
                 if (found := getattr(import_module(f"phit.{home}"), name, None)) is not None:
                     globals()[name] = found
                     return found
@@ -32,9 +33,11 @@ else:
 
 
 __all__ = [
+    "Bounds",
     "Experiment",
     "InputError",
     "Interrupted",
+    "Limit",
     "PhitError",
     "Point",
     "Result",
@@ -43,6 +46,7 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "__version__",
+    "bound",
     "catalogue",
     "complete",
     "load",

@@ -58,6 +58,18 @@ def units(scenario: str) -> str:
 def expected_hops(scenario: str) -> float:
     """Flit-hops that a scenario given as JSON is expected to take over minimal routes, below saturation."""
 
+def flows(scenario: str) -> str:
+    """What bounds of the throughput of a scenario given as JSON are computed from.
+
+    JSON with ``classes``, ``routers``, ``attachment`` (the router of each endpoint), ``links`` (each ``[router, port,
+    router at the other end, class, phits per cycle]``), ``injection``, ``ejection``, and ``demand``: for each endpoint
+    ``"nothing"``, ``{"among": {"first", "end"}}``, ``{"split": {"share", "these", "others"}}`` or ``{"mix": [[weight,
+    ...], ...]}``.
+    """
+
+def minimal_ports(scenario: str) -> str:
+    """JSON: for every router, ``[[router, ports], ...]`` of the routers on minimal routes towards it, or null."""
+
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""
 

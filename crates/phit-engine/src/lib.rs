@@ -41,6 +41,7 @@ pub mod result;
 pub mod run;
 
 pub mod effort;
+pub mod flow;
 
 pub use scenario::catalogue;
 

@@ -4,6 +4,7 @@ mod positions;
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
+use phit_engine::flow;
 use phit_engine::measure::Cost;
 use phit_engine::run::{self as engine, Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
@@ -173,6 +174,22 @@ fn expected_hops(py: Python<'_>, scenario: &str) -> PyResult<f64> {
     py.detach(|| effort::expected_hops(&scenario)).map_err(|e| scenario_error(py, &e))
 }
 
+/// The links of a scenario and where the packets of its endpoints go, for bounds of the throughput (JSON text).
+#[pyfunction]
+fn flows(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let found = py.detach(|| flow::network(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    Ok(found.to_string())
+}
+
+/// The ports of a scenario's minimal routes towards every router (JSON text).
+#[pyfunction]
+fn minimal_ports(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let found = py.detach(|| flow::minimal_ports(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    Ok(found.to_string())
+}
+
 #[pymodule]
 fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -188,5 +205,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;
     module.add_function(wrap_pyfunction!(units, module)?)?;
     module.add_function(wrap_pyfunction!(expected_hops, module)?)?;
+    module.add_function(wrap_pyfunction!(flows, module)?)?;
+    module.add_function(wrap_pyfunction!(minimal_ports, module)?)?;
     Ok(())
 }

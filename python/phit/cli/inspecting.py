@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +47,56 @@ def verify(
             out(f"the argument would be that {report['argument']}")
     if not report["proved"]:
         raise typer.Exit(FAILED)
+
+
+@commands.command()
+def bound(
+    file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
+    settings: Settings = [],  # noqa: B006
+    as_json: Annotated[bool, typer.Option("--json", help="Print the bounds as one JSON object.")] = False,
+) -> None:
+    """Prove how much of a scenario's traffic its links can carry, whatever the routing, and with minimal routes."""
+    with interruptible():
+        found = phit.bound(apply_settings(load(file), settings))
+    if as_json:
+        out(json.dumps(found.to_dict(), ensure_ascii=False))
+        return
+    out(f"links of endpoints: {fraction(found.endpoints)} phits/(endpoint·cycle)")
+    if found.any_routing is None:
+        out("links between routers: no packet takes one")
+        return
+    for words, limit in (("any routing", found.any_routing), ("minimal routing", found.minimal)):
+        if limit is None:
+            out(f"links between routers, {words}: too many flows that nothing makes alike")
+            continue
+        out(f"links between routers, {words}: {fraction(limit.load)} phits/(endpoint·cycle)")
+        table = Table(box=None, padding=(0, 2, 0, 2))
+        for column in ("links", "class", "price", "phits/cycle", "worth"):
+            table.add_column(column, justify="left" if column == "class" else "right", header_style="bold")
+        for price in limit.prices:
+            numbers = (str(price.price), f"{price.capacity:,}", fraction(price.price * price.capacity))
+            table.add_row(f"{price.links:,}", price.link_class, *numbers)
+        out(table)
+        costs = " to ".join(dict.fromkeys(fraction(cost) for cost in (limit.cheapest, limit.dearest)))
+        out(
+            f"  proof: the cheapest route of a packet costs {costs}, those of a cycle at load 1 "
+            f"{fraction(limit.cost)}; all links are worth {fraction(limit.worth)}"
+        )
+        if not limit.tight:
+            flow = "is known" if limit.flow is None else f"carries more than {limit.flow:.4g}"
+            out(f"  no flow that {flow}: there may be a lower bound")
+
+
+def fraction(value: Fraction) -> str:
+    """`4/9 = 0.4444`, a whole number by itself, and fractions that nobody reads as decimals."""
+    if value.denominator == 1:
+        return f"{value.numerator:,}"
+    decimal = f"{float(value):.4g}"
+    return decimal if value.denominator > READABLE else f"{value} = {decimal}"
+
+
+READABLE = 10_000
+"""The largest denominator that is printed."""
 
 
 @commands.command()

@@ -9,12 +9,12 @@ from rich.table import Table
 
 import phit
 from phit.cli.app import File, Settings, interruptible, note, out
-from phit.errors import InputError
+from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result
-from phit.scenario import apply_settings, load
+from phit.scenario import Document, apply_settings, load
 
 commands = typer.Typer()
 
@@ -128,6 +128,7 @@ def saturate(
         typer.Option("--latency-limit", metavar="CYCLES", help="And if latency is at most so many cycles."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
+    bounds: Annotated[bool, typer.Option("--bound/--no-bound", help="Also print what no routing can exceed.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
 ) -> None:
     """Find the largest load that a scenario sustains."""
@@ -141,8 +142,9 @@ def saturate(
         note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
 
     with interruptible():
+        document = apply_settings(load(file), settings)
         found = phit.saturate(
-            apply_settings(load(file), settings),
+            document,
             first=first,
             last=last,
             step=step,
@@ -153,11 +155,27 @@ def saturate(
             seeds=seeds,
             tell=tell,
         )
+        limit = _bound(document) if bounds else None
     if as_json:
-        out(json.dumps(asdict(found)))
+        out(json.dumps({**asdict(found), "bound": limit.to_dict() if isinstance(limit, phit.Bounds) else None}))
     elif found.sustained is None:
         out(f"not even a load of {found.saturated:.4g} is sustained")
     elif found.saturated is None:
         out(f"sustained: {found.sustained:.4g}, the largest load tried")
     else:
         out(f"sustained: {found.sustained:.4g}; not sustained: {found.saturated:.4g}")
+    if not as_json and limit is not None:
+        out(limit if isinstance(limit, str) else _bounds_line(limit))
+
+
+def _bound(document: Document) -> "phit.Bounds | str":
+    """The bounds of a scenario, or why there are none."""
+    try:
+        return phit.bound(document)
+    except (phit.ScenarioError, phit.InputError) as error:
+        return f"bound: none ({one_line(error)})"
+
+
+def _bounds_line(limit: "phit.Bounds") -> str:
+    minimal = f", minimal routing {float(limit.minimal_load):.4g}" if limit.minimal_load is not None else ""
+    return f"bound in phits/(endpoint·cycle): any routing {float(limit.load):.4g}{minimal}"

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod destinations;
 mod packet_size;
 mod patterns;
 mod processes;
@@ -16,6 +17,7 @@ mod source;
 mod trace;
 mod weighted;
 
+pub use destinations::Destinations;
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
 pub use processes::{ProcessKind, ProcessParams};

@@ -1,14 +1,19 @@
 """Beyond the paper: TPR between the groups of a full Cascade, and beside contention counters on one group."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
+from phit.studies.kit.claim import NotRunError, SaturatedError
+from phit.studies.kit.margin import above
 from phit.studies.kit.plan import Case, seeds_of
-from phit.studies.tpr.paper import ADAPTIVE, LOOK, UNIT, describe, router, routing, scenario, study
+from phit.studies.kit.uncertain import Value, Z, error, nominal
+from phit.studies.tpr.paper import ADAPTIVE, LOOK, UNIT, Curves, describe, router, routing, scenario, study
 from phit.studies.tpr.setting import ADV, UR, Setting, nlc
 
 
@@ -30,21 +35,34 @@ GLOBAL_LINKS: Document = {"latency": 100, "vcs": 2, "buffer": 256}
 """Of the full Cascade; 256 phits per virtual channel hold a round trip."""
 
 
+BY_GROUP, BY_LINKS = "TPR by group", "TPR by links"
+
+
+def minimal_share(setting: Setting) -> float:
+    """What the links between two groups carry of each router's packets, in phits per cycle."""
+    routers = setting.group_rows * setting.group_columns
+    return (routers * setting.group_global_ports // (setting.groups - 1)) / routers
+
+
 @study.figure(
     "groups",
     title="Beyond the paper: between groups",
     caption="A full Cascade under UR, ADV between groups, and their mix. TPR counts packets for each destination "
-    "router or for each destination group as section III-A suggests.",
+    f"router, or for each destination group as section III-A suggests (`{BY_GROUP}`). The paper's thresholds are those "
+    f"of 18 endpoints and one link between two routers; `{BY_LINKS}` takes local traffic to a group for adversarial "
+    "above what the links between the two groups carry of a router's packets, and for benign below half of it.",
 )
 def between_groups(setting: Setting, seeds: int | None) -> list[Case]:
     """A full Cascade, with TPR's counters for destination routers and for destination groups."""
     links = router(vcs=VCS)
     links["links"]["global"] = GLOBAL_LINKS
     elsewhere = {"stop": "elsewhere"}
+    share = minimal_share(setting)
     rules = {
         "MIN": routing("MIN"),
         **{name: routing(name, **elsewhere) for name in ("VLB", *ADAPTIVE)},
-        "TPR by group": routing("TPR", **elsewhere, destinations="group"),
+        BY_GROUP: routing("TPR", **elsewhere, destinations="group"),
+        BY_LINKS: routing("TPR", **elsewhere, destinations="group", local_low=share / 2, local_high=share),
     }
     topology = {
         "kind": "cascade",
@@ -54,15 +72,17 @@ def between_groups(setting: Setting, seeds: int | None) -> list[Case]:
         "global_ports": setting.group_global_ports,
         "endpoints_per_router": setting.group_endpoints,
     }
+    # Links of 100 cycles take longer to fill than those of one group.
+    long = replace(setting, warmup=setting.group_warmup, cycles=setting.group_cycles)
     return [
         Case(
             {"mechanism": name, "pattern": traffic, "load": load, "seed": seed},
-            {**scenario(setting, rule, traffic, load, seed), "topology": topology, "router": links},
+            {**scenario(long, rule, traffic, load, seed), "topology": topology, "router": links},
         )
         for traffic, loads in setting.group_loads.items()
         for name, rule in rules.items()
         for load in loads
-        for seed in seeds_of(seeds, setting.seeds)
+        for seed in seeds_of(seeds, setting.group_seeds)
     ]
 
 
@@ -70,8 +90,56 @@ def between_groups(setting: Setting, seeds: int | None) -> list[Case]:
 def _group_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     size = setting.groups * setting.group_rows * setting.group_columns * setting.group_endpoints
     shape = f"{setting.groups} groups of {setting.group_rows} x {setting.group_columns} routers, {size:,} endpoints"
-    notes = (f"Cascade of {shape}; {seeds_note(table)}", LOAD_MARKS)
+    cycles = f"{setting.group_warmup:,} cycles of warm-up, {setting.group_cycles:,} measured"
+    notes = (f"Cascade of {shape}; {cycles}; {seeds_note(table)}", LOAD_MARKS)
     return {"groups": finished(_columns(table, LOOK), "TPR between the groups of a Cascade", notes)}
+
+
+@between_groups.text
+def group_finding(table: pl.DataFrame, setting: Setting) -> str:
+    """What comes of it, in sentences with the table's numbers and their 95 % intervals."""
+    curves = Curves(table, "figure groups")
+    try:
+        loads = setting.group_loads[UR]
+        low, high = (_latency_under(curves, UR, load) for load in (loads[0], loads[-1]))
+        return f"{_accepted_under(curves, ADV, setting.group_loads[ADV][-1])} {low} {high}"
+    except (NotRunError, SaturatedError):
+        return ""
+
+
+def _accepted_under(curves: Curves, traffic: str, load: float) -> str:
+    """Accepted loads where some mechanisms are saturated."""
+    found = {
+        name: curves.accepted(mechanism=name, pattern=traffic, load=load)
+        for name in (BY_LINKS, BY_GROUP, "TPR", "UGAL-L", "VLB")
+    }
+    words = {name: f"{nominal(value):.3f}{_half(value)}" for name, value in found.items()}
+    gain = above(found[BY_LINKS], found["UGAL-L"], strict=True)
+    order = "more than" if gain.holds and gain.decided else "less than" if gain.decided else "about as much as"
+    return (
+        f"**{traffic} between groups at {load:g}: with thresholds by links TPR accepts {order} UGAL-L**: "
+        f"{words[BY_LINKS]} against {words['UGAL-L']}; with the paper's thresholds {words[BY_GROUP]}, counting by "
+        f"router {words['TPR']}; VLB {words['VLB']}."
+    )
+
+
+def _latency_under(curves: Curves, traffic: str, load: float) -> str:
+    """Latencies against MIN's."""
+    least = curves.latency(mechanism="MIN", pattern=traffic, load=load)
+    parts = []
+    for name in (BY_LINKS, BY_GROUP, "UGAL-L"):
+        try:
+            ratio = 100 * (curves.latency(mechanism=name, pattern=traffic, load=load) / least - 1)
+            parts.append(f"{name} {nominal(ratio):+.1f}{_half(ratio, '{:.1f}')} %")
+        except SaturatedError:
+            parts.append(f"{name} saturated")
+    return f"Latency against MIN's under {traffic} at {load:g}: {', '.join(parts)}."
+
+
+def _half(value: Value, pattern: str = "{:.3f}") -> str:
+    """Half the width of a 95 % interval, if it is known."""
+    half = Z * error(value)
+    return "" if math.isnan(half) else f" ± {pattern.format(half)}"
 
 
 THRESHOLDS = (3, 6, 10)

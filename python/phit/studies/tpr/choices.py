@@ -3,7 +3,6 @@
 import polars as pl
 
 from phit.markdown import markdown_table
-from phit.scenario import Document, set_path
 from phit.studies.kit.charts import LATENCY, Charts, Look, finished, panel, seeds_note
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.tpr.paper import (
@@ -11,8 +10,11 @@ from phit.studies.tpr.paper import (
     BUFFER,
     CREDIT_LATENCY,
     INJECTION_QUEUES,
+    LINK_BUFFER,
     LOCAL_LOW,
     MINIMAL_CANDIDATES,
+    Changes,
+    apply,
     describe,
     routing,
     scenario,
@@ -87,19 +89,19 @@ def _window_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 ONE_ROUTE = "one minimal candidate"
-CREDITS = f"credits after {CREDIT_LATENCY} cycle"
+CREDITS = "credits after 1 cycle"
 ONE_QUEUE = "one injection queue"
 TWICE = f"buffers of {2 * BUFFER}"
 ONE_CHANNEL = "one channel"
-LOW_LIMITS = {f"low_l = {value:g}": value for value in (1.0, LOCAL_LOW)}
+LOW_LIMITS = {f"low_l = {value:g}": value for value in (1.0, 1.2)}
 
-CHOICES: dict[str, Document] = {
-    ONE_ROUTE: {"routing.minimal_candidates": MINIMAL_CANDIDATES},
-    CREDITS: {"router.links.default.credit_latency": CREDIT_LATENCY},
-    ONE_QUEUE: {"router.links.endpoint.vcs": INJECTION_QUEUES},
-    TWICE: {"router.links.default.buffer": 2 * BUFFER},
+CHOICES: dict[str, Changes] = {
+    ONE_ROUTE: {MINIMAL_CANDIDATES: 1},
+    CREDITS: {CREDIT_LATENCY: 1},
+    ONE_QUEUE: {INJECTION_QUEUES: 1},
+    TWICE: {LINK_BUFFER: 2 * BUFFER},
     ONE_CHANNEL: {"topology.channels": "one"},
-    **{name: {"routing.local_low": value} for name, value in LOW_LIMITS.items()},
+    **{name: {LOCAL_LOW: value} for name, value in LOW_LIMITS.items()},
 }
 """What each choice sets: keys of a scenario and values."""
 
@@ -130,9 +132,7 @@ def choices(setting: Setting, seeds: int | None) -> list[Case]:
     ]
 
     def of(name: str, traffic: str, load: float, choice: str, seed: int) -> Case:
-        document = scenario(setting, routing(name), traffic, load, seed)
-        for path, value in CHOICES[choice].items():
-            set_path(document, path, value)
+        document = apply(CHOICES[choice], scenario(setting, routing(name), traffic, load, seed))
         labels: Labels = {"choice": choice, "mechanism": name, "pattern": traffic, "load": load, "seed": seed}
         return Case(labels, document)
 

@@ -1,20 +1,27 @@
 """The paper: its network, its mechanisms, the two ways to read it, and what all its figures share."""
 
+import json
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
+import polars as pl
+
 from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document
+from phit.scenario import Document, canonical, set_path
 from phit.studies.kit.charts import Look
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Curves as AnyCurves
 from phit.studies.kit.evidence import Evidence as AnyEvidence
-from phit.studies.kit.evidence import span
+from phit.studies.kit.evidence import Tables, span
 from phit.studies.kit.study import Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.peers import booksim
 from phit.studies.tpr.setting import ADV, MIXES, UR, Setting, nlc, rlc, setting
+from phit.throughput import Bounds, bound
 
 CHANNELS = "rising"
 """Which of the four virtual channels a hop may take: the paper does not say. See the page."""
@@ -49,6 +56,9 @@ STOP = "anywhere"
 THRESHOLD = 1.0
 """`thr` of table III, in packets per cycle: the paper gives no value. Chosen by the scan of table III, see the page."""
 
+TEXT_LOCAL_LOW = 0.8
+"""TPR's low_l in packets per cycle (section III-B)."""
+
 CANDIDATES: Document = {"stop": STOP, "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2}
 """Up to two minimal and two nonminimal paths (sections II-B and III-D); queues are the used credits of a port."""
 
@@ -57,7 +67,7 @@ MECHANISMS: dict[str, Document] = {
     "VLB": {"kind": "valiant", "stop": STOP},
     "UGAL-L": {"kind": "ugal_l", **CANDIDATES, "threshold": 0},
     "UGAL-G": {"kind": "ugal_g", **CANDIDATES, "threshold": 0, "cost": "queue"},
-    "TPR": {"kind": "tpr", **CANDIDATES, "thr": THRESHOLD},
+    "TPR": {"kind": "tpr", **CANDIDATES, "thr": THRESHOLD, "local_low": TEXT_LOCAL_LOW},
 }
 """The five routings (section IV-B), in the order of the paper's legends. UGAL-G takes the path with the smallest sum of
 queues (section II-B)."""
@@ -66,6 +76,16 @@ ADAPTIVE = ("UGAL-L", "UGAL-G", "TPR")
 
 COUNTER_WINDOW = 50
 """Cycles of the window of tables I and II; the figures' is TPR's default, 128."""
+
+
+Entries = Mapping[tuple[str, float], float]
+"""Mean counters by pattern and offered load."""
+
+SENT: Entries = {(UR, 0.1): 1, (UR, 0.44): 4, (UR, 0.9): 8, (ADV, 0.1): 90, (ADV, 0.44): 396}
+"""The paper's table I."""
+
+THROUGH: Entries = {(UR, 0.1): 2.24, (UR, 0.44): 9.86, (UR, 0.9): 20.5, (ADV, 0.1): 5.45, (ADV, 0.44): 33.7}
+"""The paper's table II."""
 
 
 def routing(name: str, **changes: Any) -> Document:
@@ -99,17 +119,34 @@ def scenario(setting: Setting, rule: Document, traffic: str, load: float, seed: 
     }
 
 
-CREDIT_LATENCY = 1
-"""Cycles of a credit's way back under `FITTED`."""
+Changes = Mapping[str, Any]
+"""Keys of a scenario, by their dotted paths, and the values that a reading has there."""
 
-INJECTION_QUEUES = 1
-"""Of an endpoint under `FITTED`."""
+CREDIT_LATENCY = "router.links.default.credit_latency"
+"""Cycles of a credit's way back; as long as a phit's way if left out."""
 
-MINIMAL_CANDIDATES = 1
-"""Minimal routes that UGAL-L, UGAL-G and TPR look at under `FITTED`."""
+INJECTION_QUEUES = "router.links.endpoint.vcs"
+"""Injection queues of an endpoint."""
 
-LOCAL_LOW = 1.2
-"""TPR's low_l in packets per cycle under `FITTED`."""
+MINIMAL_CANDIDATES = "routing.minimal_candidates"
+"""Minimal routes that UGAL-L, UGAL-G and TPR look at."""
+
+LOCAL_LOW = "routing.local_low"
+"""TPR's low_l in packets per cycle."""
+
+LINK_BUFFER = "router.links.default.buffer"
+"""Flits of a virtual channel's buffer behind the links between routers."""
+
+
+def apply(changes: Changes, document: Document) -> Document:
+    """The run with these values; keys of `[routing]` that its mechanism does not have are left out."""
+    found = deepcopy(document)
+    for path, value in changes.items():
+        table, key = path.rsplit(".", 1)
+        if table != "routing" or key in found["routing"]:
+            set_path(found, path, value)
+    return found
+
 
 TEXT = Reading(
     "text",
@@ -118,35 +155,88 @@ TEXT = Reading(
     "does.",
 )
 
+FITTED_CHANGES: Changes = {CREDIT_LATENCY: 1, MINIMAL_CANDIDATES: 1, INJECTION_QUEUES: 1, LOCAL_LOW: 1.2}
+
 FITTED = Reading(
     "fitted",
-    "What gives most of the paper's numbers, found by varying what the text leaves open. Four settings differ:\n\n"
-    f"* Credits come back in one cycle (`router.links.default.credit_latency = {CREDIT_LATENCY}`): the text gives "
+    "What gives most of the paper's numbers with the buffers that the text gives, found by varying what it leaves "
+    "open. Four settings differ:\n\n"
+    f"* Credits come back in one cycle (`{CREDIT_LATENCY} = {FITTED_CHANGES[CREDIT_LATENCY]}`): the text gives "
     "links 10 cycles and says nothing of credits, and a credit channel of BookSim's takes one cycle unless the "
     "network's file sets it.\n"
-    f"* The UGALs and TPR look at one minimal route (`minimal_candidates = {MINIMAL_CANDIDATES}`) and at two "
-    "nonminimal ones. For the UGALs the text gives no number; for TPR it says two, and that TPR equals MIN.\n"
-    f"* An endpoint has one injection queue (`router.links.endpoint.vcs = {INJECTION_QUEUES}`).\n"
-    f"* TPR's low_l is {LOCAL_LOW:g} (`local_low`). The text says 0.8, and that TPR is minimal under ADV at 0.05, "
-    "where 18 endpoints have a local impact of 0.9.",
+    f"* The UGALs and TPR look at one minimal route (`{MINIMAL_CANDIDATES} = {FITTED_CHANGES[MINIMAL_CANDIDATES]}`) "
+    "and at two nonminimal ones. For the UGALs the text gives no number; for TPR it says two, and that TPR equals "
+    "MIN.\n"
+    f"* An endpoint has one injection queue (`{INJECTION_QUEUES} = {FITTED_CHANGES[INJECTION_QUEUES]}`).\n"
+    f"* TPR's low_l is {FITTED_CHANGES[LOCAL_LOW]:g} (`{LOCAL_LOW}`). The text says 0.8, and that TPR is minimal under "
+    "ADV at 0.05, where 18 endpoints have a local impact of 0.9.",
 )
 
-READINGS = (TEXT, FITTED)
+DEEP_CHANGES: Changes = {MINIMAL_CANDIDATES: 1, LOCAL_LOW: 1.2, LINK_BUFFER: 2 * BUFFER}
+
+DEEP = Reading(
+    "deep",
+    f"A fit that contradicts the text in one number: buffers of {DEEP_CHANGES[LINK_BUFFER]} flits instead of {BUFFER} "
+    f"(`{LINK_BUFFER} = {DEEP_CHANGES[LINK_BUFFER]}`). With {BUFFER}, four virtual channels hold at most "
+    f"{4 * BUFFER} flits of a port, and a nonminimal queue of more than {4 * BUFFER}/3.5 = 37 always costs more than "
+    "the full minimal one, so that UGAL-L goes minimally where it should not. Credits take as long as phits and an "
+    "endpoint has an injection queue for each virtual channel, as in BookSim and under `text`; one minimal and two "
+    f"nonminimal routes are looked at, and low_l is {DEEP_CHANGES[LOCAL_LOW]:g}, as under `fitted`.",
+)
+
+CHANGES: Mapping[str, Changes] = {TEXT.name: {}, FITTED.name: FITTED_CHANGES, DEEP.name: DEEP_CHANGES}
+"""By reading: what differs from the text."""
+
+READINGS = (TEXT, FITTED, DEEP)
 
 
 def under(reading: Reading, document: Document) -> Document:
     """The run as `reading` has it, of the run that the text describes."""
-    found = deepcopy(document)
-    if reading is TEXT:
-        return found
-    links, rule = found["router"]["links"], found["routing"]
-    links["default"]["credit_latency"] = CREDIT_LATENCY
-    links["endpoint"]["vcs"] = INJECTION_QUEUES
-    if "minimal_candidates" in rule:
-        rule["minimal_candidates"] = MINIMAL_CANDIDATES
-    if rule["kind"] == "tpr":
-        rule["local_low"] = LOCAL_LOW
-    return found
+    return apply(CHANGES[reading.name], document)
+
+
+CARRIED = 0.98
+"""A load is carried if this share of it is accepted, and of all loads below it."""
+
+CUT = "cut"
+"""Column of tables that end at the last load that is carried."""
+
+
+@dataclass(frozen=True)
+class Carried(Reading):
+    """A reading whose curves end at the last load that is carried.
+
+    So do those of the paper: BookSim prints nothing for a run that is not stable.
+    """
+
+    whole: Reading
+    """The reading with all loads."""
+
+    def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
+        """The tables of its runs; those of curves end where they are no longer carried."""
+        return {name: carried(table) for name, table in self.whole.of(tables).items()}
+
+
+def carried(table: pl.DataFrame) -> pl.DataFrame:
+    """The table of curves of mechanisms up to the last load that each of them carries; any other as it is."""
+    if table.is_empty() or not {"mechanism", "load", "accepted_load"} <= set(table.columns):
+        return table
+    behind = (pl.col("accepted_load") < CARRIED * pl.col("load")).cast(pl.Int64)
+    kept = table.sort("mechanism", "load").filter(behind.cum_sum().over("mechanism") == 0)
+    return kept.with_columns(pl.lit(True).alias(CUT))
+
+
+def _ending(reading: Reading) -> Carried:
+    words = (
+        f"As `{reading.name}`, with every curve up to the last load that is carried: of this load and of all below it "
+        f"{CARRIED:.0%} or more are accepted. What a claim says of throughput or of the highest load is judged there, "
+        "as far as the grid of loads tells."
+    )
+    return Carried(f"{reading.name}, carried", words, reading)
+
+
+VIEWS = (*READINGS, *(_ending(reading) for reading in READINGS))
+"""What claims are judged under: the readings, to the highest load that was run and to the last that is carried."""
 
 
 LOW = 0.2
@@ -159,12 +249,35 @@ BEHIND = 0.99
 class Curves(AnyCurves):
     """Steady states of one pattern, by mechanism."""
 
+    @property
+    def cut(self) -> bool:
+        """True if curves end at the last load that is carried."""
+        return CUT in self._table.columns
+
     def throughput(self, mechanism: str) -> Value:
-        """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
+        """Accepted load at the highest offered load, of a curve that falls behind the offered load there.
+
+        Of a curve that is cut it is that of the last load.
+        """
         load, accepted = self.top(mechanism=mechanism)
-        if nominal(accepted) > BEHIND * load:
+        if not self.cut and nominal(accepted) > BEHIND * load:
             raise NotRunError(f"{self._name}: {mechanism} carries its highest load {load:g}")
         return accepted
+
+    def saturation(self, **where: Any) -> Value:
+        """The most that a curve accepts, of a curve that is cut or goes on into saturation."""
+        return self.peak(**where) if self.cut else super().saturation(**where)
+
+    def last_carried(self, mechanism: str) -> float:
+        """The last load that is carried, of a curve that is cut or goes on beyond it."""
+        loads = self.loads(mechanism=mechanism)
+        accepted = [nominal(self.accepted(mechanism=mechanism, load=load)) for load in loads]
+        beyond = [i for i, load in enumerate(loads) if accepted[i] < CARRIED * load]
+        if not beyond and not self.cut:
+            raise NotRunError(f"{self._name}: {mechanism} carries its highest load {loads[-1]:g}")
+        if beyond and beyond[0] == 0:
+            raise NotRunError(f"{self._name}: {mechanism} does not carry its lowest load {loads[0]:g}")
+        return loads[beyond[0] - 1 if beyond else -1]
 
     def nonminimal(self, **where: Any) -> Value:
         """Share of packets sent over Valiant routes."""
@@ -204,29 +317,30 @@ def shares(values: list[Value]) -> str:
     return f"{span([100 * value for value in values], '{:.1f}')} %"
 
 
-def minimal_uniform_bound(setting: Setting) -> float:
-    """What channel loads allow of MIN under UR, in packets/(endpoint·cycle), destinations on the own router included.
-
-    A router's endpoints send the share (k - 1)/k of their packets to other positions of a line of k, over (k - 1) x
-    links ports: p/(k·links) on each.
-    """
-    p = setting.endpoints_per_router
-    return min(setting.columns / p, setting.rows * setting.column_links / p)
+@cache
+def _bounds(group: str, traffic: str) -> Bounds:
+    return bound({"topology": json.loads(group), "traffic": {"load": 0.0, "pattern": pattern(traffic)}})
 
 
-def minimal_adversarial_bound(setting: Setting) -> float:
-    """What channel loads allow of MIN under ADV: one row link for all endpoints of a router."""
-    return 1 / setting.endpoints_per_router
+def bounds(setting: Setting, traffic: str) -> Bounds:
+    """What links allow of a pattern, whatever the routing and with minimal routes: proved by `phit bound`."""
+    return _bounds(canonical(network(setting)["topology"]), traffic)
 
 
-def valiant_bound(setting: Setting) -> float:
-    """What channel loads allow of VLB under any pattern that is even over routers: two uniform legs."""
-    return minimal_uniform_bound(setting) / 2
+def valiant_bound(setting: Setting) -> Fraction:
+    """What links allow of VLB under any pattern that is even over routers: two uniform legs."""
+    of_uniform = bounds(setting, UR).minimal
+    if of_uniform is None:
+        raise ValueError("no packet of uniform traffic takes a link")
+    return of_uniform.load / 2
 
 
 UNIT = "packets/(endpoint·cycle)"
 
-LOOK = Look.of((*MECHANISMS, "TPR by group"), order=("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group"))
+LOOK = Look.of(
+    (*MECHANISMS, "TPR by group", "TPR by links"),
+    order=("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group", "TPR by links"),
+)
 """The same colour and mark for a mechanism in every figure."""
 
 
@@ -246,12 +360,11 @@ def options(of: Setting) -> str:
         ["mechanism", "`[routing]`"], [[name, toml_line(rule)] for name, rule in MECHANISMS.items()]
     )
     limits = markdown_table(
-        ["bound of the channel loads", UNIT],
-        [
-            ["MIN, UR", f"{minimal_uniform_bound(of):.3f}"],
-            ["MIN, ADV", f"{minimal_adversarial_bound(of):.4f}"],
-            ["VLB, UR and ADV", f"{valiant_bound(of):.3f}"],
-        ],
+        [f"proved bound in {UNIT}", "any routing", "minimal routes"],
+        [[name, _fraction(found.load), _fraction(found.minimal_load)] for name, found in _limits(of).items()],
+    )
+    valiant = (
+        f"VLB's two legs are uniform each, so that links allow it {_fraction(valiant_bound(of))} under UR and ADV."
     )
     setup = (
         "The router is BookSim's with a crossbar of twice the frequency: packets of one flit, links of 10 cycles, "
@@ -263,7 +376,15 @@ def options(of: Setting) -> str:
         f'"{CHANNELS}"`: all above the last hop\'s that leave enough for the hops to come), the offset of UGAL-L '
         f"(0), `thr` ({THRESHOLD:g}, from the scan of table III), and whether the window slides (it does)."
     )
-    return f"{mechanisms}\n\n{setup}\n\n{choices}\n\n{limits}"
+    return f"{mechanisms}\n\n{setup}\n\n{choices}\n\n{limits}\n\n{valiant}"
+
+
+def _limits(of: Setting) -> dict[str, Bounds]:
+    return {name: bounds(of, name) for name in (UR, ADV, *(nlc(share) for share in MIXES))}
+
+
+def _fraction(value: Fraction | None) -> str:
+    return "" if value is None else f"{float(value):.4f}"
 
 
 study = Study[Setting, Evidence](
@@ -280,5 +401,5 @@ study = Study[Setting, Evidence](
     describe=describe,
     options=options,
     evidence=Evidence,
-    readings=READINGS,
+    readings=VIEWS,
 )

@@ -51,6 +51,11 @@ class Setting:
     """Loads of MIN under ADV, where it saturates at one packet per cycle and router."""
     minimal_mixed: Loads
     """Loads of MIN in mixes."""
+    search_warmup: int
+    """Cycles before the measurement of the search for a reading."""
+    search_cycles: int
+    edge: Loads
+    """Loads around saturation of UGAL-L and TPR in the mix of claim T12, on a fine grid."""
     counted: Loads
     """Loads of tables I and II."""
     scan: Mapping[str, Loads]
@@ -65,6 +70,10 @@ class Setting:
     group_columns: int
     group_global_ports: int
     group_endpoints: int
+    group_warmup: int
+    """Cycles before the measurement of the full Cascade, whose global links take 100."""
+    group_cycles: int
+    group_seeds: int
     group_loads: Mapping[str, Loads]
     """By pattern: loads of the full Cascade."""
 
@@ -101,6 +110,9 @@ _SMOKE: dict[str, Any] = {
     "valiant_mixed": (0.1, 0.6),
     "minimal_adversarial": (0.05, 0.25),
     "minimal_mixed": (0.1, 0.5),
+    "search_warmup": 200,
+    "search_cycles": 400,
+    "edge": (0.6, 0.9),
     "counted": (0.1, 0.44, 0.9),
     "scan": {UR: (0.8,), nlc(50): (0.1,)},
     "thresholds": (0.0, 0.5, 1.5),
@@ -110,6 +122,9 @@ _SMOKE: dict[str, Any] = {
     "group_columns": 3,
     "group_global_ports": 2,
     "group_endpoints": 2,
+    "group_warmup": 300,
+    "group_cycles": 400,
+    "group_seeds": 1,
     "group_loads": {UR: (0.2,), ADV: (0.2,), nlc(50): (0.2,)},
 }
 
@@ -133,6 +148,7 @@ _SMALL: dict[str, Any] = {
     "valiant_mixed": (0.1, 0.3, 0.5),
     "minimal_adversarial": (0.05, 0.1, 0.15),
     "minimal_mixed": (0.05, 0.1, 0.3),
+    "edge": tuple(round(0.6 + 0.02 * i, 2) for i in range(11)),
     "scan": {UR: (0.4, 0.8, 1.0), ADV: (0.05, 0.1), nlc(50): (0.1, 0.2)},
     "thresholds": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5),
     "windows": (16, 64, 128, 512),
@@ -141,6 +157,9 @@ _SMALL: dict[str, Any] = {
     "group_rows": 3,
     "group_global_ports": 3,
     "group_endpoints": 3,
+    "group_warmup": 3000,
+    "group_cycles": 3000,
+    "group_seeds": 3,
     "group_loads": {UR: (0.1, 0.4, 0.7), ADV: (0.1, 0.3, 0.5), nlc(50): (0.1, 0.4, 0.6)},
 }
 
@@ -153,6 +172,8 @@ _PAPER: dict[str, Any] = {
     "endpoints_per_router": 18,
     "warmup": 10_000,
     "cycles": 50_000,
+    "search_warmup": 600,
+    "search_cycles": 800,
     "loads": _loads(
         (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.85, 0.9),
         (0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.42, 0.44, 0.48),
@@ -162,10 +183,11 @@ _PAPER: dict[str, Any] = {
     ),
     "valiant_uniform": (0.05, 0.1, 0.2, 0.3, 0.4, 0.48),
     "valiant_mixed": (0.1, 0.3, 0.48),
+    "edge": tuple(round(0.68 + 0.01 * i, 2) for i in range(10)),
     "scan": {UR: (0.9,), nlc(80): (0.1, 0.2), nlc(50): (0.05,)},
     "thresholds": (0.0, 0.5, 1.0, 1.4),
     "windows": (32, 128, 512),
-    "minimal_adversarial": (0.02, 0.05, 0.06),
+    "minimal_adversarial": (0.02, 0.05, 0.055, 0.06),
     "minimal_mixed": (0.05, 0.1, 0.2),
     "groups": 9,
     "group_rows": 4,

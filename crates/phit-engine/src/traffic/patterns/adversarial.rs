@@ -5,6 +5,7 @@ use super::{Pattern, PatternParams, unfit};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -54,12 +55,25 @@ struct ToGroup {
     offset: u32,
 }
 
+impl ToGroup {
+    /// The group that `source` sends to.
+    #[inline]
+    fn attacked(&self, source: u32) -> u32 {
+        let shifted = self.groups.group_of(source) + self.offset;
+        if shifted >= self.groups.count() { shifted - self.groups.count() } else { shifted }
+    }
+}
+
 impl Pattern for ToGroup {
     #[inline]
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
-        let shifted = self.groups.group_of(source) + self.offset;
-        let group = if shifted >= self.groups.count() { shifted - self.groups.count() } else { shifted };
+        let group = self.attacked(source);
         Some(self.groups.member(group, rng.below(self.groups.size(group))))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        let group = self.attacked(source);
+        Some(Destinations::evenly((0..self.groups.size(group)).map(|index| self.groups.member(group, index))))
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Pattern, PatternParams, unfit};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -100,6 +101,10 @@ impl Pattern for Rearranged {
     #[inline]
     fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
         Some((self.rule)(source, self.bits))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        Some(Destinations::only((self.rule)(source, self.bits)))
     }
 }
 

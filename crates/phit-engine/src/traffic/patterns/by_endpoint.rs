@@ -4,6 +4,7 @@ use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -83,12 +84,24 @@ struct Rule {
     background: Option<Arc<dyn Pattern>>,
 }
 
+impl Rule {
+    /// The pattern of `source`, if it sends.
+    #[inline]
+    fn pattern(&self, source: u32) -> Option<&dyn Pattern> {
+        let part = self.part[source as usize];
+        let pattern = if part == OTHERS { &self.background } else { &self.parts[usize::from(part)] };
+        pattern.as_deref()
+    }
+}
+
 impl Pattern for Rule {
     #[inline]
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
-        let part = self.part[source as usize];
-        let pattern = if part == OTHERS { &self.background } else { &self.parts[usize::from(part)] };
-        pattern.as_ref()?.destination(source, rng)
+        self.pattern(source)?.destination(source, rng)
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        self.pattern(source).map_or(Some(Destinations::Nothing), |pattern| pattern.destinations(source))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Pattern, PatternParams, unfit};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -52,6 +53,11 @@ impl Pattern for Exchange {
 
     fn message_destination(&self, source: u32, number: u32, _: &mut Rng) -> Option<u32> {
         Some(source ^ 1 << (self.first + number % self.bits))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        let bits = self.first..self.first + self.bits;
+        Some(Destinations::Mix(bits.map(|bit| (1.0, Destinations::only(source ^ 1 << bit))).collect()))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -65,6 +66,18 @@ impl Pattern for Spots {
             }
         }
         self.background.destination(source, rng)
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        let others = self.background.destinations(source)?;
+        let targets = Destinations::evenly(self.targets.iter().copied().filter(|&target| target != source));
+        match (self.share, targets, others) {
+            (0.0, _, others) | (_, Destinations::Nothing, others) => Some(others),
+            (1.0, targets, _) => Some(targets),
+            // What is not drawn for a target is not sent at all: a lower load than is asked for.
+            (_, _, Destinations::Nothing) => None,
+            (share, these, others) => Some(Destinations::Split { share, these: these.into(), others: others.into() }),
+        }
     }
 }
 

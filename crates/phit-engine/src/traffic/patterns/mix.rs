@@ -4,6 +4,7 @@ use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use crate::traffic::weighted::Weighted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,15 +49,15 @@ pub enum By {
 
 impl PatternParams for Mix {
     fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        let weights: Vec<f64> = self.parts.iter().map(|p| p.weight).collect();
-        let weights = Weighted::new(&weights).map_err(|reason| ScenarioError::missing("parts", reason))?;
+        let given: Vec<f64> = self.parts.iter().map(|p| p.weight).collect();
+        let weights = Weighted::new(&given).map_err(|reason| ScenarioError::missing("parts", reason))?;
         let mut parts = Vec::with_capacity(self.parts.len());
         for (i, part) in self.parts.iter().enumerate() {
             let built = part.pattern.build(topology, part_seed(seed, i));
             parts.push(built.map_err(|e| e.under(&format!("parts[{i}].pattern")))?);
         }
         Ok(match self.by {
-            By::Packet => Arc::new(PerPacket { weights, parts }),
+            By::Packet => Arc::new(PerPacket { weights, given, parts }),
             By::Router => Arc::new(PerRouter { part: interleave(&weights, topology), parts }),
         })
     }
@@ -84,6 +85,8 @@ fn interleave(weights: &Weighted, topology: &dyn Topology) -> Vec<u16> {
 #[derive(Debug)]
 struct PerPacket {
     weights: Weighted,
+    /// The weights as they were given.
+    given: Vec<f64>,
     parts: Vec<Arc<dyn Pattern>>,
 }
 
@@ -93,6 +96,21 @@ impl Pattern for PerPacket {
         // An endpoint that never sends in one part sends all its packets in the others.
         let (before, from) = self.parts.split_at(drawn);
         from.iter().chain(before).find_map(|part| part.destination(source, rng))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        let ways: Vec<Destinations> = self.parts.iter().map(|part| part.destinations(source)).collect::<Option<_>>()?;
+        let sends = |i: &usize| ways[*i] != Destinations::Nothing;
+        let count = ways.len();
+        let mut weights = vec![0.0; count];
+        for (drawn, weight) in self.given.iter().enumerate() {
+            // As in `destination`: the next part in which it sends.
+            let Some(part) = (drawn..drawn + count).map(|i| i % count).find(sends) else {
+                return Some(Destinations::Nothing);
+            };
+            weights[part] += weight;
+        }
+        Some(Destinations::Mix(weights.into_iter().zip(ways).filter(|(weight, _)| *weight > 0.0).collect()))
     }
 }
 
@@ -107,6 +125,10 @@ impl Pattern for PerRouter {
     #[inline]
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
         self.parts[usize::from(self.part[source as usize])].destination(source, rng)
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        self.parts[usize::from(self.part[source as usize])].destinations(source)
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Pattern, PatternParams, at_least_two};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,11 +48,22 @@ pub(super) struct Shifted {
     pub(super) endpoints: u32,
 }
 
+impl Shifted {
+    #[inline]
+    fn moved(&self, source: u32) -> u32 {
+        let left = self.endpoints - self.offset;
+        if source >= left { source - left } else { source + self.offset }
+    }
+}
+
 impl Pattern for Shifted {
     #[inline]
     fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
-        let left = self.endpoints - self.offset;
-        Some(if source >= left { source - left } else { source + self.offset })
+        Some(self.moved(source))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        Some(Destinations::only(self.moved(source)))
     }
 }
 

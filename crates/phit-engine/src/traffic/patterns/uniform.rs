@@ -4,6 +4,7 @@ use super::{Pattern, PatternParams, at_least_two};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -38,6 +39,10 @@ impl Pattern for Everyone {
     fn destination(&self, _: u32, rng: &mut Rng) -> Option<u32> {
         Some(rng.below(self.endpoints))
     }
+
+    fn destinations(&self, _: u32) -> Option<Destinations> {
+        Some(Destinations::Among { first: 0, end: self.endpoints })
+    }
 }
 
 #[derive(Debug)]
@@ -50,6 +55,10 @@ impl Pattern for Others {
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
         let drawn = rng.below(self.others);
         Some(drawn + u32::from(drawn >= source))
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        Some(Destinations::all_but(self.others + 1, source..source + 1))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Pattern, PatternParams, unfit};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -48,6 +49,11 @@ impl Pattern for OtherSubtrees {
         let drawn = rng.below(self.others);
         let own = source / self.subtree * self.subtree;
         Some(if drawn < own { drawn } else { drawn + self.subtree })
+    }
+
+    fn destinations(&self, source: u32) -> Option<Destinations> {
+        let own = source / self.subtree * self.subtree;
+        Some(Destinations::all_but(self.others + self.subtree, own..own + self.subtree))
     }
 }
 

@@ -1,0 +1,113 @@
+//! What bounds of the throughput are computed from: links with their bandwidth, where the packets of every endpoint go,
+//! and the ports of minimal routes.
+
+use crate::error::ScenarioError;
+use crate::fabric::LinkClasses;
+use crate::fabric::seams::queueing::Division;
+use crate::scenario::Scenario;
+use crate::topology::{HopState, Hops, Leg, Peer, Topology};
+use crate::traffic::Destinations;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+/// The network of a scenario and what it is asked to carry, as
+///
+/// * `classes`: names of the link classes;
+/// * `routers`: their number;
+/// * `attachment`: the router of every endpoint;
+/// * `links`: links between routers, each as `[router, port, router at the other end, class, phits per cycle]`;
+/// * `injection` and `ejection`: phits per cycle between an endpoint and its router, `null` if unlimited;
+/// * `demand`: of every endpoint the [`Destinations`] of its packets.
+///
+/// Refuses traffic that has no such distribution: a trace, a pattern that changes, one that does not say.
+pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.network()?;
+    let links = LinkClasses::new(
+        scenario.router.params().links(),
+        topology.classes(),
+        scenario.router.params().ticks_per_cycle(),
+        Division::WHOLE,
+    );
+    let demand = demand(scenario, &*topology)?;
+    let of_router = |router: u32| {
+        (0..topology.ports(router)).filter_map({
+            let (topology, links) = (&topology, &links);
+            move |port| {
+                let link = topology.port(router, port);
+                let Peer::Router { router: to, .. } = link.peer else { return None };
+                Some(json!([router, port, to, link.class, links[usize::from(link.class)].bandwidth]))
+            }
+        })
+    };
+    Ok(json!({
+        "classes": topology.classes(),
+        "routers": topology.routers(),
+        "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
+        "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
+        "injection": links[0].injection_bandwidth,
+        "ejection": links[0].bandwidth,
+        "demand": demand,
+    }))
+}
+
+fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinations>, ScenarioError> {
+    let traffic = &scenario.traffic;
+    if !traffic.trace.is_empty() {
+        let reason = "the messages of a trace have no lasting shares of destinations; expected a pattern";
+        return Err(ScenarioError::missing("traffic.trace", reason));
+    }
+    if let Some(i) = traffic.changes.iter().position(|change| change.pattern.is_some()) {
+        let reason = "a pattern that changes has no lasting shares of destinations; expected one pattern";
+        return Err(ScenarioError::missing(format!("traffic.changes[{i}].pattern"), reason));
+    }
+    let pattern = traffic.pattern.build(topology, scenario.seed).map_err(|e| e.under("traffic.pattern"))?;
+    (0..topology.endpoints()).map(|source| pattern.destinations(source)).collect::<Option<_>>().ok_or_else(|| {
+        let kind = format!("{:?}", traffic.pattern.kind());
+        let reason = "this pattern, or one that it consists of, does not say how its packets are shared out";
+        ScenarioError::new("traffic.pattern.kind", kind, reason)
+    })
+}
+
+/// The ports that minimal routes may take: for every router that has endpoints, or more, a list of `[router, ports]` of
+/// the routers on minimal routes towards it, `null` for a router that is never a destination.
+///
+/// Time and memory grow with the square of the number of routers.
+pub fn minimal_ports(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.network()?;
+    let router = scenario.router.params();
+    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
+    let vcs = links.vcs(Division::WHOLE);
+    let hosts = topology.hosts();
+    let towards = |to: u32| hosts.contains(&to).then(|| ports_towards(&*topology, to, &vcs));
+    Ok(json!((0..topology.routers()).map(towards).collect::<Vec<_>>()))
+}
+
+/// The ports of minimal routes from all hosts towards `to`, by router.
+fn ports_towards(topology: &dyn Topology, to: u32, vcs: &[u8]) -> Vec<(u32, Vec<u16>)> {
+    const WHOLE: Leg = Leg { index: 0, of: 1, to_group: false };
+    let mut ports = vec![vec![]; topology.routers() as usize];
+    // Everything that a hop may depend on: where the packet is, how it came, and its hops so far.
+    let mut open: Vec<(u32, u8, u8, Hops)> =
+        topology.hosts().filter(|&from| from != to).map(|from| (from, 0, 0, Hops::default())).collect();
+    let mut seen: HashSet<_> = open.iter().copied().collect();
+    let mut hops = vec![];
+    while let Some((at, came_by, came_in, leg_hops)) = open.pop() {
+        hops.clear();
+        topology.minimal_hops(at, to, WHOLE, HopState { came_by, came_in, leg_hops }, vcs, &mut hops);
+        for hop in &hops {
+            let link = topology.port(at, hop.port);
+            let Peer::Router { router, .. } = link.peer else { continue };
+            if !ports[at as usize].contains(&hop.port) {
+                ports[at as usize].push(hop.port);
+            }
+            let mut taken = leg_hops;
+            taken.add(link.class);
+            let next = (router, link.class, hop.vc, taken);
+            if router != to && taken.total() <= topology.diameter() && seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    let found = ports.into_iter().enumerate().filter(|(_, ports)| !ports.is_empty());
+    found.map(|(router, ports)| (router as u32, ports)).collect()
+}

@@ -1,0 +1,183 @@
+"""What a network is asked to carry: links with their bandwidth, and the demand between its routers, in fractions."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from phit import _phit
+from phit.errors import InputError
+from phit.origins import located
+from phit.scenario import Document, to_json
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The links between routers, parallel ones of a class as one, and the demand at a load of 1."""
+
+    document: Document
+    """The scenario."""
+    routers: int
+    endpoints: int
+    source: Ints
+    """Router at which a link begins, by link; links are sorted by this."""
+    target: Ints
+    """Router at which it ends."""
+    link_class: list[str]
+    """Its class."""
+    parallel: Ints
+    """How many links it stands for."""
+    capacity: Ints
+    """Phits per cycle of all of them."""
+    amounts: list[Fraction]
+    """What a router may ask for, in phits per cycle at a load of 1 phit/(endpoint·cycle); the first is 0."""
+    demand: Ints
+    """Of router i (row) for router j (column), as an index of `amounts`; none within a router."""
+    injection: int | None
+    """Phits per cycle from an endpoint; `None` if unlimited."""
+    ejection: int
+    """Phits per cycle to an endpoint."""
+    senders: int
+    """Endpoints that send."""
+    busiest: Fraction
+    """What the endpoint that is sent most receives, in phits per cycle at a load of 1."""
+
+    @property
+    def destinations(self) -> Ints:
+        """The routers that are sent anything by others."""
+        return np.flatnonzero(self.demand.any(axis=0))
+
+
+def read(document: Document) -> Network:
+    """The network of a scenario. Raises `ScenarioError` if its traffic has no lasting shares of destinations."""
+    with located(document):
+        found = json.loads(_phit.flows(to_json(document)))
+    attachment = np.array(found["attachment"], dtype=np.int64)
+    links = np.array(found["links"], dtype=np.int64).reshape(-1, 5)
+    # Parallel links of a class carry as much as one that is as wide as all of them.
+    ends, first, inverse = np.unique(links[:, [0, 2, 3]], axis=0, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    amounts, demand, busiest, senders = _demand(found["demand"], attachment, found["routers"])
+    return Network(
+        document,
+        int(found["routers"]),
+        len(attachment),
+        ends[:, 0],
+        ends[:, 1],
+        [found["classes"][kind] for kind in ends[:, 2]],
+        np.bincount(inverse, minlength=len(first)),
+        np.bincount(inverse, weights=links[:, 4], minlength=len(first)).astype(np.int64),
+        amounts,
+        demand,
+        found["injection"],
+        int(found["ejection"]),
+        senders,
+        busiest,
+    )
+
+
+def minimal_links(network: Network) -> npt.NDArray[np.bool_]:
+    """Whether a minimal route towards a router (row) may take a link (column)."""
+    with located(network.document):
+        text = to_json(network.document)
+        towards, links = json.loads(_phit.minimal_ports(text)), json.loads(_phit.flows(text))["links"]
+    kinds = {name: i for i, name in enumerate(dict.fromkeys(network.link_class))}
+    keys = zip(network.source.tolist(), network.target.tolist(), network.link_class, strict=True)
+    place = {(start, end, kinds[name]): i for i, (start, end, name) in enumerate(keys)}
+    classes = json.loads(_phit.flows(text))["classes"]
+    of_port = {(start, port): place[start, end, kinds[classes[kind]]] for start, port, end, kind, _ in links}
+    found = np.zeros((network.routers, len(network.source)), dtype=np.bool_)
+    for to, ports in enumerate(towards):
+        for router, taken in ports or ():
+            found[to, [of_port[router, port] for port in taken]] = True
+    return found
+
+
+Run = tuple[int, int, Fraction]
+"""First endpoint, one past the last, and the share of packets of each of them."""
+
+
+def _runs(destinations: Any, share: Fraction) -> Iterator[Run]:
+    """Where a `share` of the packets goes: JSON of the engine's `Destinations`."""
+    if destinations == "nothing":
+        return
+    ((kind, value),) = destinations.items()
+    if kind == "among":
+        yield value["first"], value["end"], share / (value["end"] - value["first"])
+    elif kind == "split":
+        part = _fraction(value["share"])
+        yield from _runs(value["these"], share * part)
+        yield from _runs(value["others"], share * (1 - part))
+    elif kind == "mix":
+        weights = [_fraction(weight) for weight, _ in value]
+        total = sum(weights)
+        for weight, (_, way) in zip(weights, value, strict=True):
+            yield from _runs(way, share * weight / total)
+    else:
+        raise AssertionError(f"unknown destinations {kind!r}")
+
+
+def _fraction(value: float) -> Fraction:
+    """The number as it was written: 0.1 is a tenth."""
+    return Fraction(str(value))
+
+
+def _demand(destinations: list[Any], attachment: Ints, routers: int) -> tuple[list[Fraction], Ints, Fraction, int]:
+    """Amounts, their indices by router and router, what the busiest endpoint receives, and the number of senders."""
+    endpoints = len(attachment)
+    received: dict[Fraction, Ints] = {}
+    sent: dict[Fraction, list[list[int]]] = {}
+    senders = 0
+    for source, where in enumerate(destinations):
+        runs = list(_runs(where, Fraction(1)))
+        senders += bool(runs)
+        for first, end, share in runs:
+            sent.setdefault(share, []).append([int(attachment[source]), first, end])
+            changes = received.setdefault(share, np.zeros(endpoints + 1, dtype=np.int64))
+            changes[first] += 1
+            changes[end] -= 1
+    # Packets per router and router, for each share by itself: whole numbers until the end.
+    shares = list(sent)
+    counts = [_counts(np.array(sent[share], dtype=np.int64), attachment, routers) for share in shares]
+    amounts, demand = _amounts(shares, counts, routers)
+    totals = [np.cumsum(changes[:-1]) for changes in received.values()]
+    columns = np.unique(np.array(totals).T, axis=0) if totals else np.zeros((0, 0), dtype=np.int64)
+    inflow = (sum((share * int(n) for share, n in zip(received, row, strict=True)), Fraction(0)) for row in columns)
+    return amounts, demand, max(inflow, default=Fraction(0)), senders
+
+
+def _counts(runs: Ints, attachment: Ints, routers: int) -> Ints:
+    """How often each router (row) sends to each (column), of runs as (router, first endpoint, one past the last)."""
+    found = np.zeros((routers, routers), dtype=np.int64)
+    for router in np.unique(runs[:, 0]):
+        own = runs[runs[:, 0] == router]
+        changes = np.zeros(len(attachment) + 1, dtype=np.int64)
+        np.add.at(changes, own[:, 1], 1)
+        np.add.at(changes, own[:, 2], -1)
+        hits = np.cumsum(changes[:-1])
+        found[router] = np.bincount(attachment, weights=hits, minlength=routers).astype(np.int64)
+    np.fill_diagonal(found, 0)
+    return found
+
+
+def _amounts(shares: list[Fraction], counts: list[Ints], routers: int) -> tuple[list[Fraction], Ints]:
+    """The amounts that occur, the first of them 0, and which of them each router asks of each."""
+    if not shares:
+        return [Fraction(0)], np.zeros((routers, routers), dtype=np.int64)
+    table = np.stack([np.zeros_like(counts[0]), *counts]).reshape(len(counts) + 1, -1).T
+    rows, inverse = np.unique(table, axis=0, return_inverse=True)
+    values = [sum((s * int(n) for s, n in zip(shares, row[1:], strict=True)), Fraction(0)) for row in rows]
+    amounts = sorted({Fraction(0), *values})
+    index = np.array([amounts.index(value) for value in values], dtype=np.int64)
+    return amounts, index[inverse.reshape(-1)].reshape(routers, routers)
+
+
+def refuse(what: str, number: int, most: int) -> InputError:
+    """The refusal of a network that is too large."""
+    return InputError(f"the bound of this network needs {number:,} {what}; expected at most {most:,}")
