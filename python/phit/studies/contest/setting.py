@@ -9,7 +9,7 @@ from phit.studies.kit.scale import Scale
 Loads = tuple[float, ...]
 """Offered loads in phits/(endpoint·cycle)."""
 
-DRAGONFLY, CLOS, TORUS = "Dragonfly", "folded Clos", "torus"
+DRAGONFLY, CLOS, TORUS = "Dragonfly", "folded Clos network", "torus"
 NETWORKS = (DRAGONFLY, CLOS, TORUS)
 
 UN, ADV, PERM, HOT = "UN", "ADV", "permutation", "hot spot"
@@ -72,7 +72,7 @@ HALF = 0.5
 
 _SMALL: dict[str, Any] = {
     "scale": Scale.SMALL,
-    "h": 4,
+    "h": 3,
     "arity": 4,
     "levels": 3,
     "sides": (8, 8),
@@ -81,14 +81,14 @@ _SMALL: dict[str, Any] = {
     "warmup": 2000,
     "cycles": 3000,
     "seeds": 3,
-    "change_seeds": 8,
-    "uniform_loads": (0.2, 0.5, 0.7, 0.8, 0.9, 1.0),
+    "change_seeds": 6,
+    "uniform_loads": (0.2, 0.5, 0.8, 1.0),
     "adversarial_loads": {
-        DRAGONFLY: (0.1, 0.3, 0.4, 0.5),
-        CLOS: (0.2, 0.4, 0.6, 0.8, 1.0),
-        TORUS: (0.2, 0.3, 0.4, 0.5, 0.6),
+        DRAGONFLY: (0.1, 0.3, 0.5),
+        CLOS: (0.2, 0.5, 0.8, 1.0),
+        TORUS: (0.2, 0.4, 0.6),
     },
-    "permutation_loads": (0.4, 0.6, 0.8, 1.0),
+    "permutation_loads": (0.5, 1.0),
     "change_load": {DRAGONFLY: 0.2, CLOS: 0.4, TORUS: 0.4},
     "settle": 1500,
     "before": 500,
@@ -118,6 +118,13 @@ _PAPER: dict[str, Any] = {
     **_SMALL,
     "scale": Scale.PAPER,
     "h": 6,
+    "uniform_loads": (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    "adversarial_loads": {
+        DRAGONFLY: (0.1, 0.2, 0.3, 0.4, 0.45, 0.5),
+        CLOS: (0.2, 0.4, 0.6, 0.8, 1.0),
+        TORUS: (0.2, 0.3, 0.4, 0.5, 0.6),
+    },
+    "permutation_loads": (0.2, 0.4, 0.6, 0.8, 1.0),
     "arity": 8,
     "sides": (8, 8, 8),
     "memory": {DRAGONFLY: 512, CLOS: 512, TORUS: 512},
