@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from . import engine
@@ -46,6 +47,15 @@ def tiny(**changes: Any) -> dict[str, Any]:
     for path, value in changes.items():
         set_path(document, path.replace("__", "."), value)
     return document
+
+
+def without_errors(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """A made-up table of a figure whose numbers are exact: two seeds that agree in everything."""
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and not name.endswith("_half")]
+    same = {f"{name}_half": pl.lit(0.0) for name in numbers if f"{name}_half" not in table.columns}
+    each = {f"{name}_each": pl.concat_list(name, name) for name in numbers}
+    return table.with_columns(**same, **each, seed_each=pl.lit([1, 2]))
 
 
 @pytest.fixture

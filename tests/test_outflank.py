@@ -24,7 +24,7 @@ from phit.studies.validation import outflank as validation
 from phit.studies.validation import outflank_agreement
 from phit.studies.validation.comparison import compare
 
-from .conftest import ROOT, Cli
+from .conftest import ROOT, Cli, without_errors
 
 
 def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def table(shift: float = 0.0, *, sides: tuple[int, ...] = SIDES) -> pl.DataFrame
                             "packets": 10,
                         }
                     )
-    return pl.DataFrame(rows)
+    return without_errors(rows)
 
 
 def evidence(found: pl.DataFrame) -> Evidence:

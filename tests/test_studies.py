@@ -14,6 +14,7 @@ from phit.studies.contention.paper import Evidence
 from phit.studies.contention.paper import study as contention
 from phit.studies.contention.setting import Setting
 from phit.studies.kit.claim import Judgement
+from phit.studies.kit.margin import exact
 from phit.studies.kit.plan import Case
 from phit.studies.kit.study import Cost, Paper, Study
 
@@ -137,7 +138,7 @@ def no_runs(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
 
 
 def holds(evidence: Evidence) -> Judgement:  # noqa: ARG001
-    return Judgement(True, "")
+    return Judgement(exact(True), "")
 
 
 def test_papers_are_cited() -> None:

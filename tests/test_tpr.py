@@ -19,7 +19,7 @@ from phit.studies.tpr.counters import SENT, THROUGH
 from phit.studies.tpr.paper import FITTED, MECHANISMS, TEXT, Evidence, under
 from phit.studies.tpr.setting import ADV, UR, nlc, rlc, setting
 
-from .conftest import Cli
+from .conftest import Cli, without_errors
 
 TPR = registry.find("tpr")
 BY_ID = {claim.id: claim for claim in study.claims}
@@ -96,7 +96,7 @@ def tables(**changed: list[Row]) -> dict[str, list[Row]]:
 
 
 def finding(claim: str, found: dict[str, list[Row]]) -> Finding:
-    frames = {name: pl.DataFrame(rows) for name, rows in found.items()}
+    frames = {name: without_errors(rows) for name, rows in found.items()}
     return judge(BY_ID[claim], Evidence(frames, PAPER))
 
 
@@ -246,8 +246,8 @@ def test_what_the_readings_change() -> None:
 
 
 def test_every_claim_is_judged_under_each_reading() -> None:
-    frames = {name: pl.DataFrame(rows).with_columns(reading=pl.lit("text")) for name, rows in tables().items()}
-    worse = pl.DataFrame(changed(uniform(), "VLB", latency_mean=29.0)).with_columns(reading=pl.lit("fitted"))
+    frames = {name: without_errors(rows).with_columns(reading=pl.lit("text")) for name, rows in tables().items()}
+    worse = without_errors(changed(uniform(), "VLB", latency_mean=29.0)).with_columns(reading=pl.lit("fitted"))
     findings = TPR.judge({**frames, "2": pl.concat([frames["2"], worse])}, PAPER)
     verdicts = {(found.reading, found.id): found.verdict for found in findings}
     assert {verdict for (reading, _), verdict in verdicts.items() if reading == "text"} == {Verdict.HOLDS}
@@ -257,7 +257,7 @@ def test_every_claim_is_judged_under_each_reading() -> None:
     lines = markdown(findings).splitlines()
     assert lines[0] == "| claim | figure | statement | paper | measured | verdict: text | verdict: fitted |"
     assert len(lines) == 2 + len(study.claims)
-    assert lines[2].endswith("| holds | **differs** |")
+    assert lines[2].endswith("| holds (exact) | **differs** (exact) |")
     assert measured(findings[len(study.claims) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
     shown = rich_table(findings)
     assert shown.row_count == 2 * len(study.claims)

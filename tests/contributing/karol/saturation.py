@@ -7,7 +7,9 @@ import polars as pl
 from phit.studies.kit.charts import Charts, Look, finished, panel, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import percent
+from phit.studies.kit.margin import all_of, below, between
 from phit.studies.kit.plan import Case, seeds_of
+from phit.studies.kit.uncertain import nominal
 
 from .paper import Evidence, Setting, network, study
 
@@ -63,7 +65,8 @@ def small_switches(evidence: Evidence) -> Judgement:
     found = [curves.accepted(inputs=n) / TABLE_I[n] for n in curves.values("inputs") if n in TABLE_I]
     if not found:
         raise NotRunError("no switch of 2 to 8 inputs was run")
-    return Judgement(all(abs(ratio - 1) <= 0.01 for ratio in found), f"{len(found)} switches: {percent(found)}")
+    check = all_of(between(ratio, 0.99, 1.01) for ratio in found)
+    return Judgement(check, f"{len(found)} switches: {percent(found)}")
 
 
 @study.claim(
@@ -79,7 +82,6 @@ def many_inputs(evidence: Evidence) -> Judgement:
     if inputs[-1] < MANY:
         raise NotRunError(f"no switch of {MANY} inputs or more was run")
     accepted = [curves.accepted(inputs=n) for n in inputs]
-    falling = all(after < before for before, after in pairwise(accepted))
-    return Judgement(
-        falling and abs(accepted[-1] / LIMIT - 1) <= 0.02, f"{accepted[-1]:.4f} accepted by {inputs[-1]} inputs"
-    )
+    falling = [below(after, before, strict=True) for before, after in pairwise(accepted)]
+    near = between(accepted[-1] / LIMIT, 0.98, 1.02)
+    return Judgement(all_of([*falling, near]), f"{nominal(accepted[-1]):.4f} accepted by {inputs[-1]} inputs")

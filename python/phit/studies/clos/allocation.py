@@ -10,7 +10,6 @@ from phit.studies.clos.paper import (
     ADAPTIVE,
     ALGORITHMS,
     INFINITE,
-    LEVEL,
     LOOK,
     OBLIVIOUS,
     UNIT,
@@ -36,7 +35,9 @@ from phit.studies.kit.charts import (
 )
 from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
 from phit.studies.kit.evidence import Curves
+from phit.studies.kit.margin import above, all_of, below, between, exact
 from phit.studies.kit.plan import Case, Done
+from phit.studies.kit.uncertain import Value, nominal
 
 UNBOUNDED_LOAD = 0.95
 BOUNDED_LOAD = 0.85
@@ -75,7 +76,7 @@ def allocations(setting: Setting, seeds: int | None) -> list[Case]:
 @allocations.draw
 def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     columns = [
-        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title, level=LEVEL)
+        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title)
         for name, (title, _, _) in PANELS.items()
         if (rows := table.filter(pl.col("panel") == name)).height
     ]
@@ -83,7 +84,7 @@ def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     return {"9": finished(beside(*columns), "Figure 9: allocations under wc-UR", lines)}
 
 
-def _over(curves: Curves, upper: str, load: float) -> float:
+def _over(curves: Curves, upper: str, load: float) -> Value:
     """Latency of an allocation over that of sequential, as a difference from 1."""
     (ratio,) = curves.latency_ratios(upper, ADAPTIVE, [load])
     return ratio - 1
@@ -106,10 +107,10 @@ def _over(curves: Curves, upper: str, load: float) -> float:
 def two_samples_unbounded(evidence: Evidence) -> Judgement:
     """At 0.95 sequential_r(2) is 3 to 20 % above sequential, greedy_r(2) 40 to 80 %."""
     curves = evidence.curves("9", panel="a")
-    above = {name: _over(curves, name, UNBOUNDED_LOAD) for name in ("sequential_r(2)", "greedy_r(2)")}
-    holds = 0.03 <= above["sequential_r(2)"] <= 0.2 and 0.4 <= above["greedy_r(2)"] <= 0.8
-    found = ", ".join(f"{name} {100 * value:+.1f} %" for name, value in above.items())
-    return Judgement(holds, f"latency at {UNBOUNDED_LOAD:g} over sequential: {found}")
+    more = {name: _over(curves, name, UNBOUNDED_LOAD) for name in ("sequential_r(2)", "greedy_r(2)")}
+    check = all_of([between(more["sequential_r(2)"], 0.03, 0.2), between(more["greedy_r(2)"], 0.4, 0.8)])
+    found = ", ".join(f"{name} {100 * nominal(value):+.1f} %" for name, value in more.items())
+    return Judgement(check, f"latency at {UNBOUNDED_LOAD:g} over sequential: {found}")
 
 
 @study.claim(
@@ -120,8 +121,8 @@ def two_samples_unbounded(evidence: Evidence) -> Judgement:
 )
 def two_samples_bounded(evidence: Evidence) -> Judgement:
     """With 16 entries, at 0.85, greedy_r(2) is at most 20 % above sequential."""
-    above = _over(evidence.curves("9", panel="b"), "greedy_r(2)", BOUNDED_LOAD)
-    return Judgement(above <= 0.2, f"latency at {BOUNDED_LOAD:g} over sequential: {100 * above:+.1f} %")
+    more = _over(evidence.curves("9", panel="b"), "greedy_r(2)", BOUNDED_LOAD)
+    return Judgement(below(more, 0.2), f"latency at {BOUNDED_LOAD:g} over sequential: {100 * nominal(more):+.1f} %")
 
 
 @study.claim(
@@ -133,8 +134,8 @@ def two_samples_bounded(evidence: Evidence) -> Judgement:
 def greedy_saturates(evidence: Evidence) -> Judgement:
     """Greedy accepts 0.62 at most, whatever the buffers."""
     infinite, finite = (evidence.curves("9", panel=panel).saturation(mechanism="greedy") for panel in PANELS)
-    text = f"most accepted: infinite buffers {infinite:.3f}, 16 entries {finite:.3f}"
-    return Judgement(max(infinite, finite) <= 0.62, text)
+    text = f"most accepted: infinite buffers {nominal(infinite):.3f}, 16 entries {nominal(finite):.3f}"
+    return Judgement(all_of([below(infinite, 0.62), below(finite, 0.62)]), text)
 
 
 def throughput(warmup: int, cycles: int) -> Document:
@@ -146,7 +147,7 @@ def _accepted(stem: str, table: pl.DataFrame, column: str, words: str, title: st
     """Accepted loads, a curve for each value of a column."""
     look = Look.of([words.format(value) for value in table[column].unique().sort()])
     named = table.with_columns(curve=pl.format(words, pl.col(column)))
-    chart = panel(named, "curve", "load", "accepted_load", look, load_axis(UNIT), ACCEPTED, diagonal=True, level=LEVEL)
+    chart = panel(named, "curve", "load", "accepted_load", look, load_axis(UNIT), ACCEPTED, diagonal=True)
     return {stem: finished(chart, title, notes(table, network, "dashed: accepted = offered"))}
 
 
@@ -188,8 +189,10 @@ def greedy_and_radix(evidence: Evidence) -> Judgement:
         if radix not in accepted:
             raise NotRunError(f"figure 10a: no run of radix {radix}")
     large = [value for radix, value in accepted.items() if radix >= 32]
-    holds = accepted[4] >= 0.95 and accepted[16] < 0.8 and max(large) < 0.6
-    return Judgement(holds, "most accepted: " + ", ".join(f"radix {k} {value:.3f}" for k, value in accepted.items()))
+    checks = [above(accepted[4], 0.95), below(accepted[16], 0.8, strict=True)]
+    checks += [below(value, 0.6, strict=True) for value in large]
+    found = ", ".join(f"radix {k} {nominal(value):.3f}" for k, value in accepted.items())
+    return Judgement(all_of(checks), f"most accepted: {found}")
 
 
 @study.figure(
@@ -226,8 +229,9 @@ def greedy_and_size(evidence: Evidence) -> Judgement:
     accepted = {flits: curves.peak(flits=flits) for flits in curves.values("flits")}
     if len(accepted) < 2:
         raise NotRunError("figure 10b: one packet size only")
-    holds = all(later > earlier for earlier, later in pairwise(accepted.values()))
-    return Judgement(holds, "most accepted: " + ", ".join(f"{n} flits {value:.3f}" for n, value in accepted.items()))
+    check = all_of(above(later, earlier, strict=True) for earlier, later in pairwise(accepted.values()))
+    found = ", ".join(f"{n} flits {nominal(value):.3f}" for n, value in accepted.items())
+    return Judgement(check, f"most accepted: {found}")
 
 
 def two_or_more(radix: int, flits: int, load: float) -> float:
@@ -290,10 +294,12 @@ def probability(evidence: Evidence) -> Judgement:
         curves[radix, flits] = rows["probability"].to_list()
         expected = [two_or_more(radix, flits, load) for load in rows["load"]]
         if any(abs(a - b) > 1e-9 for a, b in zip(curves[radix, flits], expected, strict=True)):
-            return Judgement(False, f"radix {radix}, {flits} flits: not the closed form")
+            return Judgement(exact(False), f"radix {radix}, {flits} flits: not the closed form")
     apart = max(abs(a - b) for a, b in zip(curves[64, 8], curves[8, 1], strict=True))
     most = curves[64, 1][len(curves[64, 1]) // 4]
-    return Judgement(apart <= 0.1, f"at most {apart:.3f} apart", f"radix 64, 1 flit: {most:.3f} at a load of 0.24")
+    return Judgement(
+        exact(apart <= 0.1), f"at most {apart:.3f} apart", f"radix 64, 1 flit: {most:.3f} at a load of 0.24"
+    )
 
 
 SAMPLED = {"sequential_r(2)": "sequential_r(n)", "greedy_r(2)": "greedy_r(n)"}
@@ -322,7 +328,7 @@ def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     lowest = pl.concat([line.with_columns(samples=pl.lit(n, pl.Int64)) for n in (1, setting.half)])
     rows = pl.concat([table.filter(pl.col("mechanism") != ADAPTIVE), lowest])
     look = Look.of([*SAMPLED.values(), ADAPTIVE])
-    chart = panel(rows, "mechanism", "samples", "latency_mean", look, "Samples n", LATENCY, clip=True, level=LEVEL)
+    chart = panel(rows, "mechanism", "samples", "latency_mean", look, "Samples n", LATENCY, clip=True)
     network = f"{note(setting)}, wc-UR, offered load {HISTOGRAM_LOAD:g}, infinite buffers"
     lines = notes(table, network, "▲ the curve goes on above: saturated")
     return {"12": finished(chart, "Figure 12: number of samples", lines)}
@@ -343,7 +349,7 @@ def more_samples(evidence: Evidence) -> Judgement:
     """
     curves = evidence.curves("12")
 
-    def latency(name: str, n: int) -> float:
+    def latency(name: str, n: int) -> Value:
         return curves.latency(mechanism=name, samples=n)
 
     numbers = curves.values("samples", mechanism="greedy_r(n)")
@@ -353,14 +359,16 @@ def more_samples(evidence: Evidence) -> Judgement:
     greedy = 1 - latency("greedy_r(n)", 2) / latency("greedy_r(n)", 1)
     sequential = 1 - latency("sequential_r(n)", 2) / latency("sequential_r(n)", 1)
     further = 1 - latency("sequential_r(n)", most) / latency("sequential_r(n)", 2)
+    checks = [between(greedy, 0.05, 0.2), above(sequential, 0.2, strict=True), below(further, 0.1, strict=True)]
     try:
         worse = latency("greedy_r(n)", most) / latency("greedy_r(n)", 2) - 1
-        last = f"{100 * worse:+.0f} %"
+        checks.append(above(worse, 0, strict=True))
+        last = f"{100 * nominal(worse):+.0f} %"
     except SaturatedError:
-        worse, last = float("inf"), "saturated"
-    holds = 0.05 <= greedy <= 0.2 and sequential > 0.2 and further < 0.1 and worse > 0
+        last = "saturated"
+    two = f"greedy_r {-100 * nominal(greedy):+.0f} %, sequential_r {-100 * nominal(sequential):+.0f} %"
     return Judgement(
-        holds,
-        f"at {HISTOGRAM_LOAD:g}, n 1 to 2: greedy_r {-100 * greedy:+.0f} %, sequential_r {-100 * sequential:+.0f} %; "
-        f"n 2 to {most}: sequential_r {-100 * further:+.1f} %, greedy_r {last}",
+        all_of(checks),
+        f"at {HISTOGRAM_LOAD:g}, n 1 to 2: {two}; "
+        f"n 2 to {most}: sequential_r {-100 * nominal(further):+.1f} %, greedy_r {last}",
     )

@@ -9,7 +9,6 @@ from phit.studies.clos.paper import (
     ADAPTIVE,
     COMPARED,
     FULL,
-    LEVEL,
     LOOK,
     OBLIVIOUS,
     UNIT,
@@ -26,7 +25,9 @@ from phit.studies.clos.paper import (
 from phit.studies.clos.setting import BUFFER, Setting
 from phit.studies.kit.charts import LOAD_MARKS, Charts, finished, latency_and_load
 from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.margin import above, all_of, below, between
 from phit.studies.kit.plan import Case
+from phit.studies.kit.uncertain import nominal
 
 
 @study.figure(
@@ -53,7 +54,7 @@ def deterministic(setting: Setting, seeds: int | None) -> list[Case]:
 
 @deterministic.draw
 def _deterministic_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    chart = latency_and_load(table, "mechanism", LOOK, UNIT, level=LEVEL)
+    chart = latency_and_load(table, "mechanism", LOOK, UNIT)
     network = f"{note(setting)}, buffers of {BUFFER} entries"
     lines = notes(table, network, f"node i sends to i + {setting.radix}", LOAD_MARKS)
     return {"7a": finished(chart, "Figure 7a: half of the traffic deterministic", lines)}
@@ -71,10 +72,10 @@ def deterministic_half(evidence: Evidence) -> Judgement:
     curves = evidence.curves("7a")
     accepted = {name: curves.accepted(mechanism=name, load=FULL) for name in COMPARED}
     at = {name: evidence.saturation_load("7a", mechanism=name) for name in COMPARED}
-    holds = accepted[OBLIVIOUS] <= 0.72 and accepted[ADAPTIVE] >= 0.97
-    text = ", ".join(f"{name} {value:.3f}" for name, value in accepted.items())
-    loads = ", ".join(f"{name} {load:g}" for name, load in at.items())
-    return Judgement(holds, f"accepted at {FULL:g}: {text}", f"highest load that is not saturated: {loads}")
+    check = all_of([below(accepted[OBLIVIOUS], 0.72), above(accepted[ADAPTIVE], 0.97)])
+    text = ", ".join(f"{name} {nominal(value):.3f}" for name, value in accepted.items())
+    loads = ", ".join(f"{name} {nominal(load):g}" for name, load in at.items())
+    return Judgement(check, f"accepted at {FULL:g}: {text}", f"highest load that is not saturated: {loads}")
 
 
 @study.figure(
@@ -92,7 +93,7 @@ def with_faults(setting: Setting, seeds: int | None) -> list[Case]:
 @with_faults.draw
 def _fault_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     most = bounds(setting)
-    chart = latency_and_load(table, "mechanism", LOOK, UNIT, level=LEVEL)
+    chart = latency_and_load(table, "mechanism", LOOK, UNIT)
     first_full = (
         f"first link full: adaptive at {most['adaptive']:.3f}, oblivious at {most['next']:.3f} (next link), "
         f"{most['uniform']:.3f} (drawn again)"
@@ -115,9 +116,9 @@ def faulty_links(evidence: Evidence) -> Judgement:
     at = {name: evidence.saturation_load("7b", mechanism=name) for name in COMPARED}
     gain = at[ADAPTIVE] / at[OBLIVIOUS]
     most = bounds(evidence.setting)
-    found = ", ".join(f"{name} {load:g}" for name, load in at.items())
+    found = ", ".join(f"{name} {nominal(load):g}" for name, load in at.items())
     return Judgement(
-        1.7 <= gain <= 2.3,
-        f"highest load that is not saturated: {found}, {gain:.2f} times",
+        between(gain, 1.7, 2.3),
+        f"highest load that is not saturated: {found}, {nominal(gain):.2f} times",
         f"bounds: adaptive {most['adaptive']:.3f} (linear program), oblivious {most['next']:.3f}",
     )

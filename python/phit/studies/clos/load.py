@@ -13,7 +13,6 @@ from phit.studies.clos.paper import (
     COMPARED,
     FULL,
     INFINITE,
-    LEVEL,
     LOOK,
     OBLIVIOUS,
     UNIT,
@@ -30,7 +29,10 @@ from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, HISTOGRAM_
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, in_rows, latency_and_load, panel
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import Curves, span
+from phit.studies.kit.margin import above, all_of, below, between
 from phit.studies.kit.plan import Case, Done, Labels
+from phit.studies.kit.tables import RUNS, half_widths, of_runs
+from phit.studies.kit.uncertain import nominal
 
 CLOSE = 0.95
 """Offered load close to saturation, that of figure 2."""
@@ -78,13 +80,15 @@ def _ratio_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("accepted_load").alias(f"{name}_accepted"),
             "seeds",
             "cpu_seconds",
+            RUNS,
         )
         for name in (ADAPTIVE, OBLIVIOUS)
     )
     joined = adaptive.join(oblivious.drop("seeds"), on=keys, suffix="_oblivious")
     ratio = pl.col(ADAPTIVE) / pl.col(OBLIVIOUS)
-    errors = [(pl.col(f"{name}_half") / pl.col(name)).fill_null(0.0) ** 2 for name in (ADAPTIVE, OBLIVIOUS)]
+    errors = [(pl.col(f"{name}_half") / pl.col(name)) ** 2 for name in (ADAPTIVE, OBLIVIOUS)]
     return joined.with_columns(
+        pl.concat_list(RUNS, f"{RUNS}_oblivious").alias(RUNS),
         ratio=ratio,
         ratio_half=ratio * (errors[0] + errors[1]).sqrt(),
         formula=pl.col("stages").map_elements(latency_ratio, return_dtype=pl.Float64),
@@ -97,7 +101,7 @@ def _ratio_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     measured = table.select("stages", ratio="ratio", ratio_half="ratio_half", curve=pl.lit(names[0]))
     formula = table.select("stages", ratio="formula", ratio_half=pl.lit(0.0), curve=pl.lit(names[1]))
     both, y_title = pl.concat([measured, formula]), "Latency, adaptive / oblivious"
-    chart = panel(both, "curve", "stages", "ratio", Look.of(names), "Stages", y_title, level=LEVEL)
+    chart = panel(both, "curve", "stages", "ratio", Look.of(names), "Stages", y_title)
     network = f"folded Clos, {setting.large:,} nodes, offered load {CLOSE:g}, infinite buffers"
     return {"2": finished(chart, "Figure 2: adaptive and oblivious latency", notes(table, network))}
 
@@ -115,17 +119,15 @@ def _ratio_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 )
 def stages_and_ratio(evidence: Evidence) -> Judgement:
     """The ratio is 0.55 to 0.75 at each number of stages, falls with the stages, and is above the formula."""
-    rows = evidence.table("2").sort("stages")
-    numbers, ratios, formula = (rows[column].to_list() for column in ("stages", "ratio", "formula"))
+    curves = evidence.curves("2")
+    rows = evidence.table("2").sort("stages").select("stages", "radix", "formula").rows()
     # Two networks may have as many stages; of these, the order is by radix.
-    fall = all(later < earlier for (s, earlier), (t, later) in pairwise(zip(numbers, ratios, strict=True)) if t > s)
-    holds = (
-        all(0.55 <= ratio <= 0.75 for ratio in ratios)
-        and fall
-        and all(ratio > of for ratio, of in zip(ratios, formula, strict=True))
-    )
-    found = ", ".join(f"{s}: {ratio:.3f} ({of:.3f})" for s, ratio, of in zip(numbers, ratios, formula, strict=True))
-    return Judgement(holds, f"stages: ratio (formula) {found}")
+    ratios = [(stages, curves.value("ratio", radix=radix), formula) for stages, radix, formula in rows]
+    checks = [between(ratio, 0.55, 0.75) for _, ratio, _ in ratios]
+    checks += [below(later, earlier, strict=True) for (s, earlier, _), (t, later, _) in pairwise(ratios) if t > s]
+    checks += [above(ratio, formula, strict=True) for _, ratio, formula in ratios]
+    found = ", ".join(f"{s}: {nominal(ratio):.3f} ({formula:.3f})" for s, ratio, formula in ratios)
+    return Judgement(all_of(checks), f"stages: ratio (formula) {found}")
 
 
 PANELS: Mapping[str, tuple[str, str, int | str]] = {
@@ -155,7 +157,7 @@ def comparisons(setting: Setting, seeds: int | None) -> list[Case]:
 @comparisons.draw
 def _comparison_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     panels = [
-        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title, level=LEVEL)
+        latency_and_load(rows, "mechanism", LOOK, UNIT, title=title)
         for name, (title, _, _) in PANELS.items()
         if (rows := table.filter(pl.col("panel") == name)).height
     ]
@@ -183,9 +185,10 @@ def infinite_buffers(evidence: Evidence) -> Judgement:
     accepted = {name: curves.accepted(mechanism=name, load=FULL) for name in COMPARED}
     loads = _high_loads(curves)
     lower = curves.latency_ratios(ADAPTIVE, OBLIVIOUS, loads)
-    found = ", ".join(f"{name} {value:.3f}" for name, value in accepted.items())
+    found = ", ".join(f"{name} {nominal(value):.3f}" for name, value in accepted.items())
     text = f"accepted at {FULL:g}: {found}; adaptive's latency {span(lower, '{:.2f}')} of oblivious at {span(loads)}"
-    return Judgement(min(accepted.values()) >= 0.97 and max(lower) < 1, text)
+    checks = [above(value, 0.97) for value in accepted.values()] + [below(ratio, 1, strict=True) for ratio in lower]
+    return Judgement(all_of(checks), text)
 
 
 @study.claim(
@@ -200,8 +203,8 @@ def finite_buffers(evidence: Evidence) -> Judgement:
     oblivious, adaptive = (curves.peak(mechanism=name) for name in COMPARED)
     curves.saturation(mechanism=OBLIVIOUS)
     gain = adaptive / oblivious
-    text = f"most accepted: oblivious {oblivious:.3f}, adaptive {adaptive:.3f}, {gain:.3f} times"
-    return Judgement(1.05 <= gain <= 1.2, text)
+    text = f"most accepted: oblivious {nominal(oblivious):.3f}, adaptive {nominal(adaptive):.3f}, "
+    return Judgement(between(gain, 1.05, 1.2), f"{text}{nominal(gain):.3f} times")
 
 
 @study.claim(
@@ -217,8 +220,9 @@ def bit_reverse(evidence: Evidence) -> Judgement:
     lower = curves.latency_ratios(ADAPTIVE, OBLIVIOUS, loads)
     oblivious, adaptive = (curves.accepted(mechanism=name, load=FULL) for name in COMPARED)
     text = f"adaptive's latency {span(lower, '{:.2f}')} of oblivious at {span(loads)}; "
-    text += f"accepted at {FULL:g}: oblivious {oblivious:.3f}, adaptive {adaptive:.3f}"
-    return Judgement(max(lower) < 1 and adaptive >= 0.995 * oblivious, text)
+    text += f"accepted at {FULL:g}: oblivious {nominal(oblivious):.3f}, adaptive {nominal(adaptive):.3f}"
+    checks = [below(ratio, 1, strict=True) for ratio in lower]
+    return Judgement(all_of([*checks, above(adaptive, 0.995 * oblivious)]), text)
 
 
 @study.claim(
@@ -234,9 +238,9 @@ def bit_complement(evidence: Evidence) -> Judgement:
     for name in COMPARED:
         low = curves.latency(mechanism=name, load=curves.loads(mechanism=name)[0])
         rise[name] = curves.latency(mechanism=name, load=CLOSE) / low - 1
-    found = ", ".join(f"{name} {100 * value:+.1f} %" for name, value in rise.items())
-    holds = abs(rise[ADAPTIVE]) <= 0.02 < rise[OBLIVIOUS]
-    return Judgement(holds, f"latency at {CLOSE:g} over that at the lowest load: {found}")
+    found = ", ".join(f"{name} {100 * nominal(value):+.1f} %" for name, value in rise.items())
+    check = all_of([between(rise[ADAPTIVE], -0.02, 0.02), above(rise[OBLIVIOUS], 0.02, strict=True)])
+    return Judgement(check, f"latency at {CLOSE:g} over that at the lowest load: {found}")
 
 
 @study.figure(
@@ -257,7 +261,9 @@ def _histogram_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     counts = found.group_by("mechanism", "latency", maintain_order=True).agg(pl.col("packets").sum())
     share = pl.col("packets") / pl.col("packets").sum().over("mechanism")
-    means = steady(labels, done).select("mechanism", "latency_mean", "latency_std", "latency_mean_half", "seeds")
+    means = steady(labels, done).select(
+        "mechanism", "latency_mean", "latency_std", "latency_mean_half", "latency_std_half", "seeds", RUNS
+    )
     return counts.with_columns(share=share).join(means, on="mechanism").sort("mechanism", "latency")
 
 
@@ -275,7 +281,6 @@ def _histogram_charts(table: pl.DataFrame, setting: Setting) -> Charts:
         dots=False,
         width=520,
         domain=(0.0, float(max(shown["latency"], default=1))),
-        level=LEVEL,
     )
     marks = [
         f"{name}: mean {rows['latency_mean'][0]:.1f}, standard deviation {rows['latency_std'][0]:.1f} cycles"
@@ -301,14 +306,14 @@ def _rows(evidence: Evidence, figure: str, mechanism: str) -> pl.DataFrame:
 )
 def distribution(evidence: Evidence) -> Judgement:
     """Oblivious latency 25 to 50 % above adaptive, adaptive's standard deviation 12 to 30 % less."""
+    first = Curves(pl.concat([_rows(evidence, "5", name).head(1) for name in COMPARED]), "figure 5")
     means, deviations = (
-        [float(_rows(evidence, "5", name)[column][0]) for name in COMPARED]
-        for column in ("latency_mean", "latency_std")
+        [first.value(column, mechanism=name) for name in COMPARED] for column in ("latency_mean", "latency_std")
     )
-    above, less = means[0] / means[1] - 1, 1 - deviations[1] / deviations[0]
-    text = f"at {HISTOGRAM_LOAD:g}: oblivious {100 * above:+.0f} % ({means[0]:.1f} and {means[1]:.1f} cycles), "
-    text += f"adaptive's deviation {100 * less:.0f} % less"
-    return Judgement(0.25 <= above <= 0.5 and 0.12 <= less <= 0.3, text)
+    more, less = means[0] / means[1] - 1, 1 - deviations[1] / deviations[0]
+    text = f"at {HISTOGRAM_LOAD:g}: oblivious {100 * nominal(more):+.0f} % ({nominal(means[0]):.1f} and "
+    text += f"{nominal(means[1]):.1f} cycles), adaptive's deviation {100 * nominal(less):.0f} % less"
+    return Judgement(all_of([between(more, 0.25, 0.5), between(less, 0.12, 0.3)]), text)
 
 
 SNAPSHOT_LOAD = 0.8
@@ -330,11 +335,24 @@ def snapshots(setting: Setting, seeds: int | None) -> list[Case]:
 def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """By middle-stage router, flits in its fullest buffer: at the end, on average and at most.
 
-    `all_mean` is the mean over all buffers of the middle stage.
+    These are of the first seed. `all_mean` is the mean over all buffers of the middle stage; `fullest` and `most` are
+    means over seeds of what the fullest buffers of a run hold, on average and at most.
     """
     found = labels.join(done.probes, on="point", how="inner") if "probe" in done.probes.columns else None
     if found is None or found.is_empty():
         return pl.DataFrame()
+    each = (
+        found.filter(pl.col("quantity") == "fullest", pl.col("router").is_not_null())
+        .group_by("mechanism", "seed", "point")
+        .agg(pl.col("mean").mean().alias("fullest"), pl.col("max").max().alias("most"))
+    )
+    over_seeds = each.group_by("mechanism").agg(
+        pl.len().alias("seeds"),
+        *(pl.col(name).mean().cast(pl.Float64) for name in ("fullest", "most")),
+        *(pl.col(name).std().cast(pl.Float64).alias(f"{name}_half") for name in ("fullest", "most")),
+        of_runs,
+    )
+    over_seeds = over_seeds.with_columns(half_widths("fullest"), half_widths("most"))
     found = found.filter(pl.col("seed") == pl.col("seed").min()).sort("cycle")
     everything = (
         found.filter(pl.col("quantity") == "all").group_by("mechanism").agg(pl.col("mean").mean().alias("all_mean"))
@@ -348,6 +366,7 @@ def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("max").max().alias("greatest"),
         )
         .join(everything, on="mechanism")
+        .join(over_seeds, on="mechanism")
         .sort("mechanism", "router")
     )
 
@@ -390,13 +409,15 @@ def fullest_buffers(evidence: Evidence) -> Judgement:
     """The mean of the fullest buffers is 4 to 6 entries (some at 16) against 2 to 4 (none above 9)."""
     found, means = {}, {}
     for name in COMPARED:
-        rows = _rows(evidence, "6", name)
-        found[name] = (float(rows["time_mean"].to_numpy().mean()), int(rows["greatest"].to_numpy().max()))
-        means[name] = float(rows["all_mean"][0])
+        rows = Curves(_rows(evidence, "6", name).head(1), "figure 6")
+        found[name] = (rows.value("fullest", mechanism=name), rows.value("most", mechanism=name))
+        means[name] = nominal(rows.value("all_mean", mechanism=name))
     (wide, wide_most), (narrow, narrow_most) = found[OBLIVIOUS], found[ADAPTIVE]
-    holds = 4 <= wide <= 6 and wide_most == BUFFER and 2 <= narrow <= 4 and narrow_most <= 9
-    text = ", ".join(f"{name} {mean:.1f}, at most {most}" for name, (mean, most) in found.items())
+    check = all_of(
+        [between(wide, 4, 6), above(wide_most, BUFFER), between(narrow, 2, 4), below(narrow_most, 9)],
+    )
+    text = ", ".join(f"{name} {nominal(mean):.1f}, at most {nominal(most):g}" for name, (mean, most) in found.items())
     everywhere = ", ".join(f"{name} {mean:.2f}" for name, mean in means.items())
     return Judgement(
-        holds, f"at {SNAPSHOT_LOAD:g}: {text}", f"mean over all buffers: {everywhere}; paper: 0.78 and 0.33"
+        check, f"at {SNAPSHOT_LOAD:g}: {text}", f"mean over all buffers: {everywhere}; paper: 0.78 and 0.33"
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
+from scipy import stats
 
 from phit.scenario import Document
 from phit.studies.clos import bound
@@ -14,22 +15,26 @@ from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
 from phit.studies.kit.study import Paper, Study
+from phit.studies.kit.uncertain import Value, Z, in_steps
 
 
 class Evidence(AnyEvidence[Setting]):
     """What the rules of the claims look at."""
 
-    def saturation_load(self, figure: str, **where: Any) -> float:
-        """The highest offered load of a curve below its first saturated one."""
+    def saturation_load(self, figure: str, **where: Any) -> Value:
+        """The highest offered load of a curve below its first saturated one.
+
+        Its error is that of a value that may lie anywhere between the two.
+        """
         curves = self.curves(figure)
         calm = 0.0
         for load in curves.loads(**where):
             if curves.saturated(**where, load=load):
                 if not calm:
                     raise NotRunError(f"figure {figure}: saturated at its lowest load")
-                return calm
+                return in_steps(calm, load - calm, curves.source("saturated", **where, load=load))
             calm = load
-        return calm
+        return in_steps(calm, 0.0, curves.source("saturated", **where, load=calm))
 
 
 INFINITE = "infinite"
@@ -179,7 +184,7 @@ EMPTY = 4
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """Means of latency and accepted load; half widths are of 99 % intervals, from a run's own batch means.
+    """Means of latency and accepted load.
 
     A run is `saturated` by its latency, too: see `BEYOND`.
     """
@@ -193,9 +198,6 @@ def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 UNIT = "flits/(node·cycle)"
 
 ACCEPTED = f"Accepted load ({UNIT})"
-
-LEVEL = f"{100 * CONFIDENCE:g} %"
-"""Confidence of the bands."""
 
 NAMES = (OBLIVIOUS, ADAPTIVE, "sequential_r(2)", "greedy_r(2)", "greedy")
 
@@ -215,7 +217,7 @@ def faulty_note(of: Setting) -> str:
 
 def notes(table: pl.DataFrame, network: str, *more: str) -> list[str]:
     """The lines below a chart: the first says what the network, the seeds and the bands are."""
-    return [f"{network}; {seeds_note(table, LEVEL)}{_precision(table)}", *more]
+    return [f"{network}; {seeds_note(table)}{_precision(table)}", *more]
 
 
 def _precision(table: pl.DataFrame) -> str:
@@ -223,7 +225,8 @@ def _precision(table: pl.DataFrame) -> str:
     if not {"latency_mean_half", "saturated"} <= set(table.columns):
         return ""
     calm = table.filter(~pl.col("saturated")).select(share=pl.col("latency_mean_half") / pl.col("latency_mean"))
-    widths = [width for width in calm["share"].to_list() if width is not None]
+    wider = float(stats.norm.ppf((1 + CONFIDENCE) / 2)) / Z
+    widths = [wider * width for width in calm["share"].to_list() if width is not None]
     within = sum(width <= HALF_WIDTH for width in widths)
     return f"; {within} of {len(widths)} points below saturation within {100 * HALF_WIDTH:g} %" if widths else ""
 
@@ -242,7 +245,7 @@ def describe(of: Setting) -> str:
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
     most = bounds(of)
-    precise = f"{100 * HALF_WIDTH:g} % with {LEVEL} confidence"
+    precise = f"{100 * HALF_WIDTH:g} % with {100 * CONFIDENCE:g} % confidence"
     router = (
         "Router: input-queued, one cycle and no further latency per stage, one virtual channel, FIFO inputs that send "
         f'one flit a cycle, outputs that take {SPEEDUP} (`clock = "crossbar"`, `speedup = {SPEEDUP}`, '

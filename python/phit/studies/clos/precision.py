@@ -6,7 +6,6 @@ import polars as pl
 from phit.plots import COLOURS, Chart
 from phit.studies.clos.paper import (
     ADAPTIVE,
-    LEVEL,
     OBLIVIOUS,
     UNIT,
     Evidence,
@@ -21,8 +20,10 @@ from phit.studies.clos.paper import (
 from phit.studies.clos.setting import BUFFER, LONG, Setting
 from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, Look, beside, finished, latency_and_load
 from phit.studies.kit.claim import Judgement, NotRunError, SaturatedError
-from phit.studies.kit.evidence import span
+from phit.studies.kit.evidence import Curves, span
+from phit.studies.kit.margin import above, all_of, below, between
 from phit.studies.kit.plan import Case
+from phit.studies.kit.uncertain import Value, nominal
 
 
 @study.figure(
@@ -85,13 +86,14 @@ def _bars(rows: pl.DataFrame, title: str) -> Chart:
     return alt.layer(bars, spans).properties(width=330, height=240, title=head)
 
 
-def _savings(evidence: Evidence, flits: int) -> tuple[float, dict[int, float]]:
+def _savings(evidence: Evidence, flits: int) -> tuple[float, dict[int, Value]]:
     """The load near saturation, and how much less latency is with more bits than none, by bits."""
     table = evidence.table("14").filter(pl.col("bits") >= 0)
     if not (table["flits"] == flits).any():
         raise NotRunError(f"figure 14: no run with packets of {flits} flits")
     rows = _near_saturation(table, flits)
-    latency = dict(rows.select("bits", "latency_mean").iter_rows())
+    curves = Curves(rows, "figure 14")
+    latency = {bits: curves.value("latency_mean", bits=bits) for bits in rows["bits"].to_list()}
     if not latency:
         raise SaturatedError(f"figure 14: packets of {flits} flits are saturated at every load")
     for bits in (0, 2, 4):
@@ -100,8 +102,8 @@ def _savings(evidence: Evidence, flits: int) -> tuple[float, dict[int, float]]:
     return float(rows["load"][0]), {bits: 1 - value / latency[0] for bits, value in latency.items()}
 
 
-def _words(load: float, savings: dict[int, float]) -> str:
-    found = ", ".join(f"{bits} bits {-100 * value:+.1f} %" for bits, value in sorted(savings.items()) if bits)
+def _words(load: float, savings: dict[int, Value]) -> str:
+    found = ", ".join(f"{bits} bits {-100 * nominal(value):+.1f} %" for bits, value in sorted(savings.items()) if bits)
     return f"latency at {load:g} against 0 bits: {found}"
 
 
@@ -114,7 +116,7 @@ def _words(load: float, savings: dict[int, float]) -> str:
 def precision_short(evidence: Evidence) -> Judgement:
     """Packets of 1 flit: 0 and 4 bits differ by 12 % at most."""
     load, savings = _savings(evidence, 1)
-    return Judgement(abs(savings[4]) <= 0.12, _words(load, savings))
+    return Judgement(between(savings[4], -0.12, 0.12), _words(load, savings))
 
 
 @study.claim(
@@ -132,14 +134,15 @@ def precision_long(evidence: Evidence) -> Judgement:
     """Packets of 10 flits: 4 bits save 50 % or more, 2 and 3 bits 35 % or more."""
     load, savings = _savings(evidence, LONG)
     some = [savings[bits] for bits in (2, 3) if bits in savings]
-    return Judgement(savings[4] >= 0.5 and min(some) >= 0.35, _words(load, savings))
+    check = all_of([above(savings[4], 0.5), *(above(saved, 0.35) for saved in some)])
+    return Judgement(check, _words(load, savings))
 
 
 def _curves(stem: str, table: pl.DataFrame, column: str, words: str, title: str, lines: list[str]) -> Charts:
     """Latency and accepted load, a curve for each value of a column."""
     look = Look.of([words.format(value) for value in table[column].unique().sort()])
     named = table.with_columns(curve=pl.format(words, pl.col(column)))
-    return {stem: finished(latency_and_load(named, "curve", look, UNIT, level=LEVEL), title, lines)}
+    return {stem: finished(latency_and_load(named, "curve", look, UNIT), title, lines)}
 
 
 LATE = 0.6
@@ -187,10 +190,11 @@ def precision_faults(evidence: Evidence) -> Judgement:
         if bits not in most:
             raise NotRunError(f"figure 15: no run of {bits} bits")
     lost = {bits: 1 - value / most[4] for bits, value in most.items()}
-    holds = 0.1 <= lost[0] <= 0.2 and 0.04 <= lost[2] <= 0.11 and lost[3] <= 0.03
-    found = ", ".join(f"{bits} bits {value:.3f} ({-100 * lost[bits]:+.1f} %)" for bits, value in most.items())
+    check = all_of([between(lost[0], 0.1, 0.2), between(lost[2], 0.04, 0.11), below(lost[3], 0.03)])
+    words = (f"{bits} bits {nominal(value):.3f} ({-100 * nominal(lost[bits]):+.1f} %)" for bits, value in most.items())
+    found = ", ".join(words)
     calm = [evidence.saturation_load("15", bits=bits) for bits in most]
-    return Judgement(holds, f"most accepted: {found}", f"highest loads that are not saturated: {span(calm)}")
+    return Judgement(check, f"most accepted: {found}", f"highest loads that are not saturated: {span(calm)}")
 
 
 KNOWN_BITS = 2
@@ -242,6 +246,6 @@ def precomputation(evidence: Evidence) -> Judgement:
         raise SaturatedError("figure 16: saturated at every load")
     load = loads[-1]
     now, one, two = (curves.latency(precompute=ahead, load=load) for ahead in AHEAD)
-    above = {1: one / now - 1, 2: two / now - 1}
-    found = ", ".join(f"{ahead} ahead {100 * value:+.1f} %" for ahead, value in above.items())
-    return Judgement(above[1] <= 0.05 and above[2] <= 0.2, f"latency at {load:g}: {found}")
+    more = {1: one / now - 1, 2: two / now - 1}
+    found = ", ".join(f"{ahead} ahead {100 * nominal(value):+.1f} %" for ahead, value in more.items())
+    return Judgement(all_of([below(more[1], 0.05), below(more[2], 0.2)]), f"latency at {load:g}: {found}")

@@ -18,6 +18,7 @@ from phit.studies.contention.setting import Setting
 from phit.studies.kit.charts import Charts, Look, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import percent
+from phit.studies.kit.margin import exact
 from phit.studies.kit.plan import Case, seeds_of
 
 PHIT_BITS = 80
@@ -326,7 +327,7 @@ def update_traffic(evidence: Evidence) -> Judgement:
         (full.counters, full.bits) == (128, 512) and int(full.phits) == 6 and int(100 * full.share) == 6 and not gone
     )
     return Judgement(
-        holds,
+        exact(holds),
         f"{full.counters} counters, {full.bits} bits, {full.phits:.1f} phits, {full.share:.1%} of a local link; "
         f"with it sent, latency {percent(changes)}" + (f", saturated at {', '.join(gone)}" if gone else ""),
     )

@@ -24,7 +24,9 @@ from phit.studies.contention.setting import Setting
 from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, finished, latency_and_load, panel, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import Curves, percent, span
+from phit.studies.kit.margin import above, all_of, any_of, below, between
 from phit.studies.kit.plan import Case, Labels, seeds_of
+from phit.studies.kit.uncertain import Value, nominal
 
 MIXED_LOAD = 0.35
 """Offered load of figure 6."""
@@ -67,14 +69,14 @@ def _uniform_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 def _calm_loads(curves: Curves, share: float) -> list[float]:
     """Loads of UN up to a share of MIN's saturation."""
-    limit = share * curves.saturation(mechanism="MIN")
+    limit = share * nominal(curves.saturation(mechanism="MIN"))
     loads = [load for load in curves.loads(mechanism="MIN") if load <= limit]
     if not loads:
         raise NotRunError(f"figure 5a: no load up to {limit:.2f}")
     return loads
 
 
-def _of_minimal(ratios: Mapping[str, Sequence[float]], loads: Sequence[float]) -> str:
+def _of_minimal(ratios: Mapping[str, Sequence[Value]], loads: Sequence[float]) -> str:
     """Latencies of some mechanisms as parts of MIN's, in words."""
     found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
     return f"{found} of MIN's latency at loads {span(loads)}"
@@ -91,8 +93,8 @@ def counters_match_minimal(evidence: Evidence) -> Judgement:
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.8)
     ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("Base", "ECtN")}
-    holds = all(abs(ratio - 1) <= 0.02 for of_one in ratios.values() for ratio in of_one)
-    return Judgement(holds, _of_minimal(ratios, loads))
+    check = all_of(between(ratio, 0.98, 1.02) for of_one in ratios.values() for ratio in of_one)
+    return Judgement(check, _of_minimal(ratios, loads))
 
 
 @study.claim(
@@ -106,8 +108,9 @@ def credits_cost_latency(evidence: Evidence) -> Judgement:
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.6)
     ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("PB", "OLM")}
-    holds = all(max(of_one) > 1.02 and min(of_one) >= 1 - NOISE for of_one in ratios.values())
-    return Judgement(holds, _of_minimal(ratios, loads))
+    checks = [any_of(above(ratio, 1.02, strict=True) for ratio in of_one) for of_one in ratios.values()]
+    checks += [above(ratio, 1 - NOISE) for of_one in ratios.values() for ratio in of_one]
+    return Judgement(all_of(checks), _of_minimal(ratios, loads))
 
 
 @study.claim(
@@ -121,8 +124,8 @@ def hybrid_between(evidence: Evidence) -> Judgement:
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.8)
     over, under = curves.latency_ratios("Hybrid", "MIN", loads), curves.latency_ratios("Hybrid", "OLM", loads)
-    holds = min(over) >= 1 - NOISE and max(under) <= 1.02
-    return Judgement(holds, f"{percent(over)} of MIN's, {percent(under)} of OLM's latency at loads {span(loads)}")
+    check = all_of([*(above(ratio, 1 - NOISE) for ratio in over), *(below(ratio, 1.02) for ratio in under)])
+    return Judgement(check, f"{percent(over)} of MIN's, {percent(under)} of OLM's latency at loads {span(loads)}")
 
 
 @study.claim(
@@ -143,13 +146,11 @@ def more_throughput(evidence: Evidence) -> Judgement:
     load = curves.loads(mechanism="MIN")[-1]
     names = ("MIN", "OLM", "Base", "ECtN", "Hybrid")
     accepted = {name: curves.accepted(mechanism=name, load=load) for name in names}
-    holds = (
-        all(accepted[name] > accepted["MIN"] for name in names[1:])
-        and accepted["Hybrid"] == max(accepted.values())
-        and all(abs(accepted[name] / accepted["OLM"] - 1) <= 0.05 for name in ("Base", "ECtN"))
-    )
-    found = ", ".join(f"{name} {value:.3f}" for name, value in accepted.items())
-    return Judgement(holds, f"accepted at an offered load of {load:g}: {found}")
+    checks = [above(accepted[name], accepted["MIN"], strict=True) for name in names[1:]]
+    checks += [above(accepted["Hybrid"], accepted[name]) for name in names if name != "Hybrid"]
+    checks += [between(accepted[name] / accepted["OLM"], 0.95, 1.05) for name in ("Base", "ECtN")]
+    found = ", ".join(f"{name} {nominal(value):.3f}" for name, value in accepted.items())
+    return Judgement(all_of(checks), f"accepted at an offered load of {load:g}: {found}")
 
 
 @study.figure(
@@ -195,9 +196,9 @@ def valiant_limit(evidence: Evidence) -> Judgement:
         if load < 0.5 - 1e-9:
             raise NotRunError(f"figure 5b: {name} was offered {load:g} at most, less than 0.5")
         peaks[name] = curves.peak(mechanism=name)
-    holds = abs(minimal / limit - 1) <= 0.1 and min(peaks.values()) >= 0.45
-    found = ", ".join(f"{name} {value:.3f}" for name, value in peaks.items())
-    return Judgement(holds, f"most accepted: MIN {minimal:.4f} (1/(a·p) = {limit:.4f}), {found}")
+    check = all_of([between(minimal / limit, 0.9, 1.1), *(above(peak, 0.45) for peak in peaks.values())])
+    found = ", ".join(f"{name} {nominal(value):.3f}" for name, value in peaks.items())
+    return Judgement(check, f"most accepted: MIN {nominal(minimal):.4f} (1/(a·p) = {limit:.4f}), {found}")
 
 
 @study.claim(
@@ -212,9 +213,9 @@ def piggyback_behind_valiant(evidence: Evidence) -> Judgement:
     loads = _common(curves, ("PB", "VAL"), 0.3, 0.4)
     ratios = curves.latency_ratios("PB", "VAL", loads)
     throughput = curves.peak(mechanism="PB") / curves.peak(mechanism="VAL")
-    holds = min(ratios) >= 1 and throughput <= 1.02
+    check = all_of([*(above(ratio, 1) for ratio in ratios), below(throughput, 1.02)])
     return Judgement(
-        holds, f"latency {percent(ratios)} at loads {span(loads)}, most accepted {percent([throughput])} of VAL's"
+        check, f"latency {percent(ratios)} at loads {span(loads)}, most accepted {percent([throughput])} of VAL's"
     )
 
 
@@ -229,7 +230,8 @@ def opportunistic_beats_valiant(evidence: Evidence) -> Judgement:
     curves = evidence.curves("5b")
     loads = _common(curves, ("OLM", "VAL"), 0.1, 0.4)
     ratios = curves.latency_ratios("OLM", "VAL", loads)
-    return Judgement(max(ratios) < 1, f"{percent(ratios)} of VAL's latency at loads {span(loads)}")
+    check = all_of(below(ratio, 1, strict=True) for ratio in ratios)
+    return Judgement(check, f"{percent(ratios)} of VAL's latency at loads {span(loads)}")
 
 
 @study.claim(
@@ -244,11 +246,11 @@ def three_zones(evidence: Evidence) -> Judgement:
     low, reference = curves.latency(mechanism="Base", load=0.01), curves.latency(mechanism="OLM", load=0.05)
     middle = curves.latency_ratios("Base", "OLM", [0.05, 0.1])
     high = curves.latency_ratios("Base", "OLM", _common(curves, ("Base", "OLM"), 0.35, 0.45))
-    holds = low < reference and min(middle) > 1 and all(abs(ratio - 1) <= 0.15 for ratio in high)
+    checks = [below(low, reference, strict=True), *(above(ratio, 1, strict=True) for ratio in middle)]
     return Judgement(
-        holds,
-        f"Base {low:.1f} at 0.01, OLM {reference:.1f} at 0.05; Base {percent(middle)} of OLM's at 0.05 and 0.1, "
-        f"{percent(high)} at 0.35 to 0.45",
+        all_of([*checks, *(between(ratio, 0.85, 1.15) for ratio in high)]),
+        f"Base {nominal(low):.1f} at 0.01, OLM {nominal(reference):.1f} at 0.05; "
+        f"Base {percent(middle)} of OLM's at 0.05 and 0.1, {percent(high)} at 0.35 to 0.45",
     )
 
 
@@ -263,7 +265,8 @@ def notification_is_best(evidence: Evidence) -> Judgement:
     curves = evidence.curves("5b")
     loads = _common(curves, ("ECtN", "OLM"), 0.15, 0.45)
     ratios = curves.latency_ratios("ECtN", "OLM", loads)
-    return Judgement(max(ratios) <= 1, f"{percent(ratios)} of OLM's latency at loads {span(loads)}")
+    check = all_of(below(ratio, 1) for ratio in ratios)
+    return Judgement(check, f"{percent(ratios)} of OLM's latency at loads {span(loads)}")
 
 
 @study.figure(
@@ -295,9 +298,10 @@ def far_groups(evidence: Evidence) -> Judgement:
     ratios = away.latency_ratios("ECtN", "OLM", loads)
     closer = away.latency_ratios("VAL", "OLM", loads)
     before = near.latency_ratios("VAL", "OLM", loads)
-    holds = all(1 - NOISE <= r <= 1.15 for r in ratios) and all(x < y for x, y in zip(closer, before, strict=True))
+    checks = [between(ratio, 1 - NOISE, 1.15) for ratio in ratios]
+    checks += [below(x, y, strict=True) for x, y in zip(closer, before, strict=True)]
     return Judgement(
-        holds,
+        all_of(checks),
         f"ECtN/OLM {span(ratios, '{:.4f}')}; VAL/OLM {span(closer)} under {far(evidence.setting)}, {span(before)} "
         "under ADV+1",
     )
@@ -352,11 +356,12 @@ def competitive_in_mixes(evidence: Evidence) -> Judgement:
     if not shares:
         raise NotRunError("figure 6: no mix was run")
 
-    def of_reference(name: str) -> list[float]:
+    def of_reference(name: str) -> list[Value]:
         where = [{"load": MIXED_LOAD, "uniform_percent": share} for share in shares]
         return [curves.latency(mechanism=name, **w) / curves.latency(mechanism="OLM", **w) for w in where]
 
     found = {name: of_reference(name) for name in ("ECtN", "Base", "Hybrid")}
-    holds = max(found["ECtN"]) < 1 and all(abs(r - 1) <= 0.15 for name in ("Base", "Hybrid") for r in found[name])
+    checks = [below(ratio, 1, strict=True) for ratio in found["ECtN"]]
+    checks += [between(ratio, 0.85, 1.15) for name in ("Base", "Hybrid") for ratio in found[name]]
     words = ", ".join(f"{name} {percent(of_one)}" for name, of_one in found.items())
-    return Judgement(holds, f"{words} of OLM's latency at {', '.join(map(str, shares))} % UN")
+    return Judgement(all_of(checks), f"{words} of OLM's latency at {', '.join(map(str, shares))} % UN")

@@ -24,7 +24,9 @@ from phit.studies.contention.setting import Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.margin import Check, above, all_of, below, between, exact
 from phit.studies.kit.plan import Case, Labels, seeds_of
+from phit.studies.kit.uncertain import Source, Value, nominal, over_seeds
 
 
 @study.figure(
@@ -105,12 +107,13 @@ COLUMN = "probes.contention"
 """Column of the table of points: mean contention counter over all output ports and looks of the measurement."""
 
 
-def mean_counter(table: pl.DataFrame | None) -> float | None:
+def mean_counter(table: pl.DataFrame | None) -> Value | None:
     """The mean contention counter over all output ports, mean over runs; `None` if it was not recorded."""
     if table is None or COLUMN not in table.columns or table.is_empty():
         return None
-    value = table.select(pl.col(COLUMN).cast(pl.Float64).mean()).item()
-    return None if value is None else float(value)
+    values = table[COLUMN].cast(pl.Float64).drop_nulls().to_list()
+    runs = tuple(sorted(table["point"])) if "point" in table.columns else ()
+    return over_seeds(values, Source(runs, "counters", COLUMN)) if values else None
 
 
 THRESHOLD_LOAD = 0.3
@@ -147,25 +150,28 @@ def low_and_high_hurt(evidence: Evidence) -> Judgement:
     where = {"mechanism": "Base", "pattern": "ADV+1", "load": THRESHOLD_LOAD}
     # A threshold so high that the network saturates has no latency; it hurts more than any that has one.
     gone = [th for th in values if th > highest and curves.saturated(**where, threshold=th)]
-    latency = [math.inf if th in gone else curves.latency(**where, threshold=th) for th in values]
+    latency = [None if th in gone else curves.latency(**where, threshold=th) for th in values]
     counter = mean_counter(evidence.tables.get("counters"))
     if counter is None:
         raise NotRunError("the contention counters were not recorded")
     low, high = _nearest(values, lowest), _nearest(values, highest)
-    holds = (
-        _grows(accepted)
-        and _grows(latency)
-        and accepted[0] < (1 - NOISE) * accepted[values.index(low)]
-        and latency[-1] > (1 + NOISE) * latency[values.index(high)]
-        and abs(counter / expected - 1) <= 0.15
-    )
+    near = latency[values.index(high)]
+    checks = [
+        _grows(accepted),
+        _grows(latency),
+        below(accepted[0], (1 - NOISE) * accepted[values.index(low)], strict=True),
+        _grows([near, latency[-1]], by=NOISE),
+        between(counter / expected, 0.85, 1.15),
+    ]
+    shown = [math.inf if value is None else nominal(value) for value in (latency[0], near, latency[-1])]
+    carried = [nominal(value) for value in (accepted[0], accepted[values.index(low)], accepted[-1])]
     note = f"ADV+1 at {THRESHOLD_LOAD:g} saturates with th = {', '.join(map(str, gone))}" if gone else ""
     return Judgement(
-        holds,
-        f"accepted under UN at {load:g}: {accepted[0]:.3f} (th = {values[0]}), {accepted[values.index(low)]:.3f} "
-        f"({low}), {accepted[-1]:.3f} ({values[-1]}); latency under ADV+1 at {THRESHOLD_LOAD:g}: {latency[0]:.1f}, "
-        f"{latency[values.index(high)]:.1f} ({high}), {latency[-1]:.1f}; "
-        f"mean counter {counter:.2f}, mean VCs {expected:.2f}",
+        all_of(checks),
+        f"accepted under UN at {load:g}: {carried[0]:.3f} (th = {values[0]}), {carried[1]:.3f} "
+        f"({low}), {carried[2]:.3f} ({values[-1]}); latency under ADV+1 at {THRESHOLD_LOAD:g}: {shown[0]:.1f}, "
+        f"{shown[1]:.1f} ({high}), {shown[2]:.1f}; "
+        f"mean counter {nominal(counter):.2f}, mean VCs {expected:.2f}",
         note,
     )
 
@@ -174,6 +180,10 @@ def _nearest(values: list[int], wanted: int) -> int:
     return min(values, key=lambda value: abs(value - wanted))
 
 
-def _grows(values: list[float]) -> bool:
-    """True if no value is below the one before by more than noise."""
-    return all(y >= (1 - NOISE) * x for x, y in pairwise(values))
+def _grows(values: Sequence[Value | None], by: float = -NOISE) -> Check:
+    """Every value is above the one before by a share, or not below it but for noise; `None` is above all others."""
+
+    def grows(x: Value | None, y: Value | None) -> Check:
+        return exact(y is None) if x is None or y is None else above(y, (1 + by) * x, strict=by > 0)
+
+    return all_of(grows(x, y) for x, y in pairwise(values))

@@ -1,6 +1,6 @@
 """What happens after UN becomes ADV+1 at a load of 0.2: figures 7 to 9, claims C12 to C16 (sections V-B and V-C)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,9 @@ from phit.studies.kit import tables
 from phit.studies.kit.charts import LATENCY, Charts, finished, panel, rule
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import Responses
+from phit.studies.kit.margin import Check, above, all_of, below, between, exact
 from phit.studies.kit.plan import Case, seeds_of
+from phit.studies.kit.uncertain import Value, nominal
 
 TRANSIENT_LOAD = 0.2
 """Offered load."""
@@ -96,7 +98,7 @@ FINAL_SHARE = 0.25
 """Share of the recorded time, at its end, whose mean is the final value."""
 
 
-def settling_time(times: Sequence[int], values: Sequence[float], tolerance: float = TOLERANCE) -> int | None:
+def settling_time(times: Sequence[float], values: Sequence[float], tolerance: float = TOLERANCE) -> float | None:
     """Cycles from 0 until the values stay within `tolerance` of their final value; `None` if they do not settle.
 
     `times` are the starts of equal bins in cycles; the answer is the end of the last bin outside: one bin at least.
@@ -113,7 +115,7 @@ def settling_time(times: Sequence[int], values: Sequence[float], tolerance: floa
     return outside[-1] + width if outside else width
 
 
-def dominant_period(times: Sequence[int], values: Sequence[float]) -> float:
+def dominant_period(times: Sequence[float], values: Sequence[float]) -> float:
     """Period in cycles of the strongest oscillation of equally spaced values, without their linear trend.
 
     The peak of the periodogram; periods of more than a third of the time span are trend, not oscillation.
@@ -145,8 +147,10 @@ CLOSE = 0.02
 """A narrower band than that of the rules, for the notes."""
 
 
-def _settling(responses: Responses, mechanism: str) -> int | None:
-    return settling_time(*responses.series(mechanism))
+def _settling(responses: Responses, mechanism: str) -> Value | None:
+    times, _ = responses.series(mechanism)
+    width = times[1] - times[0] if len(times) > 1 else 0.0
+    return responses.of_mean(settling_time, mechanism, what="settling", resolution=width)
 
 
 def _misrouting(responses: Responses, names: Sequence[str]) -> str:
@@ -156,8 +160,9 @@ def _misrouting(responses: Responses, names: Sequence[str]) -> str:
     return f"misrouted share: {_words(times)}; latency to within {CLOSE:.0%}: {_words(closely)}"
 
 
-def _words(times: dict[str, int | None]) -> str:
-    return ", ".join(f"{name} {'not settled' if t is None else f'{t} cycles'}" for name, t in times.items())
+def _words(times: Mapping[str, Value | float | None]) -> str:
+    found = {name: "not settled" if t is None else f"{nominal(t):g} cycles" for name, t in times.items()}
+    return ", ".join(f"{name} {words}" for name, words in found.items())
 
 
 @study.figure(
@@ -200,9 +205,9 @@ def reaction(evidence: Evidence) -> Judgement:
     times = {name: _settling(responses, name) for name in ("Base", "Hybrid", "OLM", "PB")}
     base, hybrid, reference = times["Base"], times["Hybrid"], times["OLM"]
     if reference is None:
-        return Judgement(False, _words(times), "OLM does not settle, so there is no time to compare with")
-    holds = base is not None and hybrid is not None and max(base, hybrid) <= reference / 3
-    return Judgement(holds, _words(times), _misrouting(responses, list(times)))
+        return Judgement(exact(False), _words(times), "OLM does not settle, so there is no time to compare with")
+    check = all_of(exact(False) if time is None else below(time, reference / 3) for time in (base, hybrid))
+    return Judgement(check, _words(times), _misrouting(responses, list(times)))
 
 
 @study.claim(
@@ -217,10 +222,13 @@ def after_the_update(evidence: Evidence) -> Judgement:
     before = {name: responses.mean(name, 20, PERIOD) for name in ("ECtN", "Base")}
     after = {name: responses.mean(name, *UPDATE_SPAN) for name in ("ECtN", "Base")}
     return Judgement(
-        after["ECtN"] < after["Base"],
-        f"ECtN {before['ECtN']:.1f}, Base {before['Base']:.1f} at 20 to {PERIOD} cycles; "
-        f"ECtN {after['ECtN']:.1f}, Base {after['Base']:.1f} at {UPDATE_SPAN[0]} to {UPDATE_SPAN[1]}",
+        below(after["ECtN"], after["Base"], strict=True),
+        f"{_pair(before)} at 20 to {PERIOD} cycles; {_pair(after)} at {UPDATE_SPAN[0]} to {UPDATE_SPAN[1]}",
     )
+
+
+def _pair(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name} {nominal(value):.1f}" for name, value in values.items())
 
 
 @study.claim(
@@ -244,8 +252,9 @@ def all_or_nothing(evidence: Evidence) -> Judgement:
         name: (responses.mean(name, *UNIFORM_SPAN, column), responses.mean(name, SETTLED_FROM, end, column))
         for name in COUNTERS
     }
-    holds = all(uniform <= 2 and adversarial >= 95 for uniform, adversarial in found.values())
-    return Judgement(holds, ", ".join(f"{name} {u:.1f} % and {a:.1f} %" for name, (u, a) in found.items()))
+    check = all_of(check for uniform, later in found.values() for check in (below(uniform, 2), above(later, 95)))
+    words = (f"{name} {nominal(u):.1f} % and {nominal(a):.1f} %" for name, (u, a) in found.items())
+    return Judgement(check, ", ".join(words))
 
 
 @study.figure(
@@ -284,19 +293,19 @@ def credits_take_longer(evidence: Evidence) -> Judgement:
     before = {name: _settling(small, name) for name in names}
     after = {name: _settling(large, name) for name in names}
 
-    def at_least(name: str) -> bool:
+    def slower(name: str) -> Check:
         first, second = before[name], after[name]
         # What has not settled in the recorded time takes longer than that.
         second = large.series(name)[0][-1] if second is None else second
-        return first is not None and second >= 4 * first
+        return exact(False) if first is None else above(second, 4 * first)
 
-    def at_most(name: str) -> bool:
+    def as_fast(name: str) -> Check:
         first, second = before[name], after[name]
-        return first is not None and second is not None and second <= 1.5 * first
+        return exact(False) if first is None or second is None else below(second, 1.5 * first)
 
-    holds = at_least("OLM") and at_least("PB") and at_most("Base") and at_most("ECtN")
+    check = all_of([slower("OLM"), slower("PB"), as_fast("Base"), as_fast("ECtN")])
     note = f"small, {_misrouting(small, names)}; large, {_misrouting(large, names)}"
-    return Judgement(holds, f"small buffers: {_words(before)}; large: {_words(after)}", note)
+    return Judgement(check, f"small buffers: {_words(before)}; large: {_words(after)}", note)
 
 
 @study.figure(
@@ -326,18 +335,26 @@ def _oscillation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 def oscillation(evidence: Evidence) -> Judgement:
     """PB's latency oscillates with a period of 300 to 700 cycles; ECtN's deviation is below a third of PB's."""
     responses = evidence.responses("9")
-    windows = {}
+    length = 0.0
     for name in ("PB", "ECtN"):
-        times, values = responses.series(name)
-        chosen = [(t, value) for t, value in zip(times, values, strict=True) if t >= SETTLED_FROM]
-        if not chosen or chosen[-1][0] - chosen[0][0] < 2100:
+        times = [t for t in responses.series(name)[0] if t >= SETTLED_FROM]
+        length = times[-1] - times[0] if times else 0.0
+        if length < 2100:
             raise NotRunError("figure 9: recorded for too short a time: less than three periods of 700 cycles")
-        windows[name] = chosen
-    period = dominant_period(*zip(*windows["PB"], strict=True))
-    swing = {name: deviation([value for _, value in chosen]) for name, chosen in windows.items()}
-    holds = 300 <= period <= 700 and swing["ECtN"] < swing["PB"] / 3
+
+    def later(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+        chosen = [(t, value) for t, value in zip(times, values, strict=True) if t >= SETTLED_FROM]
+        return [t for t, _ in chosen], [value for _, value in chosen]
+
+    # The periodogram has a frequency for each whole number of periods in the time.
+    step = dominant_period(*later(*responses.series("PB"))) ** 2 / length
+    period = responses.of_mean(lambda *s: dominant_period(*later(*s)), "PB", what="period", resolution=step)
+    swing = {
+        name: responses.of_mean(lambda *s: deviation(later(*s)[1]), name, what="deviation") for name in ("PB", "ECtN")
+    }
+    check = all_of([between(period, 300, 700), below(swing["ECtN"], swing["PB"] / 3, strict=True)])
     return Judgement(
-        holds,
-        f"PB's period {period:.0f} cycles; standard deviation from {SETTLED_FROM} cycles on: PB {swing['PB']:.1f}, "
-        f"ECtN {swing['ECtN']:.1f} cycles",
+        check,
+        f"PB's period {nominal(period):.0f} cycles; standard deviation from {SETTLED_FROM} cycles on: PB "
+        f"{nominal(swing['PB']):.1f}, ECtN {nominal(swing['ECtN']):.1f} cycles",
     )

@@ -1,5 +1,6 @@
 """What the schemes cost in the memory of a port (table 5.3), and what FBICM's versions send (sections 4.2, 4.3)."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.plots import COLOURS, half_width
+from phit.plots import COLOURS
 from phit.scenario import Document, complete
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import FBICM, MEMORY, VERSIONS, VOQNET_QUEUE, Evidence, named, scenario, study
@@ -17,8 +18,10 @@ from phit.studies.fbicm.transient import multiple, recorded, single
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts, finished
 from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.margin import all_of, below, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.scale import Scale
+from phit.studies.kit.uncertain import Source, Value, Z, error, over_seeds
 
 LINE_BYTES = 6
 """Of a CAM line without its list: 4 of the timer, 2 of all other fields."""
@@ -123,7 +126,7 @@ def counts(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     keys = [c for c in labels.columns if c != "point"]
     own = {f"queueing.{name}": name for name in COUNTED if f"queueing.{name}" in found.columns}
-    table = found.select(*keys, "accepted_load", "cycles", "out_of_order", *own).rename(own)
+    table = found.select("point", *keys, "accepted_load", "cycles", "out_of_order", *own).rename(own)
     return table.with_columns(
         bits=pl.sum_horizontal(name for name in own.values() if name.endswith("_bits")),
         lifetime=pl.col("line_lifetime") / pl.col("lines_freed"),
@@ -173,7 +176,7 @@ def bytes_of_a_cam(evidence: Evidence) -> Judgement:
     if not any(expected.values()):
         raise NotRunError("table 5.3: none of the report's networks was run")
     words = "; ".join(f"{v}: {', '.join(f'{size:,}' for size in sizes.values())}" for v, sizes in found.items())
-    return Judgement(found == expected, f"{words} bytes")
+    return Judgement(exact(found == expected), f"{words} bytes")
 
 
 HOT = {"single": "single hot spot (#2)", "multiple": "several hot destinations (#3)"}
@@ -250,6 +253,14 @@ def _of_version(evidence: Evidence, version: str, case: str) -> pl.DataFrame:
     return rows
 
 
+def _difference(new: pl.DataFrame, first: pl.DataFrame, column: str) -> Value:
+    """How much more the new version has, seed by seed: both have the same traffic."""
+    both = new.join(first, on="seed", suffix="_first", how="inner")
+    runs = tuple(sorted([*both["point"], *both["point_first"]])) if "point" in both.columns else ()
+    differences = (both[column] - both[f"{column}_first"]).to_list()
+    return over_seeds(differences, Source(runs, "figure versions", f"{column} {both['case'][0]}"))
+
+
 def _mean(rows: pl.DataFrame, column: str) -> float:
     return float(rows[column].to_numpy().mean())
 
@@ -263,18 +274,21 @@ def _mean(rows: pl.DataFrame, column: str) -> float:
 )
 def cheaper_version(evidence: Evidence) -> Judgement:
     """Fewer bits, queues freed sooner by more than seeds differ, and memories off where there is no congestion."""
-    holds, notes = True, []
+    checks, notes = [], []
     for case in HOT:
         new, first = (_of_version(evidence, version, case) for version in VERSIONS)
         bits, bits_first = _mean(new, "bits"), _mean(first, "bits")
         life, life_first = _mean(new, "lifetime") / US, _mean(first, "lifetime") / US
-        by_seed = new.join(first, on="seed", suffix="_first", how="inner")
-        later = (by_seed["lifetime"] - by_seed["lifetime_first"]) / US
-        half = half_width(later.to_list())
-        holds &= bits < bits_first and life - life_first + half < 0
+        later = _difference(new, first, "lifetime") / US
+        checks += [below(difference, 0, strict=True) for difference in (_difference(new, first, "bits"), later)]
+        half = "not known" if math.isnan(error(later)) else f"{Z * error(later):.2f}"
         notes.append(
             f"{case}: {bits / 1000:.0f} against {bits_first / 1000:.0f} kbit, "
-            f"{life:.2f} against {life_first:.2f} us (± {half:.2f}, {len(later)} seeds)"
+            f"{life:.2f} against {life_first:.2f} us (± {half}, {new.height} seeds)"
         )
     idle = _mean(_of_version(evidence, "FBICM", "none"), "cam_share")
-    return Judgement(holds and idle == 0, "; ".join(notes), f"CAM on {100 * idle:.3g} % of the time without congestion")
+    return Judgement(
+        all_of([*checks, exact(idle == 0)]),
+        "; ".join(notes),
+        f"CAM on {100 * idle:.3g} % of the time without congestion",
+    )

@@ -23,7 +23,9 @@ from phit.studies.fbicm.setting import US, Network, Setting
 from phit.studies.fbicm.transient import lines, over_time, recorded, single, spot
 from phit.studies.kit.charts import Charts, finished, in_rows, rule, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.margin import between, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.uncertain import nominal
 from phit.timelapse import Row, Timelapse, holds, port_frames
 
 SWITCH = 64
@@ -59,7 +61,8 @@ def one_switch(setting: Setting, seeds: int | None) -> list[Case]:
 def head_of_line_limit(evidence: Evidence) -> Judgement:
     """2 - sqrt(2), within 0.01."""
     accepted = evidence.curves("limit").accepted(mechanism="1Q")
-    return Judgement(abs(accepted - HOL_LIMIT) <= 0.01, f"{accepted:.4f} with {SWITCH} ports")
+    check = between(accepted, HOL_LIMIT - 0.01, HOL_LIMIT + 0.01)
+    return Judgement(check, f"{nominal(accepted):.4f} with {SWITCH} ports")
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def in_order(evidence: Evidence) -> Judgement:
         runs += rows.height
     if not runs:
         raise NotRunError("no run of FBICM")
-    return Judgement(late == 0, f"{late} packets out of order in {runs} runs")
+    return Judgement(exact(late == 0), f"{late} packets out of order in {runs} runs")
 
 
 def frames(labels: pl.DataFrame, done: Done) -> pl.DataFrame:

@@ -19,7 +19,9 @@ from phit.studies.fbicm.setting import Setting
 from phit.studies.kit.charts import Charts, beside, finished, panel, seeds_note
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.evidence import percent
+from phit.studies.kit.margin import Check, above, all_of, between
 from phit.studies.kit.plan import Case, seeds_of
+from phit.studies.kit.uncertain import Value, nominal
 
 
 def uniform(load: float) -> Document:
@@ -78,16 +80,18 @@ def _throughput_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 def level_under_uniform(evidence: Evidence) -> Judgement:
     """FBICM within 5 % of VOQnet at each load."""
     curves = evidence.curves("5.1")
-    worst: dict[str, float] = {}
+    worst: dict[str, Value] = {}
+    checks: list[Check] = []
     for net in run_networks(evidence, "5.1"):
         ratios = [
             curves.accepted(network=net.name, mechanism="FBICM", load=load)
             / curves.accepted(network=net.name, mechanism="VOQnet", load=load)
             for load in evidence.setting.loads
         ]
-        worst[net.name] = max(ratios, key=lambda ratio: abs(ratio - 1))
+        worst[net.name] = max(ratios, key=lambda ratio: abs(nominal(ratio) - 1))
+        checks += [between(ratio, 0.95, 1.05) for ratio in ratios]
     found = ", ".join(f"{name} {percent([ratio])}" for name, ratio in worst.items())
-    return Judgement(all(abs(ratio - 1) <= 0.05 for ratio in worst.values()), f"largest difference: {found}")
+    return Judgement(all_of(checks), f"largest difference: {found}")
 
 
 @study.claim(
@@ -100,16 +104,20 @@ def ranking_under_uniform(evidence: Evidence) -> Judgement:
     """1Q < DBBM < FBICM at full load; DBBM's gap grows with load, and with the network."""
     curves = evidence.curves("5.1")
     low, high = evidence.setting.loads[-2:]
-    notes, gaps, holds = [], [], True
+    notes: list[str] = []
+    gaps: list[Value] = []
+    checks: list[Check] = []
     for net in run_networks(evidence, "5.1"):
-        below, full = (
+        before, full = (
             {scheme: curves.accepted(network=net.name, mechanism=scheme, load=load) for scheme in SCHEMES}
             for load in (low, high)
         )
         gap = full["FBICM"] - full["DBBM"]
-        holds &= full["1Q"] < full["DBBM"] < full["FBICM"] and gap > below["FBICM"] - below["DBBM"]
+        checks += [above(full["DBBM"], full["1Q"], strict=True), above(full["FBICM"], full["DBBM"], strict=True)]
+        checks.append(above(gap, before["FBICM"] - before["DBBM"], strict=True))
         gaps.append(gap)
         notes.append(f"{net.name}: {listed(full)}")
     if len(gaps) == 1:
-        return Judgement(holds, "; ".join(notes), "one network only, so that its growth is not judged")
-    return Judgement(holds and gaps[1] > gaps[0], "; ".join(notes), f"DBBM's gap {gaps[0]:.3f} and {gaps[1]:.3f}")
+        return Judgement(all_of(checks), "; ".join(notes), "one network only, so that its growth is not judged")
+    check = all_of([*checks, above(gaps[1], gaps[0], strict=True)])
+    return Judgement(check, "; ".join(notes), f"DBBM's gap {nominal(gaps[0]):.3f} and {nominal(gaps[1]):.3f}")

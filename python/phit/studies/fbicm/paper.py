@@ -16,6 +16,7 @@ from phit.studies.kit.charts import Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.plan import Done
 from phit.studies.kit.study import Paper, Study
+from phit.studies.kit.uncertain import Value, nominal
 
 Evidence = AnyEvidence[Setting]
 """What the rules of the claims look at."""
@@ -129,9 +130,9 @@ def run_networks(evidence: Evidence, figure: str) -> list[Network]:
     return [net for net in evidence.setting.networks if net.name in there]
 
 
-def listed(loads: Mapping[str, float]) -> str:
+def listed(loads: Mapping[str, Value]) -> str:
     """The throughput of each scheme in words."""
-    return ", ".join(f"{scheme} {load:.3f}" for scheme, load in loads.items())
+    return ", ".join(f"{scheme} {nominal(load):.3f}" for scheme, load in loads.items())
 
 
 def size(of: Setting) -> str:

@@ -1,7 +1,8 @@
 """Throughput over time: hot spots that come and go, and bursts of I/O (figures 5.2 to 5.4, claims F3 to F7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -25,7 +26,9 @@ from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts, beside, finished, over, panel, rule, seeds_note
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.evidence import Responses, percent
+from phit.studies.kit.margin import Check, above, all_of, below, between
 from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.uncertain import Value, nominal
 
 Spot = Callable[[Network, tuple[int, int]], Document]
 """`[traffic]` of a case of table 5.2 in a network, with a hot spot between two cycles."""
@@ -94,9 +97,9 @@ def over_time(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     table = found.group_by([*keys, "t"], maintain_order=True).agg(
         pl.len().alias("seeds"),
-        pl.col("accepted_load").mean(),
-        pl.col("accepted_load").std().alias("accepted_load_half"),
+        *tables.over_seeds("accepted_load"),
         pl.col("out_of_order").sum(),
+        tables.of_runs,
     )
     return table.with_columns(tables.half_widths("accepted_load")).sort([*keys, "t"], maintain_order=True)
 
@@ -139,12 +142,12 @@ BEFORE = 200
 """Microseconds before the hot spot whose mean throughput is that from which it falls."""
 
 
-def _before(evidence: Evidence, responses: Responses, scheme: str) -> float:
+def _before(evidence: Evidence, responses: Responses, scheme: str) -> Value:
     begin, _ = evidence.setting.window
     return responses.mean(scheme, max(0, begin - BEFORE), begin, "accepted_load")
 
 
-def _in_window(evidence: Evidence, responses: Responses) -> dict[str, float]:
+def _in_window(evidence: Evidence, responses: Responses) -> dict[str, Value]:
     """Mean throughput of each scheme while the hot spot is there."""
     return {scheme: responses.mean(scheme, *evidence.setting.window, "accepted_load") for scheme in SCHEMES}
 
@@ -158,7 +161,8 @@ def _level(evidence: Evidence, figure: str, within: float) -> Judgement:
     ratios = {name: loads["FBICM"] / loads["VOQnet"] for name, loads in found.items()}
     words = ", ".join(f"{name} {percent([ratio])}" for name, ratio in ratios.items())
     note = "; ".join(f"{name}: {listed(loads)}" for name, loads in found.items())
-    return Judgement(all(abs(ratio - 1) <= within for ratio in ratios.values()), f"FBICM to VOQnet: {words}", note)
+    check = all_of(between(ratio, 1 - within, 1 + within) for ratio in ratios.values())
+    return Judgement(check, f"FBICM to VOQnet: {words}", note)
 
 
 @study.figure(
@@ -200,28 +204,34 @@ HALVES = (0.55, 0.75)
 )
 def fall(evidence: Evidence) -> Judgement:
     """VOQsw < DBBM < FBICM while the hot spot is there, and DBBM between 0.55 and 0.75."""
-    holds, notes = True, []
+    checks, notes = [], []
     for net in run_networks(evidence, "5.2"):
         responses = evidence.responses("5.2", network=net.name)
         loads = _in_window(evidence, responses)
         falls = {scheme: _before(evidence, responses, scheme) - loads[scheme] for scheme in ("DBBM", "VOQsw")}
-        holds &= loads["VOQsw"] < loads["DBBM"] < loads["FBICM"] and HALVES[0] <= loads["DBBM"] <= HALVES[1]
+        checks += [below(loads[a], loads[b], strict=True) for a, b in (("VOQsw", "DBBM"), ("DBBM", "FBICM"))]
+        checks.append(between(loads["DBBM"], *HALVES))
         notes.append(f"{net.name}: {listed(loads)}; falls of {listed(falls)}")
-    return Judgement(holds, "; ".join(notes))
+    return Judgement(all_of(checks), "; ".join(notes))
 
 
 RECOVERED = 0.9
 """Share of the throughput before the hot spot at which a scheme counts as recovered."""
 
 
-def _recovery(evidence: Evidence, responses: Responses, scheme: str) -> float:
+def _recovery(evidence: Evidence, responses: Responses, scheme: str) -> Value:
     """Microseconds from the end of the hot spot until the throughput is at 90 % of that before, for good."""
-    _, end = evidence.setting.window
-    level = RECOVERED * _before(evidence, responses, scheme)
-    times, loads = responses.series(scheme, "accepted_load")
-    below = [t for t, load in zip(times, loads, strict=True) if t >= end and load < level]
-    # The last bin may be cut off.
-    return max(0.0, below[-1] - end + evidence.setting.bin / US) if below else 0.0
+    begin, end = evidence.setting.window
+    width = evidence.setting.bin / US
+
+    def recovery(times: Sequence[float], loads: Sequence[float]) -> float:
+        both = list(zip(times, loads, strict=True))
+        level = RECOVERED * fmean(load for t, load in both if max(0, begin - BEFORE) <= t < begin)
+        low = [t for t, load in both if t >= end and load < level]
+        # The last bin may be cut off.
+        return max(0.0, low[-1] - end + width) if low else 0.0
+
+    return responses.of_mean(recovery, scheme, "accepted_load", what="recovery", resolution=width)
 
 
 @study.claim(
@@ -232,16 +242,18 @@ def _recovery(evidence: Evidence, responses: Responses, scheme: str) -> float:
 )
 def slow_recovery(evidence: Evidence) -> Judgement:
     """One queue is the lowest while the hot spot is there and takes the longest to recover."""
-    holds, notes = True, []
+    checks: list[Check] = []
+    notes = []
     for net in run_networks(evidence, "5.2"):
         responses = evidence.responses("5.2", network=net.name)
         loads = _in_window(evidence, responses)
         times = {scheme: _recovery(evidence, responses, scheme) for scheme in SCHEMES}
         others = [scheme for scheme in SCHEMES if scheme != "1Q"]
-        holds &= all(loads["1Q"] < loads[scheme] and times["1Q"] > times[scheme] for scheme in others)
-        words = ", ".join(f"{scheme} {time:.0f}" for scheme, time in times.items())
-        notes.append(f"{net.name}: 1Q at {loads['1Q']:.3f}; microseconds to recover: {words}")
-    return Judgement(holds, "; ".join(notes))
+        checks += [below(loads["1Q"], loads[scheme], strict=True) for scheme in others]
+        checks += [above(times["1Q"], times[scheme], strict=True) for scheme in others]
+        words = ", ".join(f"{scheme} {nominal(time):.0f}" for scheme, time in times.items())
+        notes.append(f"{net.name}: 1Q at {nominal(loads['1Q']):.3f}; microseconds to recover: {words}")
+    return Judgement(all_of(checks), "; ".join(notes))
 
 
 @study.figure(
@@ -339,12 +351,12 @@ SAME = 0.005
 )
 def isolation_under_bursts(evidence: Evidence) -> Judgement:
     """FBICM within 2 % of VOQnet and not below DBBM and VOQsw."""
-    holds, notes = True, []
+    checks, notes = [], []
     end = evidence.setting.io_cycles // US
     for compression in evidence.curves("5.4").values("compression"):
         responses = evidence.responses("5.4", compression=compression)
         loads = {scheme: responses.mean(scheme, 0, end, "accepted_load") for scheme in SCHEMES}
-        holds &= abs(loads["FBICM"] / loads["VOQnet"] - 1) <= 0.02
-        holds &= loads["FBICM"] >= max(loads["DBBM"], loads["VOQsw"]) - SAME
+        checks.append(between(loads["FBICM"] / loads["VOQnet"], 0.98, 1.02))
+        checks += [above(loads["FBICM"], loads[scheme] - SAME) for scheme in ("DBBM", "VOQsw")]
         notes.append(f"CF {compression}: {listed(loads)}")
-    return Judgement(holds, "; ".join(notes), "built-in bursty trace, not cello")
+    return Judgement(all_of(checks), "; ".join(notes), "built-in bursty trace, not cello")

@@ -3,14 +3,18 @@
 What was not run raises `NotRunError`, a latency beyond saturation `SaturatedError`: a rule need not look for either.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from statistics import fmean
+from typing import Any, Generic, overload
 
 import polars as pl
 
+from phit.studies.kit import uncertain
 from phit.studies.kit.claim import NotRunError, SaturatedError
 from phit.studies.kit.scale import S
+from phit.studies.kit.tables import EACH, HALF, RUNS, SEEDS
+from phit.studies.kit.uncertain import Source, Value, greatest, jackknife, nominal, over_seeds
 
 Tables = Mapping[str, pl.DataFrame]
 """The table of every figure, by the figure's name; empty if none of its runs is there."""
@@ -58,42 +62,56 @@ class Curves:
             raise NotRunError(f"{self._name} has no {column}")
         return rows[column].unique().sort().to_list()
 
-    def latency(self, **where: Any) -> float:
-        """Mean packet latency in cycles of a run that is not saturated."""
+    def value(self, column: str, **where: Any) -> Value:
+        """A quantity of the only row with these labels, with its error if the table has one."""
         row = self._row(**where)
-        if row["saturated"]:
-            raise SaturatedError(f"{self._name}: saturated at {_words(where)}")
-        if row["latency_mean"] is None:
-            raise NotRunError(f"{self._name}: no packet was delivered at {_words(where)}")
-        return float(row["latency_mean"])
+        if row.get(column) is None:
+            raise NotRunError(f"{self._name}: no {column} at {_words(where)}")
+        return uncertain.measured(row[column], row.get(f"{column}{HALF}"), self.source(column, **where))
 
-    def latency_ratios(self, upper: str, lower: str, loads: Sequence[float]) -> list[float]:
+    def source(self, column: str, **where: Any) -> Source:
+        """The runs of the only row with these labels, for a value that is made of them."""
+        return Source(tuple(self._row(**where).get(RUNS) or ()), f"{self._name}, {_words(where)}", column)
+
+    def latency(self, **where: Any) -> Value:
+        """Mean packet latency in cycles of a run that is not saturated."""
+        if self.saturated(**where):
+            raise SaturatedError(f"{self._name}: saturated at {_words(where)}")
+        if self._row(**where)["latency_mean"] is None:
+            raise NotRunError(f"{self._name}: no packet was delivered at {_words(where)}")
+        return self.value("latency_mean", **where)
+
+    def latency_ratios(self, upper: str, lower: str, loads: Sequence[float]) -> list[Value]:
         """Mean latency of one mechanism over that of another at each load."""
         return [self.latency(mechanism=upper, load=load) / self.latency(mechanism=lower, load=load) for load in loads]
 
-    def accepted(self, **where: Any) -> float:
+    def accepted(self, **where: Any) -> Value:
         """Accepted load in phits/(endpoint·cycle)."""
-        return float(self._row(**where)["accepted_load"])
+        return self.value("accepted_load", **where)
 
     def saturated(self, **where: Any) -> bool:
         """True if the run accepts less than is offered."""
         return bool(self._row(**where)["saturated"])
 
-    def top(self, **where: Any) -> tuple[float, float]:
+    def top(self, **where: Any) -> tuple[float, Value]:
         """The highest offered load of a curve and the load that is accepted there."""
         load = self.loads(**where)[-1]
         return load, self.accepted(**where, load=load)
 
-    def peak(self, **where: Any) -> float:
+    def peak(self, **where: Any) -> Value:
         """The most that a curve accepts."""
-        return max(self.accepted(**where, load=load) for load in self.loads(**where))
+        return greatest(self.accepted(**where, load=load) for load in self.loads(**where))
 
-    def saturation(self, **where: Any) -> float:
+    def saturation(self, **where: Any) -> Value:
         """The most that a curve accepts, of a curve that goes on into saturation."""
         load = self.loads(**where)[-1]
         if not self.saturated(**where, load=load):
             raise NotRunError(f"{self._name}: {_words(where)} is not saturated at its highest load {load:g}")
         return self.peak(**where)
+
+
+Series = tuple[list[float], list[float]]
+"""Cycles from the change (the start of each bin), and values."""
 
 
 class Responses:
@@ -104,22 +122,106 @@ class Responses:
         self._table = table
         self._name = name
 
-    def series(self, mechanism: str, column: str = "latency_mean") -> tuple[list[int], list[float]]:
-        """Cycles from the change (the start of each bin) and values."""
+    def _rows(self, mechanism: str, column: str) -> pl.DataFrame:
         if self._table.is_empty():
             raise NotRunError(f"{self._name} was not run")
         rows = self._table.filter(pl.col("mechanism") == mechanism).sort("t").drop_nulls(column)
         if rows.is_empty():
             raise NotRunError(f"{self._name}: no run of {mechanism}")
+        return rows
+
+    def series(self, mechanism: str, column: str = "latency_mean") -> Series:
+        """The mean over seeds of every bin."""
+        rows = self._rows(mechanism, column)
         return rows["t"].to_list(), rows[column].to_list()
 
-    def mean(self, mechanism: str, begin: int, end: int, column: str = "latency_mean") -> float:
-        """Mean over the bins that start in `begin..end` cycles from the change."""
-        times, values = self.series(mechanism, column)
-        chosen = [value for t, value in zip(times, values, strict=True) if begin <= t < end]
+    def by_seed(self, mechanism: str, column: str = "latency_mean") -> list[Series]:
+        """The series of each seed, for what is no mean over bins: see `uncertain.jackknife`."""
+        rows = self._rows(mechanism, column)
+        found: dict[int, Series] = {}
+        for t, seeds, values in rows.select("t", SEEDS, f"{column}{EACH}").iter_rows():
+            for seed, value in zip(seeds, values, strict=True):
+                if value is not None:
+                    times, of_one = found.setdefault(seed, ([], []))
+                    times.append(t)
+                    of_one.append(value)
+        return [found[seed] for seed in sorted(found)]
+
+    @overload
+    def of_mean(
+        self,
+        function: Callable[[Sequence[float], Sequence[float]], float],
+        mechanism: str,
+        column: str = ...,
+        *,
+        what: str = ...,
+        resolution: float = ...,
+    ) -> Value: ...
+
+    @overload
+    def of_mean(
+        self,
+        function: Callable[[Sequence[float], Sequence[float]], float | None],
+        mechanism: str,
+        column: str = ...,
+        *,
+        what: str = ...,
+        resolution: float = ...,
+    ) -> Value | None: ...
+
+    def of_mean(
+        self,
+        function: Callable[[Sequence[float], Sequence[float]], float | None],
+        mechanism: str,
+        column: str = "latency_mean",
+        *,
+        what: str = "",
+        resolution: float = 0.0,
+    ) -> Value | None:
+        """A number that is read off the mean over seeds of a series, with the error that the jackknife gives it.
+
+        Args:
+            function: of times and values, `None` where it finds nothing; what `uncertain.jackknife` asks of it.
+            mechanism: whose series.
+            column: the quantity.
+            what: tells numbers of one column apart.
+            resolution: steps in which the function varies.
+        """
+        source = self.source(mechanism, column, what)
+        of_seeds = self.by_seed(mechanism, column)
+        return jackknife(lambda some: function(*_mean_series(some)), of_seeds, source, resolution=resolution)
+
+    def source(self, mechanism: str, column: str = "latency_mean", what: str = "") -> Source:
+        """The runs of a mechanism, for a value that is made of them; `what` tells values of one column apart."""
+        rows = self._rows(mechanism, column)
+        runs = sorted({run for of_bin in rows[RUNS] for run in of_bin}) if RUNS in rows.columns else []
+        return Source(tuple(runs), f"{self._name}, {mechanism}", f"{column} {what}".strip())
+
+    def mean(self, mechanism: str, begin: float, end: float, column: str = "latency_mean") -> Value:
+        """Mean over the bins that start in `begin..end` cycles from the change.
+
+        The bins of a run are not independent of one another, so that the error is that of means over whole windows, one
+        of each seed; that of a single run is not known.
+        """
+        chosen = _within(self.series(mechanism, column), begin, end)
         if not chosen:
             raise NotRunError(f"{self._name}: no bin of {mechanism} in {begin} to {end} cycles")
-        return sum(chosen) / len(chosen)
+        source = self.source(mechanism, column, f"{begin} to {end}")
+        each = [fmean(values) for series in self.by_seed(mechanism, column) if (values := _within(series, begin, end))]
+        return over_seeds(each, source)
+
+
+def _mean_series(of_seeds: Sequence[Series]) -> Series:
+    """The mean over seeds of every bin that one of them has."""
+    found: dict[float, list[float]] = {}
+    for times, values in of_seeds:
+        for t, value in zip(times, values, strict=True):
+            found.setdefault(t, []).append(value)
+    return sorted(found), [fmean(found[t]) for t in sorted(found)]
+
+
+def _within(series: Series, begin: float, end: float) -> list[float]:
+    return [value for t, value in zip(*series, strict=True) if begin <= t < end]
 
 
 @dataclass(frozen=True)
@@ -164,12 +266,13 @@ def _words(where: Mapping[str, Any]) -> str:
     return ", ".join(f"{value:g}" if isinstance(value, float) else f"{value}" for value in where.values())
 
 
-def span(values: Sequence[float], pattern: str = "{:.3g}") -> str:
+def span(values: Iterable[Value | float], pattern: str = "{:.3g}") -> str:
     """The least and the greatest of some values: `1.2 to 3.4`."""
-    low, high = pattern.format(min(values)), pattern.format(max(values))
+    found = [nominal(value) for value in values]
+    low, high = pattern.format(min(found)), pattern.format(max(found))
     return low if low == high else f"{low} to {high}"
 
 
-def percent(ratios: Sequence[float]) -> str:
+def percent(ratios: Iterable[Value | float]) -> str:
     """The span of some ratios as differences from 1 in percent: `-0.1 to +2.3 %`."""
-    return f"{span([100 * (ratio - 1) for ratio in ratios], '{:+.1f}')} %"
+    return f"{span([100 * (nominal(ratio) - 1) for ratio in ratios], '{:+.1f}')} %"

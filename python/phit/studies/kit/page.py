@@ -56,7 +56,9 @@ def text(
     blocks += [
         "## Claims",
         f"What the paper says, with the rule that decides each claim: {_verdicts(findings)}.",
+        claim.MARGINS,
         claim.markdown(findings),
+        *_facts(findings),
         *_remarks(study, scale, findings),
         *_readings(study, findings),
         "## Figures",
@@ -70,7 +72,14 @@ def text(
 
 def _verdicts(findings: Sequence[Finding]) -> str:
     found = claim.by_reading(findings)
-    return "; ".join(f"reading `{name}`: {claim.tally(of)}" if name else claim.tally(of) for name, of in found.items())
+    counts = {name: f"{claim.tally(of)} ({claim.settled(of)})" for name, of in found.items()}
+    return "; ".join(f"reading `{name}`: {count}" if name else count for name, count in counts.items())
+
+
+def _facts(findings: Sequence[Finding]) -> list[str]:
+    """What says that claims cannot hold."""
+    found = claim.reasons(findings)
+    return ["### What cannot hold", "\n".join(found)] if found else []
 
 
 def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from polars import selectors
 
 from phit.errors import InputError, ResultsError, SimulationError
 from phit.experiment import Experiment, Point
@@ -154,7 +155,7 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     # Not `with_suffix`: the name of a figure may have a dot.
     csv, parquet = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "parquet"))
-    flat = table.select(pl.all().exclude(pl.List(pl.Float64), pl.List(pl.Int64)))
+    flat = table.select(~selectors.list())
     write_atomically(csv, flat.write_csv)
     write_parquet(parquet, flat)
     return [csv, parquet]

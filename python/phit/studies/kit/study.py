@@ -18,7 +18,7 @@ from phit.errors import InputError
 from phit.scenario import Document, hint
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts
-from phit.studies.kit.claim import Claim, E, Finding, Rule, judge
+from phit.studies.kit.claim import Claim, E, Fact, Finding, Judged, Revision, Rule, judged
 from phit.studies.kit.evidence import Tables
 from phit.studies.kit.plan import Case, Done
 from phit.studies.kit.scale import S, Scale
@@ -240,7 +240,15 @@ class Study(Generic[S, E]):
         return register
 
     def claim(
-        self, name: str, *, figure: str, statement: str, paper: str, remark: str = ""
+        self,
+        name: str,
+        *,
+        figure: str,
+        statement: str,
+        paper: str,
+        remark: str = "",
+        first: Revision[E] | None = None,
+        fact: Callable[[E], Fact | None] | None = None,
     ) -> Callable[[Rule[E]], Rule[E]]:
         """Makes a rule that of a claim of this study.
 
@@ -250,12 +258,14 @@ class Study(Generic[S, E]):
             statement: what the paper says.
             paper: the paper's value, as the rule takes it.
             remark: why it differs at the paper's scale, as far as that is known, in Markdown.
+            first: the rule before its revision, if it has been revised; the page shows both.
+            fact: what says that the claim cannot hold, if anything does; asked for where it differs.
         """
 
         def register(rule: Rule[E]) -> Rule[E]:
             if name in self._claims:
                 raise ValueError(f"study {self.name}: two claims {name!r}")
-            self._claims[name] = Claim(name, figure, statement, paper, rule, remark)
+            self._claims[name] = Claim(name, figure, statement, paper, rule, remark, first, fact)
             return rule
 
         return register
@@ -308,13 +318,20 @@ class Study(Generic[S, E]):
 
     def judge(self, tables: Tables, setting: S) -> list[Finding]:
         """All claims, under one reading after the other."""
+        return [each.finding for each in self.judged(tables, setting)]
+
+    def judged(self, tables: Tables, setting: S) -> list[Judged[E]]:
+        """The same, with the checks that decide."""
         if not self.readings:
-            return [judge(claim, self.evidence(tables, setting)) for claim in self.claims]
-        return [
-            replace(judge(claim, self.evidence(reading.of(tables), setting)), reading=reading.name)
-            for reading in self.readings
-            for claim in self.claims
-        ]
+            evidence = self.evidence(tables, setting)
+            return [judged(claim, evidence) for claim in self.claims]
+        found = []
+        for reading in self.readings:
+            evidence = self.evidence(reading.of(tables), setting)
+            for claim in self.claims:
+                one = judged(claim, evidence)
+                found.append(replace(one, finding=replace(one.finding, reading=reading.name)))
+        return found
 
     def named_tables(self, names: Sequence[str]) -> list[str]:
         """Names of the paper's tables; all of them for `all`."""

@@ -8,7 +8,9 @@ import polars as pl
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.kit.charts import Charts, Look, blank, finished, in_rows, panel
 from phit.studies.kit.claim import Judgement
+from phit.studies.kit.margin import Check, all_of, any_of, below, not_
 from phit.studies.kit.plan import Case
+from phit.studies.kit.uncertain import greatest, least, mean, nominal
 from phit.studies.outflank.paper import (
     BUTTERFLY,
     LIFETIME,
@@ -87,20 +89,22 @@ def orderings(evidence: Evidence) -> Judgement:
     smaller.
     """
     curves = evidence.curves("table2")
-    good, found = 0, []
+    checks: list[Check] = []
+    found = []
     for pattern in PATTERNS:
         paper = {name: sustained(pattern, name, LARGE) for name in NAMES}
         ours = {name: curves.sustained(pattern, name, LARGE) for name in NAMES}
         where = {"pattern": pattern, "k": LARGE}
         common = min(curves.loads(routing=name, **where)[-1] for name in NAMES)
         times = {name: curves.value("lifetime_us", routing=name, load=common, **where) for name in NAMES}
-        furthest = _is_furthest("OFR", ours) == _is_furthest("OFR", paper)
-        ordered = all(times[a] < times[b] for a in NAMES for b in NAMES if paper[a] > paper[b] + STEP / 2)
-        good += furthest and ordered
-        words = ", ".join(f"{name} {times[name]:.0f}" for name in NAMES)
+        furthest = not_(any_of(curves.sustains_more(pattern, name, "OFR", LARGE) for name in NAMES if name != "OFR"))
+        checks.append(furthest if _is_furthest("OFR", paper) else not_(furthest))
+        pairs = ((a, b) for a in NAMES for b in NAMES if paper[a] > paper[b] + STEP / 2)
+        checks += [below(times[a], times[b], strict=True) for a, b in pairs]
+        words = ", ".join(f"{name} {nominal(times[name]):.0f}" for name in NAMES)
         far = "furthest" if _is_furthest("OFR", ours) else "not furthest"
         found.append(f"{pattern}: OFR {far}; at {common:.2f} {words} us")
-    return Judgement(good == len(PATTERNS), "; ".join(found))
+    return Judgement(all_of(checks), "; ".join(found))
 
 
 SHARES = {
@@ -163,10 +167,11 @@ def constant(evidence: Evidence) -> Judgement:
     k = LARGE if LARGE in evidence.setting.sides else evidence.setting.largest
     for routing in ("OFR", "POR"):
         last = curves.sustained(BUTTERFLY, routing, k)
-        rows = curves.rows(pattern=BUTTERFLY, k=k, routing=routing).filter(pl.col("load") <= last + 1e-9)
-        shares = rows["derouted"].to_list()
+        where = {"pattern": BUTTERFLY, "k": k, "routing": routing}
+        loads = [load for load in curves.loads(**where) if load <= last + 1e-9]
+        shares = [curves.value("derouted", **where, load=load) for load in loads]
         count = round((last - FIRST) / STEP) + 1
         require_all(len(shares), count, "loads up to gamma*", f"{len(shares)} loads of {routing}")
-        found.append((routing, (max(shares) - min(shares)) / (sum(shares) / len(shares))))
-    words = ", ".join(f"{routing} {100 * spread:.1f} %" for routing, spread in found)
-    return Judgement(all(spread <= 0.2 for _, spread in found), f"{words} (k={k})")
+        found.append((routing, (greatest(shares) - least(shares)) / mean(shares)))
+    words = ", ".join(f"{routing} {100 * nominal(spread):.1f} %" for routing, spread in found)
+    return Judgement(all_of(below(spread, 0.2) for _, spread in found), f"{words} (k={k})")

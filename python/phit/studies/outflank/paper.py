@@ -144,6 +144,7 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     # A trace has no load.
     accepted = (pl.col("delivered") * pl.col("load")).alias("accepted")
     shares = {"derouted": "misrouted", "oidn": "misrouted_locally", "widn": "misrouted_globally"}
+    means = {"hops": "hops_mean", **shares}
     return (
         found.group_by(keys, maintain_order=True)
         .agg(
@@ -151,15 +152,16 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             (pl.col("latency_mean") / per_microsecond).mean().alias("lifetime_us"),
             (pl.col("latency_mean") / per_microsecond).std().alias("lifetime_us_half"),
             (pl.col("network_latency_mean") / per_microsecond).mean().alias("network_us"),
-            pl.col("hops_mean").mean().alias("hops"),
-            *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in shares.items()),
+            *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in means.items()),
+            *(pl.col(column).cast(pl.Float64).std().alias(f"{name}_half") for name, column in means.items()),
             (pl.col("accepted_load") / pl.col("offered_load")).mean().alias("delivered"),
             pl.col("converged").all(),
             pl.col("packets").sum(),
             pl.col("packet_hops").sum(),
             pl.col("cpu_seconds").sum(),
+            tables.of_runs,
         )
-        .with_columns(tables.half_widths("lifetime_us"))
+        .with_columns(tables.half_widths(name) for name in ("lifetime_us", *means))
         .with_columns([accepted] if "load" in keys else [])
         .sort(keys, maintain_order=True)
     )

@@ -5,6 +5,7 @@ Loads are multiples of gamma_0, the one that saturates the bisection; gamma* is 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -12,6 +13,8 @@ import polars as pl
 from phit.scenario import Document
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Curves
+from phit.studies.kit.margin import Check, all_of, any_of, below, not_
+from phit.studies.kit.uncertain import Value, least, nominal
 
 CYCLE = "1/60 ns"
 """In which every time of table 1 is a whole number, those of answers and of the clock of the injection among them."""
@@ -155,10 +158,6 @@ class Lifetimes(Curves):
             raise NotRunError(f"{self._name}: no run of {', '.join(str(value) for value in where.values())}")
         return found.sort("load")
 
-    def value(self, column: str, **where: Any) -> float:
-        """A value of the only row with these labels."""
-        return float(self._row(**where)[column])
-
     def last(self, rows: pl.DataFrame, good: pl.Series) -> Sustained:
         """The load before the first of a curve that is not good: the two must be neighbours on the grid."""
         last = 0.0
@@ -172,9 +171,37 @@ class Lifetimes(Curves):
 
     def sustained(self, pattern: str, routing: str, k: int) -> float:
         """gamma* by `CUT`, of a curve that goes on beyond it."""
-        low = min(self.value("lifetime_us", pattern=pattern, k=k, routing=name, load=FIRST) for name in ROUTINGS)
         rows = self.rows(pattern=pattern, k=k, routing=routing)
-        found = self.last(rows, rows["lifetime_us"] <= CUT * low)
+        found = self.last(rows, rows["lifetime_us"] <= CUT * nominal(self.lowest(pattern, k)))
         if not found.bounded:
             raise NotRunError(f"{self._name}: {pattern}, k={k}, {routing} is still sustained at {found.load:g}")
         return found.load
+
+    def lowest(self, pattern: str, k: int) -> Value:
+        """The smallest low-load lifetime of the three routings."""
+        return least(self.value("lifetime_us", pattern=pattern, k=k, routing=name, load=FIRST) for name in ROUTINGS)
+
+    @cache  # noqa: B019
+    def _good(self, pattern: str, routing: str, k: int) -> list[tuple[float, Check]]:
+        """Whether each load of a curve is sustained."""
+        low = self.lowest(pattern, k)
+        where = {"pattern": pattern, "k": k, "routing": routing}
+        values = {load: self.value("lifetime_us", **where, load=load) for load in self.loads(**where)}
+        return [(load, below(value, CUT * low)) for load, value in values.items()]
+
+    def carries(self, pattern: str, routing: str, k: int, load: float) -> Check:
+        """gamma* by `CUT` is `load` or more: all loads that were run up to it are sustained."""
+        return all_of(check for of_one, check in self._good(pattern, routing, k) if of_one <= load + 1e-6)
+
+    def sustains(self, pattern: str, routing: str, k: int, load: float) -> Check:
+        """gamma* by `CUT` is `load`: it carries that, and not the next of the grid."""
+        carries = self.carries(pattern, routing, k, load)
+        return all_of([carries, not_(self.carries(pattern, routing, k, load + STEP))])
+
+    def sustains_more(self, pattern: str, routing: str, other: str, k: int) -> Check:
+        """gamma* by `CUT` of a routing is larger than that of another: there is a load that it alone carries."""
+        loads = self.loads(pattern=pattern, k=k, routing=routing)
+        return any_of(
+            all_of([self.carries(pattern, routing, k, load), not_(self.carries(pattern, other, k, load))])
+            for load in loads
+        )

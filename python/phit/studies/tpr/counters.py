@@ -7,9 +7,11 @@ import polars as pl
 from phit.markdown import markdown_table
 from phit.scenario import Document
 from phit.studies.kit import tables
-from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.claim import Judgement
+from phit.studies.kit.margin import all_of, between
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
 from phit.studies.kit.study import READING, Reading
+from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.tpr.paper import CANDIDATES, COUNTER_WINDOW, READINGS, Evidence, scenario, study, under
 from phit.studies.tpr.setting import ADV, UR, Setting
 
@@ -37,13 +39,16 @@ def mean_counters(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     to_next = done.probes.filter(pl.col("quantity") == "sent", pl.col("index") == 1)
     sent_to_next = to_next.group_by("point").agg(pl.col("mean").mean().alias(COUNTERS["sent_to_next"]))
     found = found.join(sent_to_next, on="point", how="left", maintain_order="left")
-    return found.group_by(READING, "pattern", "load", maintain_order=True).agg(
+    means = found.group_by(READING, "pattern", "load", maintain_order=True).agg(
         pl.len().alias("seeds"),
         *(pl.col(column).cast(pl.Float64).mean().alias(name) for name, column in COUNTERS.items()),
+        *(pl.col(column).cast(pl.Float64).std().alias(f"{name}_half") for name, column in COUNTERS.items()),
+        tables.of_runs,
         pl.col("accepted_load").mean(),
         pl.col("misrouted_globally").mean(),
         pl.col("cpu_seconds").sum(),
     )
+    return means.with_columns(tables.half_widths(name) for name in COUNTERS)
 
 
 @study.figure(
@@ -102,6 +107,9 @@ def _text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
 Entries = Mapping[tuple[str, float], float]
 """Mean counters by pattern and offered load."""
 
+Found = Mapping[tuple[str, float], Value]
+"""The same as measured."""
+
 SENT: Entries = {(UR, 0.1): 1, (UR, 0.44): 4, (UR, 0.9): 8, (ADV, 0.1): 90, (ADV, 0.44): 396}
 """The paper's table I."""
 
@@ -112,23 +120,16 @@ SMALL = 10
 """Counts below this are compared by their difference."""
 
 
-def _found(evidence: Evidence, table: str, column: str, paper: Entries) -> Entries:
+def _found(evidence: Evidence, table: str, column: str, paper: Entries) -> Found:
     """What a column of table I or II holds where the paper has a number."""
-    rows = evidence.rows(table)
-    if rows.is_empty():
-        raise NotRunError(f"table {table} was not run")
-    found = {}
-    for pattern, load in paper:
-        row = rows.filter(pl.col("pattern") == pattern, (pl.col("load") - load).abs() < 1e-9)
-        if row.height != 1 or row[column].item() is None:
-            raise NotRunError(f"table {table}: no run of {pattern} at {load:g}")
-        found[pattern, load] = float(row[column].item())
-    return found
+    curves = evidence.curves(table)
+    return {(pattern, load): curves.value(column, pattern=pattern, load=load) for pattern, load in paper}
 
 
-def _words(found: Entries, paper: Entries) -> str:
+def _words(found: Found, paper: Entries) -> str:
     return "; ".join(
-        f"{pattern} {load:g}: {found[pattern, load]:.3g} (paper {value:g})" for (pattern, load), value in paper.items()
+        f"{pattern} {load:g}: {nominal(found[pattern, load]):.3g} (paper {value:g})"
+        for (pattern, load), value in paper.items()
     )
 
 
@@ -146,8 +147,9 @@ def _words(found: Entries, paper: Entries) -> str:
 def sent_counters(evidence: Evidence) -> Judgement:
     """Counts of packets to router 1 within 10 % of table I, small ones within 1."""
     found = _found(evidence, "I", "sent_to_next", SENT)
-    close = [abs(found[key] - value) <= (1 if value < SMALL else 0.1 * value) for key, value in SENT.items()]
-    return Judgement(all(close), _words(found, SENT))
+    allowed = {key: 1 if value < SMALL else 0.1 * value for key, value in SENT.items()}
+    check = all_of(between(found[key] - value, -allowed[key], allowed[key]) for key, value in SENT.items())
+    return Judgement(check, _words(found, SENT))
 
 
 @study.claim(
@@ -166,5 +168,5 @@ def sent_counters(evidence: Evidence) -> Judgement:
 def through_counters(evidence: Evidence) -> Judgement:
     """Mean through counts within 15 % of table II."""
     found = _found(evidence, "II", "through", THROUGH)
-    close = [abs(found[key] / value - 1) <= 0.15 for key, value in THROUGH.items()]
-    return Judgement(all(close), _words(found, THROUGH))
+    check = all_of(between(found[key] / value, 0.85, 1.15) for key, value in THROUGH.items())
+    return Judgement(check, _words(found, THROUGH))

@@ -7,8 +7,10 @@ import polars as pl
 from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, beside, finished, load_axis, over, panel, seeds_note
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import percent
+from phit.studies.kit.margin import above, all_of, any_of, below, between
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.study import READING, Figure
+from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.tpr.paper import (
     LOOK,
     MECHANISMS,
@@ -99,9 +101,9 @@ def minimal_is_best(evidence: Evidence) -> Judgement:
     """VLB/MIN throughput in 0.42 to 0.58, latency higher at every load."""
     curves = evidence.curves("2")
     ratio = curves.throughput("VLB") / curves.throughput("MIN")
-    above = curves.latency_ratios("VLB", "MIN", curves.calm("VLB", "MIN"))
-    holds = 0.42 <= ratio <= 0.58 and min(above) > 1
-    return Judgement(holds, f"VLB/MIN throughput {ratio:.3f}; VLB's latency {percent(above)} of MIN's")
+    latency = curves.latency_ratios("VLB", "MIN", curves.calm("VLB", "MIN"))
+    check = all_of([between(ratio, 0.42, 0.58), *(above(each, 1, strict=True) for each in latency)])
+    return Judgement(check, f"VLB/MIN throughput {nominal(ratio):.3f}; VLB's latency {percent(latency)} of MIN's")
 
 
 @study.claim(
@@ -121,10 +123,11 @@ def local_wavers(evidence: Evidence) -> Judgement:
     ratio = curves.throughput("UGAL-L") / curves.throughput("MIN")
     every = [curves.nonminimal(mechanism="UGAL-L", load=x) for x in curves.loads(mechanism="UGAL-L")]
     curves.low("UGAL-L")
-    holds = 0.87 <= ratio <= 0.97 and 0.30 <= every[0] <= 0.46
+    lowest = nominal(every[0])
     return Judgement(
-        holds,
-        f"UGAL-L/MIN throughput {ratio:.3f}; {every[0]:.1%} nonminimal at the lowest load, {shares(every)} overall",
+        all_of([between(ratio, 0.87, 0.97), between(every[0], 0.30, 0.46)]),
+        f"UGAL-L/MIN throughput {nominal(ratio):.3f}; {lowest:.1%} nonminimal at the lowest load, {shares(every)} "
+        "overall",
     )
 
 
@@ -143,10 +146,10 @@ def global_pays(evidence: Evidence) -> Judgement:
     """UGAL-G/MIN throughput in 0.95 to 1.0; latency more than 2 % above MIN's at low load."""
     curves = evidence.curves("2")
     ratio = curves.throughput("UGAL-G") / curves.throughput("MIN")
-    above = curves.latency_ratios("UGAL-G", "MIN", curves.low("UGAL-G"))
+    latency = curves.latency_ratios("UGAL-G", "MIN", curves.low("UGAL-G"))
     return Judgement(
-        0.95 <= ratio <= 1.0 and max(above) > 1.02,
-        f"UGAL-G/MIN throughput {ratio:.3f}; latency {percent(above)} of MIN's at low load",
+        all_of([between(ratio, 0.95, 1.0), any_of(above(each, 1.02, strict=True) for each in latency)]),
+        f"UGAL-G/MIN throughput {nominal(ratio):.3f}; latency {percent(latency)} of MIN's at low load",
     )
 
 
@@ -167,10 +170,9 @@ def pattern_is_minimal(evidence: Evidence) -> Judgement:
     share = [curves.nonminimal(mechanism="TPR", load=x) for x in curves.loads(mechanism="TPR")]
     latency = curves.latency_ratios("TPR", "MIN", curves.calm("TPR", "MIN"))
     ratio = curves.throughput("TPR") / curves.throughput("MIN")
-    holds = max(share) <= 0.01 and all(abs(r - 1) <= 0.02 for r in latency) and abs(ratio - 1) <= 0.02
-    return Judgement(
-        holds, f"{shares(share)} nonminimal; latency {percent(latency)} of MIN's, TPR/MIN throughput {ratio:.3f}"
-    )
+    checks = [below(each, 0.01) for each in share] + [between(each, 0.98, 1.02) for each in (*latency, ratio)]
+    words = f"{shares(share)} nonminimal; latency {percent(latency)} of MIN's"
+    return Judgement(all_of(checks), f"{words}, TPR/MIN throughput {nominal(ratio):.3f}")
 
 
 @study.figure("3", title="Adversarial traffic", caption=f"{CAPTION} All traffic of router i goes to router i + 1.")
@@ -196,9 +198,10 @@ def adversarial_bounds(evidence: Evidence) -> Judgement:
     least, most = minimal_adversarial_bound(setting), valiant_bound(setting)
     minimal = curves.saturation(mechanism="MIN")
     valiant = curves.throughput("VLB")
+    reached = f"VLB {nominal(valiant):.3f} (bound {most:.3f}: {nominal(valiant / most):.2f} of it)"
     return Judgement(
-        abs(minimal / least - 1) <= 0.05 and valiant >= 0.85 * most,
-        f"MIN {minimal:.4f} (bound {least:.4f}), VLB {valiant:.3f} (bound {most:.3f}: {valiant / most:.2f} of it)",
+        all_of([between(minimal / least, 0.95, 1.05), above(valiant, 0.85 * most)]),
+        f"MIN {nominal(minimal):.4f} (bound {least:.4f}), {reached}",
     )
 
 
@@ -224,11 +227,10 @@ def local_under_attack(evidence: Evidence) -> Judgement:
     edge = next((i for i, load in enumerate(loads) if curves.saturated(mechanism="UGAL-L", load=load)), None)
     if edge is None:
         raise NotRunError(f"figure 3: UGAL-L is not saturated at its highest load {loads[-1]:g}")
-    holds = 0.22 <= minimal[0] <= 0.34 and minimal[edge] <= 0.03
     return Judgement(
-        holds,
-        f"{minimal[0]:.1%} minimal at {loads[0]:g}, {minimal[edge]:.1%} at saturation ({loads[edge]:g}); "
-        f"{shares(minimal)} overall",
+        all_of([between(minimal[0], 0.22, 0.34), below(minimal[edge], 0.03)]),
+        f"{nominal(minimal[0]):.1%} minimal at {loads[0]:g}, {nominal(minimal[edge]):.1%} at saturation "
+        f"({loads[edge]:g}); {shares(minimal)} overall",
     )
 
 
@@ -253,15 +255,15 @@ def global_under_attack(evidence: Evidence) -> Judgement:
     load, _ = curves.top(mechanism="UGAL-G")
     minimal = 1 - curves.nonminimal(mechanism="UGAL-G", load=load)
     return Judgement(
-        1.05 <= ratio <= 1.15 and 0.08 <= minimal <= 0.16,
-        f"UGAL-G/UGAL-L throughput {ratio:.3f} (of the most that each accepts: {peaks:.3f}); {minimal:.1%} minimal at "
-        f"{load:g}",
+        all_of([between(ratio, 1.05, 1.15), between(minimal, 0.08, 0.16)]),
+        f"UGAL-G/UGAL-L throughput {nominal(ratio):.3f} (of the most that each accepts: {nominal(peaks):.3f}); "
+        f"{nominal(minimal):.1%} minimal at {load:g}",
     )
 
 
-def _words(values: dict[str, float], pattern: str) -> str:
+def _words(values: dict[str, Value], pattern: str) -> str:
     """`MIN 1, VLB 2`."""
-    return ", ".join(f"{name} {pattern.format(value)}" for name, value in values.items())
+    return ", ".join(f"{name} {pattern.format(nominal(value))}" for name, value in values.items())
 
 
 @study.claim(
@@ -287,13 +289,10 @@ def pattern_under_attack(evidence: Evidence) -> Judgement:
     high = curves.calm("TPR", "UGAL-L", "UGAL-G")[-1]
     latency = {name: curves.latency(mechanism=name, load=high) for name in ("TPR", "UGAL-L", "UGAL-G")}
     minimal = 1 - curves.nonminimal(mechanism="TPR", load=0.05)
-    holds = (
-        accepted["TPR"] > max(accepted["UGAL-L"], accepted["VLB"])
-        and latency["TPR"] < min(latency["UGAL-L"], latency["UGAL-G"])
-        and minimal >= 0.99
-    )
+    checks = [above(accepted["TPR"], accepted[name], strict=True) for name in ("UGAL-L", "VLB")]
+    checks += [below(latency["TPR"], latency[name], strict=True) for name in ("UGAL-L", "UGAL-G")]
     return Judgement(
-        holds,
+        all_of([*checks, above(minimal, 0.99)]),
         f"throughput {_words(accepted, '{:.3f}')}; latency at {high:g}: {_words(latency, '{:.1f}')}; "
-        f"{minimal:.1%} minimal at 0.05",
+        f"{nominal(minimal):.1%} minimal at 0.05",
     )

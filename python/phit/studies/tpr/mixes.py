@@ -1,14 +1,15 @@
 """Steady states under mixes of uniform and adversarial traffic: figures 4 to 9, claims T11 to T13."""
 
 from collections.abc import Callable, Sequence
-from statistics import fmean
 
 import polars as pl
 
 from phit.studies.kit.charts import Charts
 from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.evidence import percent, span
+from phit.studies.kit.margin import Check, above, all_of, any_of, below, between
 from phit.studies.kit.plan import Case
+from phit.studies.kit.uncertain import Value, mean, nominal
 from phit.studies.tpr.load import CAPTION, load_charts, load_runs
 from phit.studies.tpr.paper import Curves, Evidence, shares, study
 from phit.studies.tpr.setting import MIXES, Setting, nlc, rlc
@@ -36,30 +37,34 @@ _figures(4, nlc, "Node-level mix", "Every packet draws UR or ADV.")
 _figures(7, rlc, "Router-level mix", "Every router sends UR or ADV.")
 
 
-def _beats_local(curves: Curves) -> tuple[bool, str]:
+def _beats_local(curves: Curves) -> tuple[Check, str]:
     """TPR's latency below UGAL-L's where both carry the load, throughput above its and at least 0.95 of UGAL-G's."""
     latency = curves.latency_ratios("TPR", "UGAL-L", curves.calm("TPR", "UGAL-L"))
     accepted = {name: curves.throughput(name) for name in ("TPR", "UGAL-L", "UGAL-G")}
     of_local, of_global = accepted["TPR"] / accepted["UGAL-L"], accepted["TPR"] / accepted["UGAL-G"]
-    holds = max(latency) < 1 and of_local > 1 and of_global >= 0.95
-    return holds, f"latency {percent(latency)}, throughput {of_local:.3f} of UGAL-L's and {of_global:.3f} of UGAL-G's"
+    checks = [below(ratio, 1, strict=True) for ratio in latency]
+    check = all_of([*checks, above(of_local, 1, strict=True), above(of_global, 0.95)])
+    throughput = f"throughput {nominal(of_local):.3f} of UGAL-L's and {nominal(of_global):.3f} of UGAL-G's"
+    return check, f"latency {percent(latency)}, {throughput}"
 
 
 def _in_mixes(evidence: Evidence, figures: Sequence[str], *, below_global: bool) -> Judgement:
     """TPR beats UGAL-L in all of these figures; its latency is `below_global`, UGAL-G's, at some low load."""
-    verdicts, texts, gains = [], [], []
+    checks: list[Check] = []
+    texts: list[str] = []
+    gains: list[Value] = []
     for figure in figures:
         curves = evidence.curves(figure)
-        holds, text = _beats_local(curves)
+        check, text = _beats_local(curves)
         low = [x for x in curves.low("TPR") if x in curves.calm("TPR", "UGAL-G")]
         if not low:
             raise NotRunError(f"figure {figure}: no low load that TPR and UGAL-G carry")
         gains += curves.latency_ratios("TPR", "UGAL-G", low)
-        verdicts.append(holds)
+        checks.append(check)
         texts.append(f"{figure}: {text}")
     if below_global:
-        verdicts.append(min(gains) < 1)
-    return Judgement(all(verdicts), f"{'; '.join(texts)}; latency {percent(gains)} of UGAL-G's at low load")
+        checks.append(any_of(below(gain, 1, strict=True) for gain in gains))
+    return Judgement(all_of(checks), f"{'; '.join(texts)}; latency {percent(gains)} of UGAL-G's at low load")
 
 
 @study.claim(
@@ -106,17 +111,13 @@ def mostly_uniform(evidence: Evidence) -> Judgement:
         raise NotRunError("figure 6: no load below 0.2")
     minimal = {name: [1 - curves.nonminimal(mechanism=name, load=x) for x in loads] for name in ("TPR", "UGAL-L")}
     throughput = curves.throughput("TPR") / curves.throughput("UGAL-L") - 1
-    latency = 1 - fmean(curves.latency_ratios("TPR", "UGAL-L", curves.calm("TPR", "UGAL-L")))
-    holds = (
-        min(minimal["TPR"]) >= 0.98
-        and max(minimal["UGAL-L"]) <= 0.76
-        and 0.02 <= throughput <= 0.08
-        and 0.045 <= latency <= 0.18
-    )
+    latency = 1 - mean(curves.latency_ratios("TPR", "UGAL-L", curves.calm("TPR", "UGAL-L")))
+    checks = [above(share, 0.98) for share in minimal["TPR"]]
+    checks += [below(share, 0.76) for share in minimal["UGAL-L"]]
     return Judgement(
-        holds,
+        all_of([*checks, between(throughput, 0.02, 0.08), between(latency, 0.045, 0.18)]),
         f"minimal at {span(loads)}: TPR {shares(minimal['TPR'])}, UGAL-L {shares(minimal['UGAL-L'])}; throughput "
-        f"{throughput:+.1%}, mean latency {-latency:+.1%} against UGAL-L",
+        f"{nominal(throughput):+.1%}, mean latency {-nominal(latency):+.1%} against UGAL-L",
     )
 
 

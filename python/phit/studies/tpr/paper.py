@@ -12,6 +12,7 @@ from phit.studies.kit.evidence import Curves as AnyCurves
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.evidence import span
 from phit.studies.kit.study import Paper, Reading, Study
+from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.peers import booksim
 from phit.studies.tpr.setting import ADV, MIXES, UR, Setting, nlc, rlc, setting
 
@@ -158,16 +159,16 @@ BEHIND = 0.99
 class Curves(AnyCurves):
     """Steady states of one pattern, by mechanism."""
 
-    def throughput(self, mechanism: str) -> float:
+    def throughput(self, mechanism: str) -> Value:
         """Accepted load at the highest offered load, of a curve that falls behind the offered load there."""
         load, accepted = self.top(mechanism=mechanism)
-        if accepted > BEHIND * load:
+        if nominal(accepted) > BEHIND * load:
             raise NotRunError(f"{self._name}: {mechanism} carries its highest load {load:g}")
         return accepted
 
-    def nonminimal(self, **where: Any) -> float:
+    def nonminimal(self, **where: Any) -> Value:
         """Share of packets sent over Valiant routes."""
-        return float(self._row(**where)["misrouted_globally"])
+        return self.value("misrouted_globally", **where)
 
     def calm(self, *mechanisms: str) -> list[float]:
         """Loads that all of these mechanisms have run at and carry."""
@@ -182,7 +183,7 @@ class Curves(AnyCurves):
 
     def low(self, mechanism: str) -> list[float]:
         """Low loads of a mechanism."""
-        limit = LOW * self.throughput(mechanism)
+        limit = LOW * nominal(self.throughput(mechanism))
         loads = [load for load in self.loads(mechanism=mechanism) if load <= limit + 1e-9]
         if not loads:
             raise NotRunError(f"{self._name}: no load of {mechanism} up to {limit:.3f}")
@@ -198,7 +199,7 @@ class Evidence(AnyEvidence[Setting]):
         return Curves(self.rows(figure, **where), self.name(figure, **where))
 
 
-def shares(values: list[float]) -> str:
+def shares(values: list[Value]) -> str:
     """The span of some shares in percent: `1.2 to 3.4 %`."""
     return f"{span([100 * value for value in values], '{:.1f}')} %"
 
