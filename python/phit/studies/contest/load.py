@@ -20,7 +20,7 @@ CONTROL = "control_utilisation"
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The table of steady states, with `control`: the share of the busiest class of links that control messages take."""
+    """The table of steady states, with `control`: what control messages take of the links, of the class with most."""
     table = tables.steady(labels, done)
     if table.is_empty():
         return table
@@ -53,7 +53,10 @@ def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
     on = network(name, setting)
     columns = _columns(on, table, PATTERNS)
     stem = f"{SLUGS[name]}-load"
-    notes = (f"{on.words}, {on.endpoints:,} endpoints; {seeds_note(table)}", f"{LOAD_MARKS}; {ADV}: {on.adversary_words}")
+    notes = (
+        f"{on.words}, {on.endpoints:,} endpoints; {seeds_note(table)}",
+        f"{LOAD_MARKS}; {ADV}: {on.adversary_words}",
+    )
     return {stem: finished(beside(*columns), f"All mechanisms on one {name}", notes)}
 
 
@@ -79,8 +82,8 @@ def _figure(name: str) -> Figure[Setting]:
         f"{SLUGS[name]}-load",
         title=f"Over the load: {name}",
         caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
-        f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a single "
-        f"one, all others anywhere, at a load of {HALF:g}.",
+        f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
+        f"single one, all others anywhere, at a load of {HALF:g}.",
         table=steady,
         draw=draw,
     )(runs)

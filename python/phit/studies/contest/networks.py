@@ -107,7 +107,7 @@ DIRECT = {"local": 2, "global": 1}
 """Those of minimal routes."""
 
 PACKET_TIME = PHITS
-"""Cycles in which an endpoint can send a packet: the unit of time of TPR's counters, whose paper has packets of one phit."""
+"""Cycles of a packet at its source: the unit of time of TPR's counters, whose paper has packets of one phit."""
 
 
 def tpr(endpoints_per_router: int, destinations: str) -> Document:
@@ -126,7 +126,7 @@ def tpr(endpoints_per_router: int, destinations: str) -> Document:
 
 
 def isolation(memory: int) -> Document:
-    """FBICM with the thresholds of its study, as parts of a port's memory: 1/16, 1/32 and 1/64 (of packets, one at least)."""
+    """FBICM with the thresholds of its study, as parts of a port's memory: 1/16, 1/32 and 1/64, in whole packets."""
 
     def packets(part: int) -> int:
         return max(1, round(memory / part / PHITS)) * PHITS

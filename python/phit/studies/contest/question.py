@@ -85,7 +85,7 @@ def describe(of: Setting) -> str:
 
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    blocks = [
+    fair = (
         "On one network all mechanisms have the same links, the same memory at every input port, the same crossbar "
         "(twice as fast as the links, 5 cycles, 32 phits of output buffer), packets of "
         f"{PHITS} phits under virtual cut-through, and sources with a queue for each destination, so that no packet "
@@ -93,14 +93,16 @@ def options(of: Setting) -> str:
         "virtual channels or queues. Mechanisms with thresholds have those of their papers, carried over to these "
         "routers: contention counters twice the mean number of virtual channels of a port, but at most p (section "
         "VI-A of their paper); TPR the shares of table III, with time in units of a packet; FBICM 1/16, 1/32 and 1/64 "
-        "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links.",
-        *(_contestants(on) for on in by_network(of)),
-        f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}.",
+        "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links."
+    )
+    cycles = (
         f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured, {of.seeds} seeds, each with a "
         f"permutation of its own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} "
-        f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds.",
-    ]
-    return "\n\n".join(blocks)
+        f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds."
+    )
+    contestants = [_contestants(on) for on in by_network(of)]
+    absent = f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}."
+    return "\n\n".join([fair, *contestants, absent, cycles])
 
 
 def _voqnet(of: Setting) -> str:

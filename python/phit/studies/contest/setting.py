@@ -107,7 +107,7 @@ _SMOKE: dict[str, Any] = {
     "seeds": 1,
     "change_seeds": 1,
     "uniform_loads": (0.5, 1.0),
-    "adversarial_loads": {network: (0.2, 0.6) for network in NETWORKS},
+    "adversarial_loads": dict.fromkeys(NETWORKS, (0.2, 0.6)),
     "permutation_loads": (0.6,),
     "settle": 200,
     "before": 200,

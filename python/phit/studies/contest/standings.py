@@ -122,8 +122,7 @@ def _bits(bits: float) -> str:
 
 
 def kept(accepted: float, endpoints: int) -> float:
-    """The share of the traffic beside the hot spot that is delivered, without what the hot endpoint takes: one phit in a
-    cycle."""
+    """The share of the traffic beside the hot spot that is delivered; its endpoint takes a phit in a cycle."""
     return (accepted - 1 / endpoints) / background(endpoints)
 
 

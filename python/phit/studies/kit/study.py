@@ -1,8 +1,8 @@
 """What a study is: figures with the runs they need, and claims about their tables.
 
-A study is a folder. Its `paper.py` (or `question.py`, if it is about no paper) makes the `Study`; its other modules register what they hold there: a
-figure on the function that lists its runs (`Study.figure`), a claim on the rule that decides it (`Study.claim`). Its
-`__init__.py` says which modules these are, and in which order (`Study.consists_of`).
+A study is a folder. Its `paper.py` (or `question.py`, if it is about no paper) makes the `Study`; its other modules
+register what they hold there: a figure on the function that lists its runs (`Study.figure`), a claim on the rule that
+decides it (`Study.claim`). Its `__init__.py` says which modules these are, and in which order (`Study.consists_of`).
 """
 
 import re
