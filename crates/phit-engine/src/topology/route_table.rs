@@ -30,7 +30,8 @@ impl RouteTable {
             return None;
         }
         let vcs = topology.vcs_needed(DIRECT).0;
-        let mut table = Self { ports: Vec::with_capacity(routers as usize * endpoints as usize), endpoints, adaptive: false };
+        let mut table =
+            Self { ports: Vec::with_capacity(routers as usize * endpoints as usize), endpoints, adaptive: false };
         let mut hops = Vec::new();
         for router in 0..routers {
             let mut listed = None;

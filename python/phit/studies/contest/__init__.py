@@ -6,11 +6,12 @@ scale, `storage` what mechanisms keep. The figures, each with its runs, its draw
 * `standings`: one table for each network
 * `load`: latency and throughput over the load
 * `change`: how long mechanisms take to adapt
+* `findings`: what the tables say across papers
 """
 
-from phit.studies.contest import change, load, standings
+from phit.studies.contest import change, findings, load, standings
 from phit.studies.contest.question import study
 
 __all__ = ["study"]
 
-study.consists_of(standings, load, change)
+study.consists_of(standings, load, change, findings)

@@ -10,8 +10,10 @@ from phit.studies.contest.question import UNIFORM, look, pattern, scenario, stud
 from phit.studies.contest.setting import ADV, UN, Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LATENCY, Charts, finished, panel, rule
+from phit.studies.kit.evidence import Responses
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.study import Figure
+from phit.studies.kit.uncertain import Value
 
 TOLERANCE = 0.1
 """A mechanism has adapted when its latency stays within this share of the step from its final value ..."""
@@ -25,18 +27,18 @@ FINAL_SHARE = 0.25
 DRIFT = 0.5
 """A response whose last quarter rises by more than this share of the step has no final value: the network saturates."""
 
-Series = tuple[Sequence[int], Sequence[float]]
-"""Cycles from the change at which bins start, and mean latencies of the packets that are generated in them."""
 
-
-def adaptation(series: Series) -> float | None:
+def adaptation(times: Sequence[float], values: Sequence[float]) -> float | None:
     """Cycles from the change until the latency stays near its final value; `None` if it never does.
 
     The step is the difference between the final latency and that before the change. A bin is near if it is within a
     tenth of the step, or within three standard deviations of the bins that make the final value. The answer is the end
     of the last bin that is not.
+
+    Args:
+        times: cycles from the change at which equal bins start.
+        values: mean latencies of the packets that are generated in them.
     """
-    times, values = series
     before = [value for t, value in zip(times, values, strict=True) if t < 0]
     after = [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
     count = max(4, round(FINAL_SHARE * len(after)))
@@ -54,6 +56,13 @@ def adaptation(series: Series) -> float | None:
     near = max(TOLERANCE * step, SCATTER * deviation)
     outside = [t for t, value in after if abs(value - final) > near]
     return float(outside[-1] + width) if outside else 0.0
+
+
+def adaptation_time(responses: Responses, name: str) -> Value | None:
+    """The adaptation time of a mechanism's mean over seeds; `None` if it does not adapt."""
+    times, _ = responses.series(name)
+    width = times[1] - times[0] if len(times) > 1 else 0.0
+    return responses.of_mean(adaptation, name, what="adaptation", resolution=width)
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:

@@ -2,21 +2,24 @@
 
 import math
 from collections.abc import Mapping
+from math import isnan
 
 import polars as pl
 
 from phit.markdown import markdown_table
-from phit.plots import half_width
 from phit.studies.contest import change, load
-from phit.studies.contest.change import adaptation
+from phit.studies.contest.change import adaptation_time
 from phit.studies.contest.load import SLUGS
 from phit.studies.contest.networks import Contestant, Network, network
 from phit.studies.contest.question import hot_sources, study
 from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, PERM, UN, Setting
 from phit.studies.contest.storage import state_bits
 from phit.studies.kit import tables
-from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.evidence import Responses
+from phit.studies.kit.plan import Case, Done
 from phit.studies.kit.study import Figure
+from phit.studies.kit.uncertain import Z, error, nominal
 
 CHANGE = "change"
 """The label `pattern` of the runs over time."""
@@ -39,12 +42,12 @@ def standings(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     steady = load.steady(labels.filter(pl.col("pattern") != CHANGE).drop("change"), done)
     if steady.is_empty():
         return pl.DataFrame()
-    series = _responses(labels.filter(pl.col("pattern") == CHANGE), done)
+    changes = tables.transient(labels.filter(pl.col("pattern") == CHANGE).drop("pattern"), done)
     rows = []
     for name in labels["mechanism"].unique(maintain_order=True):
         own = steady.filter(pl.col("mechanism") == name)
         if own.height:
-            rows.append({"mechanism": name, **_steady(own), **_adapting(series.get(name, {}))})
+            rows.append({"mechanism": name, **_steady(own), **_adapting(changes, name)})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -63,44 +66,16 @@ def _steady(own: pl.DataFrame) -> dict[str, float | None]:
     return found | {"control": float(max(own["control"])), "seeds": int(max(own["seeds"]))}
 
 
-Series = Mapping[int, tuple[list[int], list[float]]]
-"""By seed: cycles from the change and mean latencies."""
-
-
-def _responses(labels: pl.DataFrame, done: Done) -> dict[str, Series]:
-    """The recorded latencies of every mechanism."""
-    found: dict[str, dict[int, tuple[list[int], list[float]]]] = {}
-    for seed in labels["seed"].unique().sort() if labels.height else ():
-        table = tables.transient(labels.filter(pl.col("seed") == seed), done)
-        if table.is_empty():
-            continue
-        for (name,), rows in table.group_by("mechanism", maintain_order=True):
-            found.setdefault(str(name), {})[int(seed)] = (rows["t"].to_list(), rows["latency_mean"].to_list())
-    return dict(found)
-
-
-def mean_series(of: Series, without: int | None = None) -> tuple[list[int], list[float]]:
-    """The mean over seeds, of the bins that all of them have, perhaps without one."""
-    kept = [dict(zip(*series, strict=True)) for seed, series in of.items() if seed != without]
-    times = sorted(set.intersection(*(set(series) for series in kept))) if kept else []
-    return times, [sum(series[t] for series in kept) / len(kept) for t in times]
-
-
-def _adapting(of: Series) -> dict[str, float | None]:
+def _adapting(changes: pl.DataFrame, name: str) -> dict[str, float | None]:
     """The adaptation time of the mean over seeds, with its half width by the jackknife."""
-    if not of:
+    try:
+        found = adaptation_time(Responses(changes, CHANGE), name)
+    except NotRunError:
         return {}
-    found = adaptation(mean_series(of))
-    if found is None or len(of) < 2:
-        return {"adaptation": found}
-    others = [adaptation(mean_series(of, without=seed)) for seed in of]
-    known = [time for time in others if time is not None]
-    if len(known) < len(others):
-        return {"adaptation": found}
-    # The jackknife's pseudovalues have the variance of single seeds.
-    count = len(of)
-    pseudo = [count * found - (count - 1) * time for time in known]
-    return {"adaptation": found, "adaptation_half": half_width(pseudo)}
+    if found is None:
+        return {"adaptation": None, "adapts": False}
+    half = Z * error(found)
+    return {"adaptation": nominal(found), "adaptation_half": None if isnan(half) else half, "adapts": True}
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
@@ -131,7 +106,7 @@ def _row(row: Mapping[str, float | None], of: Contestant, on: Network) -> list[s
     beside = MISSING if hot is None else f"{100 * kept(hot, on.endpoints):.0f}"
     if hot is not None and half is not None:
         beside += f" ± {100 * half / background(on.endpoints):.0f}"
-    time = "does not" if row.get("adaptation") is None else _value(row, "adaptation", 0)
+    time = "does not" if row.get("adapts") is False else _value(row, "adaptation", 0)
     control = row.get("control")
     return [
         of.name,
@@ -171,7 +146,35 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
         f"packets stays within {change.TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
         "or brings to its decisions besides packets, credits and tables, by the cost models of the papers' studies."
     )
-    return f"{shown}\n\n{words}"
+    return f"{shown}\n\n{_leaders(table, on)}\n\n{words}"
+
+
+def _leaders(table: pl.DataFrame, on: Network) -> str:
+    """Who is best at what, in sentences: with all whose difference from the best is within the error of both."""
+    parts = [
+        (f"Least latency under {UN} at {HALF:g}", "latency", False),
+        *((f"Most accepted under {pattern}", pattern, True) for pattern in PATTERNS),
+        (f"Most kept beside a {HOT}", "hot", True),
+        (f"Fastest to adapt to {ADV}", "adaptation", False),
+    ]
+    found = [(words, _best(table, column, most=most)) for words, column, most in parts if column in table.columns]
+    sentences = [f"{words}: {', '.join(best)}." for words, best in found if best]
+    every = [name for name in table["mechanism"] if found and all(name in best for _, best in found if best)]
+    last = f"Among the best at everything: {', '.join(every)}." if every else "No mechanism is among the best at all."
+    return f"{on.name[0].upper()}{on.name[1:]}: {' '.join([*sentences, last])}"
+
+
+def _best(table: pl.DataFrame, column: str, *, most: bool) -> list[str]:
+    """The best of a column, and what two standard errors do not tell from it."""
+    rows = table.drop_nulls(column).sort(column, descending=most)
+    if rows.is_empty():
+        return []
+    halves = f"{column}_half" if f"{column}_half" in rows.columns else None
+    each = [
+        (row["mechanism"], row[column], (row[halves] if halves else None) or 0.0) for row in rows.iter_rows(named=True)
+    ]
+    _, best, error_of_best = each[0]
+    return [name for name, value, half in each if abs(value - best) <= math.hypot(half, error_of_best)]
 
 
 def _figure(name: str) -> Figure[Setting]:
@@ -195,5 +198,3 @@ def _figure(name: str) -> Figure[Setting]:
 
 FIGURES = {name: _figure(name) for name in SLUGS}
 """The table of every network."""
-
-__all__ = ["FIGURES", "seeds_of", "standings"]

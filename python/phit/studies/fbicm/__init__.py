@@ -9,11 +9,12 @@ each with its runs, its drawing and the claims about it:
 * `cost`: table 5.3, memories, and what the two versions of FBICM send
 * `thresholds`: the scan of those that the report leaves open
 * `isolation`: head-of-line blocking in one switch, hot spots in other networks, a congestion tree over time
+* `beyond`: FBICM with adaptive routing
 """
 
-from phit.studies.fbicm import bursts, cost, isolation, load, thresholds, transient
+from phit.studies.fbicm import beyond, bursts, cost, isolation, load, thresholds, transient
 from phit.studies.fbicm.paper import study
 
 __all__ = ["study"]
 
-study.consists_of(load, transient, bursts, cost, thresholds, isolation)
+study.consists_of(load, transient, bursts, cost, thresholds, isolation, beyond)

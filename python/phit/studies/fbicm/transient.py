@@ -21,7 +21,7 @@ from phit.studies.fbicm.paper import (
 )
 from phit.studies.fbicm.setting import US, Network, Setting
 from phit.studies.kit import tables
-from phit.studies.kit.charts import Charts, beside, finished, panel, rule, seeds_note
+from phit.studies.kit.charts import Charts, Look, beside, finished, panel, rule, seeds_note
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.evidence import Responses, percent
 from phit.studies.kit.margin import Check, above, all_of, below, between
@@ -102,9 +102,9 @@ def over_time(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     return table.with_columns(tables.half_widths("accepted_load")).sort([*keys, "t"], maintain_order=True)
 
 
-def lines(rows: pl.DataFrame, **look: Any) -> Chart:
-    """A panel of throughput over time; `look` is as in `panel`."""
-    return panel(rows, "mechanism", "t", "accepted_load", LOOK, "Time (µs)", ACCEPTED, dots=False, **look)
+def lines(rows: pl.DataFrame, curves: Look = LOOK, **look: Any) -> Chart:
+    """A panel of throughput over time; `curves` are colours and marks, `look` is as in `panel`."""
+    return panel(rows, "mechanism", "t", "accepted_load", curves, "Time (µs)", ACCEPTED, dots=False, **look)
 
 
 def _runs(setting: Setting, seeds: int | None, spots: Spot, end: Callable[[Network], int]) -> list[Case]:

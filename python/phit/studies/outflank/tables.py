@@ -130,6 +130,14 @@ def _by_the_author(rule: Rule[Evidence], evidence: Evidence) -> Fact | None:
     return None if found.holds else Fact(text, "below table 2")
 
 
+def _gains_of_the_author(evidence: Evidence) -> Fact | None:
+    return _by_the_author(gains, evidence)
+
+
+def _wins_of_the_author(evidence: Evidence) -> Fact | None:
+    return _by_the_author(wins, evidence)
+
+
 def _both(curves: Lifetimes) -> Iterator[tuple[str, str, int, float, float]]:
     """Pattern, routing and size, the paper's gamma* and ours, of what has been run."""
     for k, pattern, routing in product(SIDES, PATTERNS, NAMES):
@@ -193,7 +201,7 @@ def _gains(curves: Lifetimes, pattern: str, other: str, low: float, high: float)
         "0.90. Under the Butterfly ABR takes 47.68 µs at 0.35, 0.8 % above the cut; no queue grows without end there: "
         "the slowest messages, half a ring away, take longer than the time to the next message."
     ),
-    fact=lambda evidence: _by_the_author(gains, evidence),
+    fact=_gains_of_the_author,
 )
 def gains(evidence: Evidence) -> Judgement:
     """OFR over ABR at k = 16, each pattern within 15 points."""
@@ -238,7 +246,7 @@ def _outcome(curves: Lifetimes, k: int, *, won: int, lost: int) -> Check:
         "As in the paper but for Bit-Reverse at k = 16, where POR draws level with OFR: it takes 48.38 µs at 0.60, 4 % "
         "below the cut, in one of the cells that the cut decides (O2), and 635 µs at 0.65."
     ),
-    fact=lambda evidence: _by_the_author(wins, evidence),
+    fact=_wins_of_the_author,
 )
 def wins(evidence: Evidence) -> Judgement:
     """About equal at k = 8, OFR ahead at k = 16."""

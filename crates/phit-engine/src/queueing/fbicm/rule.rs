@@ -178,7 +178,7 @@ impl Rule {
         let PortPlace { router, first, .. } = self.places[port as usize];
         self.hops.clear();
         const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
-        let (to, state) = (packet.destination_router, packet.hop_state());
+        let (to, state) = (self.topology.attachment(packet.destination).0, packet.hop_state());
         if to == router {
             return false;
         }
