@@ -180,7 +180,8 @@ fn destinations_share_a_queue_as_their_numbers_say() {
 fn adaptive_tables_share_the_ways_up() {
     // A 4-ary 2-tree under bit reverse. Of each leaf's four endpoints one sends to the leaf itself, the others to
     // destinations with the same last digit, which the tables send up over one link: (3 * 1/3 + 1) / 4 = 1/2 of the
-    // load is carried. With all four links in use all of it is, whether the queues can isolate packets or not.
+    // load is carried. All four links would carry all of it; but for what heads of the same cycle choose together they do,
+    // the more so where packets that wait do not hold up others.
     let accepted = |adaptive: bool, queueing: Value| {
         let outcome = run(&json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
@@ -195,8 +196,9 @@ fn adaptive_tables_share_the_ways_up() {
         }));
         number(&outcome, "/accepted_load")
     };
-    for queueing in [json!("virtual_channels"), json!({ "kind": "fbicm", "detection": 32, "stop": 16, "go": 8 })] {
+    let isolating = json!({ "kind": "fbicm", "detection": 32, "stop": 16, "go": 8 });
+    for (queueing, least) in [(json!("virtual_channels"), 0.8), (isolating, 0.95)] {
         assert_close(accepted(false, queueing.clone()), 0.5, 0.01, "tables");
-        assert!(accepted(true, queueing.clone()) > 0.95, "adaptive tables, {queueing}");
+        assert!(accepted(true, queueing.clone()) > least, "adaptive tables, {queueing}");
     }
 }

@@ -7,7 +7,7 @@ import polars as pl
 from phit.markdown import markdown_table, toml_line
 from phit.scenario import Document
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting
+from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, UN, Setting, setting
 from phit.studies.kit.charts import Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.study import Question, Study
@@ -101,7 +101,11 @@ def options(of: Setting) -> str:
         f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds."
     )
     contestants = [_contestants(on) for on in by_network(of)]
-    absent = f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}."
+    absent = (
+        f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
+        f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in a "
+        "circle (`phit verify`)."
+    )
     return "\n\n".join([fair, *contestants, absent, cycles])
 
 
@@ -147,5 +151,3 @@ study = Study[Setting, Evidence](
     options=options,
     evidence=Evidence,
 )
-
-__all__ = ["CLOS", "HALF", "TORUS", "study"]

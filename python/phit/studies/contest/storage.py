@@ -81,12 +81,8 @@ def _allocation(on: Network, of: Contestant, document: Document) -> float:
 
 def _windows(on: Network, of: Contestant) -> float:
     """A counter for every destination and for every port to a router, each for as many packets as a window can hold."""
-    per_router = on.endpoints // on.routers if on.topology["kind"] != "k_ary_n_tree" else on.topology["arity"]
+    p, a, h = (on.topology[key] for key in ("p", "a", "h"))
     window = of.routing["window"] // PHITS
-    sent, through = (math.ceil(math.log2(most + 1)) for most in (per_router * window, window))
-    if of.routing["destinations"] == "group":
-        a, h = on.topology["a"], on.topology["h"]
-        destinations = a * h + a - 1
-    else:
-        destinations = on.endpoints // per_router - 1
-    return float(destinations * sent + (on.ports - per_router) * through)
+    sent, through = (math.ceil(math.log2(most + 1)) for most in (p * window, window))
+    other_groups, other_routers = a * h, a - 1
+    return float((other_groups + other_routers) * sent + (on.ports - p) * through)
