@@ -163,7 +163,7 @@ def counting(evidence: Evidence) -> Judgement:
     "X7",
     figure="dragonfly-load",
     statement="TPR, made for one group of a Cascade, finds adversarial traffic between the groups of a Dragonfly, too",
-    paper="under the adversary it accepts at least what UGAL-L accepts, and at half load it is as fast as MIN within 5 %",
+    paper="under the adversary it accepts at least what UGAL-L accepts; at half load its latency is MIN's within 5 %",
 )
 def patterns_found(evidence: Evidence) -> Judgement:
     """TPR against UGAL-L under the adversary, against MIN under uniform traffic."""

@@ -106,6 +106,9 @@ SOURCE = {"local": 4, "global": 2}
 DIRECT = {"local": 2, "global": 1}
 """Those of minimal routes."""
 
+CANDIDATES: Document = {"queue": "port", "minimal_candidates": 2, "valiant_candidates": 2, "threshold": 0}
+"""What both UGALs look at in TPR's paper."""
+
 PACKET_TIME = PHITS
 """Cycles of a packet at its source: the unit of time of TPR's counters, whose paper has packets of one phit."""
 
@@ -163,8 +166,8 @@ def dragonfly(of: Setting) -> Network:
     contestants = (
         Contestant("MIN", CONTENTION, {"kind": "minimal"}, DIRECT),
         Contestant("VAL", CONTENTION, {"kind": "valiant", **valiant}, SOURCE),
-        Contestant("UGAL-L", CASCADE, {"kind": "ugal_l"}, SOURCE, credits=True),
-        Contestant("UGAL-G", CASCADE, {"kind": "ugal_g"}, SOURCE, credits=True),
+        Contestant("UGAL-L", CASCADE, {"kind": "ugal_l", **CANDIDATES}, SOURCE, credits=True),
+        Contestant("UGAL-G", CASCADE, {"kind": "ugal_g", **CANDIDATES, "cost": "queue"}, SOURCE, credits=True),
         Contestant("TPR", CASCADE, tpr(p), SOURCE),
         Contestant("PB", CONTENTION, {"kind": "piggyback", **piggyback}, SOURCE, credits=True),
         Contestant("OLM", CONTENTION, {"kind": "olm", "threshold": 0.5, **restriction}, IN_TRANSIT, credits=True),

@@ -5,9 +5,10 @@ from typing import Any
 import polars as pl
 
 from phit.markdown import markdown_table, toml_line
+from phit.plots import COLOURS, SHAPES
 from phit.scenario import Document
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, UN, Setting, setting
+from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting
 from phit.studies.kit.charts import Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.study import Question, Study
@@ -63,9 +64,15 @@ def shared(of: Setting) -> Document:
     return {"topology": network(DRAGONFLY, of).topology}
 
 
+MORE_COLOURS = ("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100")
+"""Of what comes after the palette's colours are used up."""
+
+
 def look(on: Network) -> Look:
-    """Colours and marks of the contestants of a network."""
-    return Look.of([of.name for of in on.contestants])
+    """Colours and marks of the contestants of a network; with a second colour a mark is used again."""
+    names = [of.name for of in on.contestants]
+    shapes = [SHAPES[(i + i // len(COLOURS)) % len(SHAPES)] for i in range(len(names))]
+    return Look(dict(zip(names, (*COLOURS, *MORE_COLOURS), strict=False)), dict(zip(names, shapes, strict=True)))
 
 
 def by_network(of: Setting) -> list[Network]:
@@ -103,8 +110,8 @@ def options(of: Setting) -> str:
     contestants = [_contestants(on) for on in by_network(of)]
     absent = (
         f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
-        f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in a "
-        "circle (`phit verify`)."
+        f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in "
+        "a circle (`phit verify`)."
     )
     return "\n\n".join([fair, *contestants, absent, cycles])
 
