@@ -175,10 +175,9 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
 /// A leaf of a 3-ary 2-tree with adaptive tables, and its ways up.
 fn adaptive_leaf() -> (Bench, Vec<u32>) {
     let mut bench = Bench::new(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }), Fbicm::default());
-    Arc::get_mut(&mut bench.rule.table).map_or_else(
-        || bench.rule.table = Arc::new(RouteTable { adaptive: true, ..(*bench.rule.table).clone() }),
-        |table| table.adaptive = true,
-    );
+    let mut table = (*bench.rule.table).clone();
+    table.adaptive = true;
+    bench.rule.table = Arc::new(table);
     (bench, vec![3, 4, 5])
 }
 
