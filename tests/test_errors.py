@@ -21,6 +21,22 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "does not wire": (tiny(topology__groups=10), ["topology.groups", "10", "9"]),
     "unknown pattern": (tiny(traffic__pattern="unifrom"), ["traffic.pattern", "unifrom", 'did you mean "uniform"']),
+    "precision of a trace": (
+        {**tiny(measure__precision={"latency_mean": 0.1}), "traffic": {"trace": [[0, 0, 1, 8]], "packet_size": 8}},
+        ["measure.precision", "`traffic.trace` ends", "expected a steady state"],
+    ),
+    "precision of so many messages": (
+        tiny(measure__precision={"latency_mean": 0.1}, traffic__message={"packets": 2, "count": 3}),
+        ["measure.precision", "`traffic.message.count` ends", "expected a steady state"],
+    ),
+    "precision of a transient": (
+        tiny(measure__precision={"latency_mean": 0.1}, traffic__changes=[{"cycle": 300, "load": 0.2}]),
+        ["measure.precision", "`traffic.changes` changes the traffic", "expected a steady state"],
+    ),
+    "precision of something else": (
+        tiny(measure__precision={"latency_p99": 0.1}),
+        ["measure.precision.latency_p99", "expected one of", "latency_mean"],
+    ),
     "section missing": ({"topology": tiny()["topology"]}, ["traffic", "required"]),
 }
 

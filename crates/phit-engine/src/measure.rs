@@ -15,12 +15,12 @@ pub(crate) mod warmup;
 
 pub(crate) use collector::{Collector, Window};
 pub use confidence::Interval;
-pub(crate) use confidence::mean_of_batches;
+pub(crate) use confidence::{LEAST_BATCHES, mean_of_batches};
 pub use declare::{Observable, Total};
 pub(crate) use declare::{Of, Quantity, unit};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
-pub(crate) use quantities::{Batches, Counters, Line, Records, SATURATED_BELOW};
+pub(crate) use quantities::{Batches, Counters, Line, Precisions, Records, SATURATED_BELOW};
 pub use quantities::{Place, Record};
 pub use reading::{Cost, Machine, Reading};
 pub use snapshot::Snapshot;

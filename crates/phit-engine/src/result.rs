@@ -104,6 +104,7 @@ impl Outcome {
             drain_cycles: self.drain_cycles,
             converged: self.converged,
             confidence: measure.confidence,
+            precision: measure.precision.as_ref(),
             bisection_load: self.links.bisection_load(&*self.topology),
             cycle_seconds: self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             probes: &probes,

@@ -7,7 +7,7 @@ use crate::fabric::LinkClasses;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
-use crate::measure::{Batches, Collector, Window, mean_of_batches, warmup};
+use crate::measure::{Batches, Collector, Precisions, Window, mean_of_batches, warmup};
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, SeriesBy, Until, Warmup, check};
@@ -60,6 +60,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
         order: measure.order,
+        precise: measure.precision.is_some(),
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     Ok(Blueprint {
@@ -263,14 +264,24 @@ impl Simulation {
         loop {
             self.fabric.open_window(start..end);
             self.advance_reporting(end, planned, progress)?;
-            let Some(until) = &measure.until else { break };
-            converged = precise(&self.merged(), until);
             let measured = (end - start) / cycle;
-            if converged || measured >= until.max_cycles {
+            let batch = (measure.cycles / measure.batches).max(1);
+            let (most, more) = match (&measure.until, measure.max_cycles) {
+                (Some(until), _) => {
+                    converged = precise(&self.merged(), until);
+                    (until.max_cycles, (measure.cycles / 2).max(measure.cycles / measure.batches))
+                }
+                (None, Some(most)) => {
+                    converged = self.precision_met(measured);
+                    // The time grows by half from one look to the next: the more looks, the more often chance ends it.
+                    (most, (measured / 2).next_multiple_of(batch))
+                }
+                (None, None) => break,
+            };
+            if converged || measured >= most {
                 break;
             }
-            let more =
-                (measure.cycles / 2).max(measure.cycles / measure.batches).min(until.max_cycles - measured).max(1);
+            let more = more.min(most - measured).max(1);
             end += more * cycle;
             planned += more;
         }
@@ -285,6 +296,8 @@ impl Simulation {
                 self.advance_reporting(self.now + step * cycle, planned + drained, progress)?;
             }
             converged &= self.delivered() >= labelled;
+            // Packets that were still on their way belong to batches, too.
+            converged &= self.precision_met((end - start) / cycle);
         }
         Ok(Outcome {
             collector: self.merged(),
@@ -301,6 +314,14 @@ impl Simulation {
             links: self.blueprint.links.clone(),
             scenario: self.scenario,
         })
+    }
+
+    /// True if means are known as precisely as `measure.precision` asks for, after so many measured cycles.
+    fn precision_met(&self, cycles: u32) -> bool {
+        let measure = &self.scenario.measure;
+        let Some(asked) = &measure.precision else { return true };
+        let (window, endpoints) = (&self.blueprint.window, self.blueprint.topology.endpoints());
+        Precisions::met(&self.merged().counters, window, endpoints, cycles, asked, measure.confidence)
     }
 
     fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {

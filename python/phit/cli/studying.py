@@ -74,11 +74,16 @@ def reproduce(
     run: Annotated[
         bool, typer.Option("--run/--no-run", help="Run what is missing, or only show what is there.")
     ] = True,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", metavar="TIME", help="As 2h: more seeds for those runs that decide undecided claims."),
+    ] = None,
     target: Annotated[
         Path | None, typer.Option("--publish", metavar="DIR", help="Also write the study's page into this folder.")
     ] = None,
 ) -> None:
     """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
+    from phit.studies.kit import budget as budgets
     from phit.studies.kit import claim
     from phit.studies.kit import reproduce as reproducing
     from phit.studies.kit.scale import scale_named
@@ -96,6 +101,7 @@ def reproduce(
             out=place,
             workers=jobs,
             run=run,
+            budget=None if budget is None else budgets.seconds(budget),
             progress=True,
             say=note,
         )

@@ -22,6 +22,8 @@ pub struct Window {
     pub series_by_generation: bool,
     /// Watch whether the packets of a source and a destination come in the order of their generation.
     pub order: bool,
+    /// Count what the precision of means is found from.
+    pub precise: bool,
 }
 
 /// What one partition has counted.

@@ -3,6 +3,7 @@
 use super::Snapshot;
 use super::collector::Window;
 use super::quantities::Counters;
+use crate::scenario::Precision;
 use crate::topology::Topology;
 
 /// Everything that a run has counted, and what it was counted in: what quantities and columns are computed from.
@@ -29,6 +30,8 @@ pub struct Reading<'a> {
     pub converged: bool,
     /// Level of the confidence intervals.
     pub confidence: f64,
+    /// How precisely means are to be known, if that is asked for.
+    pub precision: Option<&'a Precision>,
     /// The load at which the bisection is full, of networks whose bisection is known.
     pub bisection_load: Option<f64>,
     /// Seconds in a cycle, if the scenario says so.

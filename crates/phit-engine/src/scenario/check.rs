@@ -26,7 +26,23 @@ pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
         routings,
     };
     scenario.router.params().check(&demands)?;
+    steady(scenario, topology)?;
     duration(scenario)
+}
+
+/// A run that goes on until a mean is known precisely has a mean that stays.
+fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let traffic = &scenario.traffic;
+    let reason = match () {
+        () if scenario.measure.precision.is_none() => return Ok(()),
+        () if !traffic.trace.is_empty() => "`traffic.trace` ends",
+        () if traffic.message.as_ref().is_some_and(|message| message.count.is_some()) => "`traffic.message.count` ends",
+        () if !traffic.changes.is_empty() => "`traffic.changes` changes the traffic",
+        () if !topology.breakdowns().is_empty() => "`topology.faults` breaks links during the run",
+        () => return Ok(()),
+    };
+    let reason = format!("{reason}, so that no mean is known ever more precisely; expected a steady state");
+    Err(ScenarioError::missing("measure.precision", reason))
 }
 
 /// Refuses routers and a routing mechanism that do not fit the topology.

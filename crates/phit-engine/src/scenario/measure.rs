@@ -30,6 +30,15 @@ pub struct MeasureParams {
     /// Goes on measuring beyond `cycles` until the intervals are narrow enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// Goes on measuring beyond `cycles` until every mean that is named here is known as precisely as asked for: the
+    /// half width of its interval, relative to the mean. Batches that are correlated with their neighbours are merged
+    /// by two until they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+    /// Most measured cycles with `precision`, at least `cycles`. If left out: a hundred times `cycles`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub max_cycles: Option<u32>,
     /// Records a time series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
@@ -66,6 +75,8 @@ impl Default for MeasureParams {
             batches: BATCHES,
             confidence: 0.95,
             until: None,
+            precision: None,
+            max_cycles: None,
             series: None,
             histogram: true,
             links: false,
@@ -77,6 +88,9 @@ impl Default for MeasureParams {
         }
     }
 }
+
+/// Batches of which a correlation says something.
+const LEAST_BATCHES: u32 = crate::measure::LEAST_BATCHES as u32;
 
 /// Batches of a measurement of at least as many cycles.
 const BATCHES: u32 = 20;
@@ -159,6 +173,36 @@ impl Default for Until {
     }
 }
 
+/// How precisely means are to be known: half widths of their intervals relative to the means, each more than 0 and less
+/// than 1. The level of the intervals is `measure.confidence`.
+///
+/// ```toml
+/// [measure]
+/// cycles = 5000
+/// precision = { latency_mean = 0.01, accepted_load = 0.005 }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Precision {
+    /// Of the mean packet latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub latency_mean: Option<f64>,
+    /// Of the part of it after the head has left its injection queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub network_latency_mean: Option<f64>,
+    /// Of the accepted load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub accepted_load: Option<f64>,
+    /// Of the mean number of hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub hops_mean: Option<f64>,
+}
+
 /// A time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -205,6 +249,9 @@ impl MeasureParams {
                 until.max_cycles = params.cycles.saturating_mul(100);
             }
         }
+        if params.precision.is_some() && params.max_cycles.is_none() {
+            params.max_cycles = Some(params.cycles.saturating_mul(100));
+        }
         params.check(given("batches")).map_err(|e| e.under(path))?;
         Ok(params)
     }
@@ -215,7 +262,8 @@ impl MeasureParams {
             Warmup::Cycles(cycles) => cycles,
             Warmup::Auto => self.max_warmup,
         };
-        let measured = self.until.as_ref().map_or(self.cycles, |until| until.max_cycles);
+        let open = self.until.as_ref().map(|until| until.max_cycles).or(self.max_cycles);
+        let measured = open.unwrap_or(self.cycles);
         let drain = if self.count == Count::Generated { self.max_drain } else { 0 };
         u64::from(warmup) + u64::from(measured) + u64::from(drain)
     }
@@ -232,6 +280,7 @@ impl MeasureParams {
                 return Err(ScenarioError::new("until.max_cycles", until.max_cycles, expected));
             }
         }
+        self.check_precision()?;
         let most = self.most_cycles();
         if most > u64::from(u32::MAX) {
             let reason =
@@ -239,6 +288,34 @@ impl MeasureParams {
             return Err(ScenarioError::new("cycles", self.cycles, reason));
         }
         Ok(())
+    }
+
+    fn check_precision(&self) -> Result<(), ScenarioError> {
+        let Some(precision) = &self.precision else {
+            let reason = "is the most that `precision` may measure, and that is not given";
+            return self.max_cycles.map_or(Ok(()), |cycles| Err(ScenarioError::new("max_cycles", cycles, reason)));
+        };
+        if *precision == Precision::default() {
+            let expected = "expected one of latency_mean, network_latency_mean, accepted_load, hops_mean, or several";
+            return Err(ScenarioError::new("precision", "{}", expected));
+        }
+        if self.until.is_some() {
+            let reason = "`until` says it, too; expected one of the two";
+            return Err(ScenarioError::missing("precision", reason));
+        }
+        if self.batches < LEAST_BATCHES {
+            let (key, value) =
+                if self.cycles < LEAST_BATCHES { ("cycles", self.cycles) } else { ("batches", self.batches) };
+            let expected = format!("expected at least {LEAST_BATCHES} with `precision`, which tests their correlation");
+            return Err(ScenarioError::new(key, value, expected));
+        }
+        match self.max_cycles {
+            Some(most) if most < self.cycles => {
+                let expected = format!("expected at least `cycles` = {}", self.cycles);
+                Err(ScenarioError::new("max_cycles", most, expected))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -299,6 +376,21 @@ mod tests {
             ),
             (json!({ "confidence": 1 }), "measure.confidence = 1: expected a number more than 0 and less than 1"),
             (json!({ "until": { "half_width": 0 } }), "measure.until.half_width = 0: expected a number more than 0"),
+            (
+                json!({ "precision": {} }),
+                "measure.precision = {}: expected one of latency_mean, network_latency_mean, accepted_load",
+            ),
+            (json!({ "precision": { "latency_mean": 0.0 } }), "measure.precision.latency_mean = 0"),
+            (json!({ "precision": { "latency_mean": 1.5 } }), "measure.precision.latency_mean = 1.5"),
+            (json!({ "precision": { "latency_p99": 0.1 } }), "measure.precision.latency_p99"),
+            (json!({ "max_cycles": 10 }), "measure.max_cycles = 10: is the most that `precision` may measure"),
+            (
+                json!({ "precision": { "hops_mean": 0.1 }, "max_cycles": 10 }),
+                "measure.max_cycles = 10: expected at least `cycles` = 10000",
+            ),
+            (json!({ "precision": { "hops_mean": 0.1 }, "batches": 5 }), "measure.batches = 5: expected at least 10"),
+            (json!({ "precision": { "hops_mean": 0.1 }, "cycles": 5 }), "measure.cycles = 5: expected at least 10"),
+            (json!({ "precision": { "hops_mean": 0.1 }, "until": {} }), "measure.precision: `until` says it, too"),
             (
                 json!({ "until": { "max_cycles": 10 } }),
                 "measure.until.max_cycles = 10: expected at least `cycles` = 10000",

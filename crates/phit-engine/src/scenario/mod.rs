@@ -22,7 +22,7 @@ mod routers;
 mod units;
 
 pub use document::{numbers, schema};
-pub use measure::{Count, MeasureParams, SeriesBy, Until, Warmup};
+pub use measure::{Count, MeasureParams, Precision, SeriesBy, Until, Warmup};
 pub use routers::RouterKind;
 pub use units::UnitsParams;
 

@@ -45,7 +45,7 @@ class Plan:
     @classmethod
     def of(cls, cases: Mapping[str, Sequence[Case]]) -> "Plan":
         """Completes and checks the scenario of every case."""
-        return cls({name: [(case, _point(case)) for case in those] for name, those in cases.items()})
+        return cls({name: [(case, point_of(case)) for case in those] for name, those in cases.items()})
 
     @property
     def points(self) -> list[Point]:
@@ -59,7 +59,8 @@ class Plan:
         return pl.DataFrame(rows, infer_schema_length=None, schema=None if rows else {"point": pl.String})
 
 
-def _point(case: Case) -> Point:
+def point_of(case: Case) -> Point:
+    """The run of a case, its scenario completed and checked."""
     values = {COLUMNS.get(key, key): value for key, value in case.labels.items()}
     return Point(values, complete(case.scenario))
 
@@ -81,6 +82,7 @@ class Done:
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     stretches: Sequence[Mapping[str, Any]] = ()
     """Of time in which points were run, in their order: `points`, `wall_seconds` and `processes`."""
+    batches: pl.DataFrame = field(default_factory=NO_RUNS.clone)
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
@@ -91,7 +93,7 @@ class Done:
         entries = manifest["points"]
         seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
-        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes")}
+        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes", "batches")}
         return cls(
             hashes,
             _table(folder, "points.parquet"),
@@ -100,6 +102,7 @@ class Done:
             tables["histogram"],
             tables["probes"],
             manifest.get("stretches", ()),
+            tables["batches"],
         )
 
     @property
@@ -122,10 +125,14 @@ def _table(folder: Path, file: str) -> pl.DataFrame:
 
 def seconds_left(missing: Iterable[Point], done: Done, planned: Iterable[Point], workers: int) -> float:
     """Estimated wall time of the missing runs: from the finished ones if there are any."""
-    rate = WORK_PER_SECOND
+    return sum(point.work for point in missing) / pace(done, planned) / workers
+
+
+def pace(done: Done, planned: Iterable[Point]) -> float:
+    """Work that a core does in a second: of the finished runs if there are any."""
     if done.points.height and "cpu_seconds" in done.points.columns:
         spent = dict(done.points.select("point", "cpu_seconds").iter_rows())
         known = [(point.work, spent[point.hash]) for point in planned if spent.get(point.hash)]
         if known:
-            rate = sum(work for work, _ in known) / sum(seconds for _, seconds in known)
-    return sum(point.work for point in missing) / rate / workers
+            return float(sum(work for work, _ in known) / sum(seconds for _, seconds in known))
+    return WORK_PER_SECOND

@@ -14,9 +14,10 @@ from phit.errors import InputError, ResultsError, SimulationError
 from phit.experiment import Experiment, Point
 from phit.progress import duration
 from phit.results import MANIFEST, write_atomically, write_parquet
+from phit.studies.kit import budget as budgets
 from phit.studies.kit import charts, claim, page
-from phit.studies.kit.claim import E, Finding
-from phit.studies.kit.plan import Done, Plan, seconds_left
+from phit.studies.kit.claim import E, Finding, Judged
+from phit.studies.kit.plan import WORK_PER_SECOND, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
 from phit.studies.kit.study import Study
 from phit.sweeping import run_points
@@ -57,6 +58,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     run: bool = True,
+    budget: float | None = None,
     progress: bool = False,
     say: Say = lambda _: None,
 ) -> Report:
@@ -72,6 +74,7 @@ def reproduce(
         out: results folder, by default ``results/STUDY-SCALE``.
         workers: processes, by default one per core.
         run: false to use only runs that are there.
+        budget: seconds of wall time for more seeds of those runs that decide claims which are undecided then.
         progress: show progress on standard error.
         say: told how much there is to do, and where it is.
     """
@@ -86,7 +89,11 @@ def reproduce(
         raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
     plan = Plan.of({figure.name: figure.cases(setting, seeds) for figure in chosen})
     say(f"{study.name}, {scale} scale: {study.describe(setting)}")
+    if budget is not None and not run:
+        raise InputError("--budget: with --no-run nothing is run")
     failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
+    if budget is not None and failure is None:
+        failure = _spend(study, folder, setting, seeds, budget, workers=workers, progress=progress, say=say)
     return _write(study, folder, scale, setting, seeds, failure)
 
 
@@ -113,21 +120,71 @@ def _run(
         say(f"{there}; about {left} on {count} core{'s' * (count > 1)}")
     else:
         say(there)
-    experiment = Experiment(study.name, study.network(setting), {"name": study.name}, {})
     try:
-        run_points(experiment, points, folder, workers=workers, progress=progress and bool(missing) and run)
+        run_points(
+            _experiment(study, setting), points, folder, workers=workers, progress=progress and bool(missing) and run
+        )
     except SimulationError as error:
         return error
     return None
 
 
-def _write(
-    study: Study[S, E], folder: Path, scale: Scale, setting: S, seeds: int | None, failure: SimulationError | None
-) -> Report:
+def _experiment(study: Study[S, E], setting: S) -> Experiment:
+    return Experiment(study.name, study.network(setting), {"name": study.name}, {})
+
+
+def _spend(
+    study: Study[S, E],
+    folder: Path,
+    setting: S,
+    seeds: int | None,
+    seconds: float,
+    *,
+    workers: int | None,
+    progress: bool,
+    say: Say,
+) -> SimulationError | None:
+    """Runs more seeds of what decides undecided claims."""
+    count = workers or os.cpu_count() or 1
+    rate: float | None = None
+
+    def judge() -> tuple[Sequence[Judged[E]], Plan]:
+        nonlocal rate
+        done, everything, tables = _tabulate(study, folder, setting, seeds)
+        rate = rate or pace(done, everything.points)
+        return study.judged(tables, setting), everything
+
+    def cost(points: Sequence[Point]) -> float:
+        return sum(point.work for point in points) / (rate or WORK_PER_SECOND) / max(1, min(count, len(points)))
+
+    def run(points: Sequence[Point]) -> None:
+        run_points(_experiment(study, setting), list(points), folder, workers=workers, progress=progress)
+
+    try:
+        budgets.spend(budgets.Budget(seconds), judge, run, cost, budgets.Seeds(study, setting), count, say)
+    except SimulationError as error:
+        return error
+    return None
+
+
+def _tabulate(
+    study: Study[S, E], folder: Path, setting: S, seeds: int | None
+) -> tuple[Done, Plan, dict[str, pl.DataFrame]]:
+    """What is there, the plan of all that may be there, and the tables of all figures."""
     done = Done.read(folder)
     most = max(seeds or 0, done.seeds) or None
     everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
-    tables = {name: figure.tabulate(everything.labels(name), done) for name, figure in study.figures.items()}
+    return (
+        done,
+        everything,
+        {name: figure.tabulate(everything.labels(name), done) for name, figure in study.figures.items()},
+    )
+
+
+def _write(
+    study: Study[S, E], folder: Path, scale: Scale, setting: S, seeds: int | None, failure: SimulationError | None
+) -> Report:
+    done, everything, tables = _tabulate(study, folder, setting, seeds)
     written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
     parts: list[page.Part[S]] = []
     counted: set[str] = set()

@@ -4,12 +4,16 @@ A figure's table is a function of its labels (one row per case, the hash of its 
 table without rows says that none of the runs is there.
 """
 
+import math
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 from scipy import stats
 
 from phit.quantities import QUANTITIES
+from phit.studies.kit.batches import WEIGHTS, Spread, spreads
 from phit.studies.kit.plan import Done
-from phit.studies.kit.uncertain import Z, t_quantile
+from phit.studies.kit.uncertain import t_quantile
 
 HALF = "_half"
 """Of the column beside a measure that holds half the width of its 95 % interval; null where that is not known."""
@@ -36,7 +40,7 @@ def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case of a figure: means over its seeds, `_half` the half width of their 95 % interval.
 
-    With one seed the interval is the one from the run's own batch means. `saturated`: one of the runs is.
+    The interval of a quantity that batches have is that of `pooled`. `saturated`: one of the runs is.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point")]
     found = runs(labels, done)
@@ -44,38 +48,61 @@ def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         return pl.DataFrame()
     averaged = (q.name for q in QUANTITIES.values() if q.steady and q.name != "offered_load")
     measures = [m for m in averaged if m in found.columns and m not in keys]
-    intervals = {m: QUANTITIES[m].interval for m in measures}
-    singles = {m: c for m, c in intervals.items() if c is not None and c in found.columns}
     table = found.group_by(keys, maintain_order=True).agg(
         pl.len().alias("seeds"),
         pl.col("offered_load").mean(),
         *(pl.col(m).cast(pl.Float64).mean() for m in measures),
         *(pl.col(m).cast(pl.Float64).std().alias(f"{m}{HALF}") for m in measures),
-        *(at_confidence(c).first() for c in singles.values()),
         pl.col("saturated").any(),
         pl.col("cpu_seconds").sum(),
         of_runs,
     )
-    halves = [half_widths(m, singles.get(m)) for m in measures]
-    return table.with_columns(halves).drop(singles.values()).sort(keys, maintain_order=True)
+    own = done.batches.filter(pl.col("point").is_in(found["point"].to_list()))
+    by_seeds = [half_widths(m) for m in measures if m not in WEIGHTS]
+    by_both = [_pooled(table, m, spreads(own, m)) for m in WEIGHTS if m in measures]
+    return table.with_columns(*by_seeds, *by_both).sort(keys, maintain_order=True)
 
 
-def at_confidence(interval: str) -> pl.Expr:
-    """Half widths of runs, whose level is `confidence`, at that of the tables.
+def _pooled(table: pl.DataFrame, measure: str, of_runs: Mapping[str, Spread]) -> pl.Series:
+    rows = table.select(f"{measure}{HALF}", RUNS).iter_rows()
+    halves = [pooled(deviation, [of_runs.get(run) for run in hashes]) for deviation, hashes in rows]
+    return pl.Series(f"{measure}{HALF}", halves, dtype=pl.Float64)
 
-    By the normal distribution: for the 20 batches of a run or more Student's t changes by 4 % less between 95 and 99 %.
+
+POOL = 0.25
+"""Level of the test by which the errors of seeds and of batches are taken together."""
+
+
+def pooled(deviation: float | None, within: Sequence[Spread | None]) -> float | None:
+    """The half width of the interval of a mean over seeds, from their standard deviation and from each run's batches.
+
+    With one seed it is that of its batches. With a few, these say more about how far the mean is off than how far the
+    seeds are apart, as long as that is no more than batches explain: an F test decides, and if it finds nothing both
+    are pooled by their degrees of freedom. Otherwise the seeds alone count, as where a run has no batches.
     """
-    level = pl.col("confidence").cast(pl.Float64)
-    factor = level.map_elements(lambda own: Z / float(stats.norm.ppf((1 + own) / 2)), return_dtype=pl.Float64)
-    return (pl.col(interval).cast(pl.Float64) * factor).alias(interval)
+    n = len(within)
+    known = [one for one in within if one is not None]
+    between = Spread(deviation**2 / n, n - 1) if deviation is not None and n > 1 else None
+    if len(known) < n:
+        return None if between is None else _half(between)
+    inside = Spread(sum(one.variance for one in known) / n**2, sum(one.freedom for one in known))
+    if between is None:
+        return _half(inside)
+    if between.variance > inside.variance * float(stats.f.ppf(1 - POOL, between.freedom, inside.freedom)):
+        return _half(between)
+    freedom = between.freedom + inside.freedom
+    both = between.freedom * between.variance + inside.freedom * inside.variance
+    return _half(Spread(both / freedom, freedom))
 
 
-def half_widths(measure: str, single: str | None = None) -> pl.Expr:
-    """Half widths, from standard deviations in `MEASURE_half` and the number of `seeds`; `single` is for one seed."""
+def _half(of: Spread) -> float:
+    return t_quantile(of.freedom + 1) * math.sqrt(of.variance)
+
+
+def half_widths(measure: str) -> pl.Expr:
+    """Half widths of means over seeds alone, from deviations in `MEASURE_half` and the number of `seeds`."""
     t = pl.col("seeds").map_elements(lambda n: t_quantile(n) if n > 1 else None, return_dtype=pl.Float64)
-    alone = pl.col(single) if single else pl.lit(None, pl.Float64)
-    several = t * pl.col(f"{measure}{HALF}") / pl.col("seeds").sqrt()
-    return pl.when(pl.col("seeds") > 1).then(several).otherwise(alone).alias(f"{measure}{HALF}")
+    return (t * pl.col(f"{measure}{HALF}") / pl.col("seeds").sqrt()).alias(f"{measure}{HALF}")
 
 
 def transient(labels: pl.DataFrame, done: Done) -> pl.DataFrame:

@@ -10,7 +10,7 @@ the number of seeds: with few seeds Student's t makes it larger than the standar
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias, TypeVar, overload
 
@@ -40,6 +40,8 @@ class Source:
     """What messages call it, as `figure 5a, ECtN, 0.1`."""
     column: str = ""
     """The quantity."""
+    step: bool = False
+    """True if the error is that of a step in which the value is known: further seeds do not lessen it."""
 
 
 def t_quantile(runs: int) -> float:
@@ -98,7 +100,7 @@ def sources(value: Value | float) -> list[tuple[Source, float]]:
 
 def in_steps(value: float, step: float, source: Source) -> Value:
     """A value that may lie anywhere in a step, as a load between two of a grid."""
-    return measured(value, Z * step / math.sqrt(12), source)
+    return measured(value, Z * step / math.sqrt(12), replace(source, step=True))
 
 
 def over_seeds(values: Sequence[float], source: Source) -> Value:
@@ -132,8 +134,8 @@ def jackknife(
         function: of what was measured with all seeds; `None` where it has no value.
         per_seed: what was measured, seed by seed.
         source: the runs.
-        resolution: steps in which the function varies, as the width of a bin. They are spread over its value: the
-            error is never less than that of a value that may lie anywhere in a step, the step over the root of 12.
+        resolution: steps in which the function varies, as the width of a bin: the value may lie anywhere in one, and
+            has that error besides.
     """
     whole = function(per_seed)
     if whole is None:
@@ -143,4 +145,4 @@ def jackknife(
     if any(value is None for value in without):
         return measured(whole, None, source)
     spread = math.sqrt((n - 1) * float(np.var(np.array(without, dtype=float))))
-    return measured(whole, math.hypot(t_quantile(n) * spread, Z * resolution / math.sqrt(12)), source)
+    return measured(whole, t_quantile(n) * spread, source) + in_steps(0.0, resolution, source)

@@ -166,6 +166,10 @@ class Sustained:
 class Lifetimes(Curves):
     """A table of mean lifetimes, `lifetime_us`, by `pattern`, `routing`, `k` and `load`."""
 
+    def __init__(self, table: pl.DataFrame, name: str) -> None:
+        super().__init__(table, name)
+        self._sustained: dict[tuple[str, str, int], list[tuple[float, Check]]] = {}
+
     def rows(self, **where: Any) -> pl.DataFrame:
         """The rows with these labels, of which there must be some, by load."""
         found = self._rows(**where)
@@ -196,13 +200,17 @@ class Lifetimes(Curves):
         """The smallest low-load lifetime of the three routings."""
         return least(self.value("lifetime_us", pattern=pattern, k=k, routing=name, load=FIRST) for name in ROUTINGS)
 
-    @cache  # noqa: B019
     def _good(self, pattern: str, routing: str, k: int) -> list[tuple[float, Check]]:
         """Whether each load of a curve is sustained."""
-        low = self.lowest(pattern, k)
-        where = {"pattern": pattern, "k": k, "routing": routing}
-        values = {load: self.value("lifetime_us", **where, load=load) for load in self.loads(**where)}
-        return [(load, below(value, CUT * low)) for load, value in values.items()]
+        key = (pattern, routing, k)
+        if key not in self._sustained:
+            low = self.lowest(pattern, k)
+            rows = self.rows(pattern=pattern, k=k, routing=routing)
+            one = Lifetimes(rows, f"{self._name}, {pattern}, k={k}, {routing}")
+            self._sustained[key] = [
+                (load, below(one.value("lifetime_us", load=load), CUT * low)) for load in rows["load"].to_list()
+            ]
+        return self._sustained[key]
 
     def carries(self, pattern: str, routing: str, k: int, load: float) -> Check:
         """gamma* by `CUT` is `load` or more: all loads that were run up to it are sustained."""

@@ -22,6 +22,7 @@ mod misrouting;
 mod order;
 mod packets;
 mod paths;
+mod precision;
 mod probes;
 mod queueing;
 mod saturation;
@@ -31,6 +32,7 @@ mod units;
 mod work;
 
 pub(crate) use batches::Batches;
+pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};
 pub(crate) use saturation::SATURATED_BELOW;
@@ -170,6 +172,8 @@ counters! {
         units: units::Units,
         /// Batches and their intervals.
         batches: batches::Batches,
+        /// Batches of a run that is to be precise.
+        precision: precision::Precisions,
         /// Latency.
         latency: latency::Latency,
         /// The time series.

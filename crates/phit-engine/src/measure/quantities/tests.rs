@@ -22,6 +22,7 @@ fn window(by_generation: bool) -> Window {
         series_bin: Some(30),
         series_by_generation: by_generation,
         order: true,
+        precise: true,
     }
 }
 
@@ -78,6 +79,7 @@ fn merging_is_counting_together() {
         let Counters {
             load,
             batches,
+            precision,
             latency,
             series,
             paths,
@@ -93,7 +95,7 @@ fn merging_is_counting_together() {
         let counted = [
             format!("{load:?} {paths:?} {misrouting:?} {packets:?} {work:?} {flow:?} {control:?} {drops:?}"),
             format!("{:?} {:?} {:?} {:?}", latency.sum, latency.squares, latency.network, latency.histogram.is_some()),
-            format!("{:?} {:?}", batches.bins[2], series.bins[9]),
+            format!("{:?} {:?} {:?}", batches.bins[2], precision.bins[2], series.bins[9]),
         ];
         for text in counted {
             assert!(!text.contains(": 0,") && !text.contains(": 0 "), "{text}");
@@ -131,7 +133,7 @@ fn everything() -> Vec<Outcome> {
         outcome(json!({
             "topology": { "kind": "torus", "dims": [4, 4] },
             "traffic": { "load": 0.1 },
-            "measure": { "cycles": 500 },
+            "measure": { "cycles": 500, "precision": { "latency_mean": 0.1 } },
         })),
         outcome(json!({
             "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },

@@ -15,7 +15,7 @@ impl Counts for Time {
         Quantity {
             name: "cycles",
             words: "measured time",
-            about: "Measured cycles: `measure.cycles`, or more with `measure.until`.",
+            about: "Measured cycles: `measure.cycles`, or more with `measure.until` or `measure.precision`.",
             rank: Some(11),
             value: |at| json!(at.cycles),
             ..CYCLES
@@ -46,8 +46,8 @@ impl Counts for Time {
         Quantity {
             name: "converged",
             words: "converged",
-            about: "Whether the run has got as far as it was to: the intervals are as narrow as `measure.until` asks \
-                    for, and all packets that count have been delivered or lost. True if neither is asked for.",
+            about: "Whether the run has got as far as it was to: the intervals are as narrow as `measure.until` \
+                    or `measure.precision` asks for, and all packets that count have been delivered or lost. True if neither is asked for.",
             shape: Shape::Flag,
             value: |at| json!(at.converged),
             ..WHOLE
