@@ -6,7 +6,7 @@ from pathlib import Path
 import phit
 import polars as pl
 import pytest
-from phit.studies.fbicm import cost, study, transient
+from phit.studies.fbicm import beyond, bursts, cost, study, transient
 from phit.studies.fbicm.paper import SCHEMES, Evidence
 from phit.studies.fbicm.setting import NET_1, NET_2, setting
 from phit.studies.kit.claim import judge
@@ -134,3 +134,73 @@ def test_rules_tell_the_shapes_apart(
     verdict = judge(found, evidence(GOOD | changes, after=after)).verdict
     expected = {True: "holds", False: "differs", None: "not run"}.get(holds, holds)
     assert verdict == expected
+
+
+def bursts_table(changes: dict[tuple[str, int, str], float], seeds: int = 3) -> pl.DataFrame:
+    """Runs of I/O as claim F7 has them, but for `changes` by scheme, compression and measure."""
+    usual = {"1Q": (200.0, 0.40), "DBBM": (150.0, 0.42), "VOQsw": (150.0, 0.42), "VOQnet": (100.0, 0.45)}
+    rows = []
+    for scheme, (latency, accepted) in {**usual, "FBICM": (101.0, 0.449)}.items():
+        for compression in (20, 40, 80):
+            for seed in range(1, seeds + 1):
+                # Traces differ far more than schemes do: ratios are taken trace by trace.
+                factor = 1 + seed
+                rows.append(
+                    {
+                        "mechanism": scheme,
+                        "compression": compression,
+                        "seed": seed,
+                        "latency_us": factor * changes.get((scheme, compression, "latency_us"), latency),
+                        "accepted_load": changes.get((scheme, compression, "accepted_load"), accepted) / factor,
+                        "out_of_order": 0,
+                    }
+                )
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "holds"),
+        # Compressed 20 times latency counts, and throughput does not.
+        ({("DBBM", 20, "latency_us"): 99.0}, "differs"),
+        ({("FBICM", 20, "latency_us"): 106.0}, "differs"),
+        ({("FBICM", 20, "accepted_load"): 0.3}, "holds"),
+        # From 40 times on it is the other way round.
+        ({("VOQsw", 40, "accepted_load"): 0.451}, "differs"),
+        ({("VOQnet", 80, "accepted_load"): 0.48}, "differs"),
+        ({("FBICM", 80, "latency_us"): 300.0}, "holds"),
+    ],
+)
+def test_io_is_judged_by_what_tells_schemes_apart(changes: dict[tuple[str, int, str], float], verdict: str) -> None:
+    claim = next(claim for claim in study.claims if claim.id == "F7")
+    finding = judge(claim, Evidence({"bursts": bursts_table(changes)}, setting(Scale.SMALL)))
+    assert finding.verdict == verdict
+    assert finding.first is not None
+    assert finding.first.verdict == "not run"
+
+
+def test_one_trace_decides_nothing() -> None:
+    claim = next(claim for claim in study.claims if claim.id == "F7")
+    of = setting(Scale.SMALL)
+    assert judge(claim, Evidence({"bursts": bursts_table({}, seeds=1)}, of)).verdict == "undecided"
+    text = bursts.whole_runs.prose(bursts_table({}), of)
+    assert "| 40 | FBICM | 303.0 | 0.1621 | 1.010 ± 0.000 | 0.998 ± 0.000 |" in text
+
+
+def test_adaptive_tables_and_isolation_are_put_into_a_sentence() -> None:
+    found = {
+        "1Q, tables": 0.3,
+        "1Q, adaptive": 0.5,
+        "VOQsw, adaptive": 0.5,
+        "FBICM, tables": 0.4,
+        "FBICM, adaptive": 0.6,
+    }
+    rows = [
+        {"mechanism": name, "case": case, "t": float(t), "accepted_load": value if case == beyond.CONFLICTS else 0.7}
+        for name, value in found.items()
+        for case in (beyond.HOT, beyond.CONFLICTS)
+        for t in range(0, 800, 10)
+    ]
+    text = beyond.adaptive.prose(without_errors(rows), setting(Scale.SMALL))
+    assert "carries +50.0 ± 0.0 % against FBICM over tables under the permutation (+20.0 ± 0.0 % against" in text

@@ -16,15 +16,15 @@ from phit.studies.contention.setting import Setting
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.margin import exact
 from phit.studies.kit.plan import Case
-from phit.studies.kit.study import Cost, Paper, Study
+from phit.studies.kit.study import Cost, Paper, Question, Study
 
 from .conftest import ROOT, Cli
 
 HOUSE = Path(studies.__path__[0])
 PAGES = runpy.run_path(str(ROOT / "docs" / "studies_pages.py"))
 
-SHARED = {"kit", "peers"}
-"""What every folder may import."""
+SHARED = {"kit", "peers", "registry"}
+"""What every folder may import; the last for the cost models of other studies, by name."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -146,6 +146,13 @@ def test_papers_are_cited() -> None:
     assert (str(paper), paper.short) == ('A, B and C, "Nothing", 2000', 'A et al., "Nothing", 2000')
     alone = Paper(("A",), "Nothing", "2000")
     assert str(alone) == alone.short == 'A, "Nothing", 2000'
+
+
+def test_a_study_may_ask_a_question_of_our_own() -> None:
+    contest = registry.find("contest")
+    assert isinstance(contest.paper, Question)
+    assert contest.source.startswith("The mechanisms of all five papers")
+    assert contest.paper.short.startswith("a study of our own: the mechanisms of all five papers")
 
 
 def test_figures_come_in_the_order_of_their_modules() -> None:

@@ -1,4 +1,4 @@
-"""The papers that `phit reproduce` knows: every folder beside this file that has a `paper.py`.
+"""The studies that `phit reproduce` knows: every folder beside this file that has a `paper.py`, or a `question.py`.
 
 They are listed without being imported: the command line names them in its help.
 """
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from phit.studies.kit.study import AnyStudy, CostModel
 
 
+SUBJECTS = {"paper", "question"}
+"""Modules that make a folder a study: of a paper, or of a question of our own."""
+
+
 def names() -> list[str]:
     """The studies, in alphabetical order."""
-    return [name for name, modules in _folders() if "paper" in modules]
+    return [name for name, modules in _folders() if SUBJECTS & modules]
 
 
 def with_costs() -> list[str]:
     """The studies that have a cost model, which is their `cost.py`."""
-    return [name for name, modules in _folders() if {"paper", "cost"} <= modules]
+    return [name for name, modules in _folders() if SUBJECTS & modules and "cost" in modules]
 
 
 def _folders() -> list[tuple[str, set[str]]]:

@@ -7,6 +7,8 @@ use super::{Hop, HopState, Hops, Leg, Topology};
 pub struct RouteTable {
     ports: Vec<u16>,
     endpoints: u32,
+    /// Packets that no queue organisation isolates may take any other minimal way instead.
+    pub adaptive: bool,
 }
 
 /// Routes of one leg.
@@ -28,7 +30,8 @@ impl RouteTable {
             return None;
         }
         let vcs = topology.vcs_needed(DIRECT).0;
-        let mut table = Self { ports: Vec::with_capacity(routers as usize * endpoints as usize), endpoints };
+        let mut table =
+            Self { ports: Vec::with_capacity(routers as usize * endpoints as usize), endpoints, adaptive: false };
         let mut hops = Vec::new();
         for router in 0..routers {
             let mut listed = None;

@@ -203,3 +203,30 @@ fn destinations_share_a_queue_as_their_numbers_say() {
     assert_close(delivered(2, 5), 40.0, 1e-6, "phits for 5");
     assert_close(delivered(1, 5), delivered(2, 4), 1e-6, "phits in the queue of endpoint 0");
 }
+
+#[test]
+fn adaptive_tables_share_the_ways_up() {
+    // A 4-ary 2-tree under bit reverse. Of each leaf's four endpoints one sends to the leaf itself, the others to
+    // destinations with the same last digit, which the tables send up over one link: (3 * 1/3 + 1) / 4 = 1/2 of the
+    // load is carried. All four links would carry all of it; but for what heads of the same cycle choose together they do,
+    // the more so where packets that wait do not hold up others.
+    let accepted = |adaptive: bool, queueing: Value| {
+        let outcome = run(&json!({
+            "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
+            "routing": { "kind": "table", "adaptive": adaptive },
+            "router": {
+                "admittance": "per_destination",
+                "links": { "default": { "vcs": 1, "buffer": 64, "latency": 1 } },
+            },
+            "queueing": queueing,
+            "traffic": { "load": 1.0, "packet_size": 4, "pattern": "bit_reverse" },
+            "measure": { "warmup": 1000, "cycles": 4000 },
+        }));
+        number(&outcome, "/accepted_load")
+    };
+    let isolating = json!({ "kind": "fbicm", "detection": 32, "stop": 16, "go": 8 });
+    for (queueing, least) in [(json!("virtual_channels"), 0.8), (isolating, 0.95)] {
+        assert_close(accepted(false, queueing.clone()), 0.5, 0.01, "tables");
+        assert!(accepted(true, queueing.clone()) > least, "adaptive tables, {queueing}");
+    }
+}

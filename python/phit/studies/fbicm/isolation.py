@@ -142,7 +142,7 @@ def _elsewhere_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 def in_order(evidence: Evidence) -> Judgement:
     """No packet out of order in any run of FBICM."""
     late, runs = 0, 0
-    for figure in ("5.1", "5.2", "5.3", "5.4", "versions", "thresholds", "elsewhere"):
+    for figure in ("5.1", "5.2", "5.3", "5.4", "bursts", "versions", "thresholds", "elsewhere"):
         table = evidence.rows(figure)
         if table.is_empty():
             continue

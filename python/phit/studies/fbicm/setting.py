@@ -54,6 +54,10 @@ class Setting:
     scan_end: int
     scan: tuple[int, ...]
     """Thresholds in phits, for detection and for Stop."""
+    io_seeds: int
+    """Traces of I/O, one for each seed."""
+    adaptive_seeds: int
+    """Seeds of the comparison with adaptive routing."""
     io_seconds: float
     """Length of the I/O trace before its compression by 20, and of the run after it, in seconds."""
     frames: int
@@ -103,6 +107,8 @@ _FULL: dict[str, Any] = {
     "scan_hot": (200 * US, 500 * US),
     "scan_end": 800 * US,
     "scan": (128, 256, 512, 1024),
+    "io_seeds": 3,
+    "adaptive_seeds": 3,
     "io_seconds": 0.04,
     "frames": 5 * US,
 }
@@ -118,6 +124,8 @@ _SMOKE: dict[str, Any] = {
     "scan_hot": (10 * US, 25 * US),
     "scan_end": 40 * US,
     "scan": (256, 1024),
+    "io_seeds": 1,
+    "adaptive_seeds": 1,
     "io_seconds": 0.004,
     "frames": 2 * US,
 }

@@ -1,13 +1,11 @@
 """Throughput over time: hot spots that come and go, and bursts of I/O (figures 5.2 to 5.4, claims F3 to F7)."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from statistics import fmean
 from typing import Any
 
 import polars as pl
 
-from phit import traces
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.fbicm.paper import (
@@ -23,7 +21,7 @@ from phit.studies.fbicm.paper import (
 )
 from phit.studies.fbicm.setting import US, Network, Setting
 from phit.studies.kit import tables
-from phit.studies.kit.charts import Charts, beside, finished, over, panel, rule, seeds_note
+from phit.studies.kit.charts import Charts, Look, beside, finished, panel, rule, seeds_note
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.evidence import Responses, percent
 from phit.studies.kit.margin import Check, above, all_of, below, between
@@ -104,9 +102,9 @@ def over_time(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     return table.with_columns(tables.half_widths("accepted_load")).sort([*keys, "t"], maintain_order=True)
 
 
-def lines(rows: pl.DataFrame, **look: Any) -> Chart:
-    """A panel of throughput over time; `look` is as in `panel`."""
-    return panel(rows, "mechanism", "t", "accepted_load", LOOK, "Time (µs)", ACCEPTED, dots=False, **look)
+def lines(rows: pl.DataFrame, curves: Look = LOOK, **look: Any) -> Chart:
+    """A panel of throughput over time; `curves` are colours and marks, `look` is as in `panel`."""
+    return panel(rows, "mechanism", "t", "accepted_load", curves, "Time (µs)", ACCEPTED, dots=False, **look)
 
 
 def _runs(setting: Setting, seeds: int | None, spots: Spot, end: Callable[[Network], int]) -> list[Case]:
@@ -283,80 +281,3 @@ def _several_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 def level_under_multiple(evidence: Evidence) -> Judgement:
     """FBICM within 7 % of VOQnet while the hot spots are there."""
     return _level(evidence, "5.3", 0.07)
-
-
-COMPRESSIONS = (20, 40)
-"""Of the I/O trace."""
-
-
-@cache
-def bursts(seed: int, endpoints: int, seconds: float, compression: float) -> list[list[int]]:
-    """The built-in stand-in for the cello traces, compressed: messages of the same time whatever the compression."""
-    requests = traces.bursty(seed=seed, hosts=endpoints // 2, disks=endpoints // 2, seconds=seconds * compression / 20)
-    messages = traces.block_io_messages(requests, endpoints)
-    timed = [[round(time / compression), source, to, size] for time, source, to, size in messages]
-    return sorted(timed, key=lambda message: message[0])
-
-
-@study.figure(
-    "5.4",
-    title="I/O traffic",
-    caption="Throughput over time under the built-in bursty trace, compressed 20 and 40 times.",
-    table=over_time,
-)
-def input_output(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 5.4: the first network only."""
-    net = setting.networks[0]
-    found = []
-    for compression in COMPRESSIONS:
-        for scheme in SCHEMES:
-            for seed in seeds_of(seeds, setting.seeds):
-                trace = bursts(seed, net.endpoints, setting.io_seconds, compression)
-                measure = recorded(setting, setting.io_cycles)
-                run = scenario(net, scheme, {"load": 0.0, "trace": trace}, measure, seed)
-                # Whole messages are stored, however large.
-                run["router"]["admittance_room"] = "infinite"
-                labels = {"network": net.name, "mechanism": scheme, "compression": compression, "seed": seed}
-                found.append(Case(labels, run))
-    return found
-
-
-@input_output.draw
-def _input_output_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    panels = [
-        lines(
-            rows.drop("accepted_load_half"),
-            domain=(0.0, setting.io_cycles / US),
-            title=f"compressed {compression} times",
-            height=220,
-            width=620,
-        )
-        for (compression,), rows in table.group_by("compression", maintain_order=True)
-    ]
-    count = max(table["seeds"])
-    trace = "one built-in bursty trace" if count == 1 else f"means of {count} built-in bursty traces, the same for all"
-    notes = (f"{named(setting, table['network'][0])}; {trace}",)
-    return {"5.4": finished(over(*panels), "Figure 5.4: I/O traffic", notes)}
-
-
-SAME = 0.005
-"""Differences of accepted load below that are noise of one seed."""
-
-
-@study.claim(
-    "F7",
-    figure="5.4",
-    statement="I/O traces compressed 20 and 40 times: FBICM like VOQnet, not below DBBM and VOQsw",
-    paper="within 2 % of VOQnet; at or above DBBM and VOQsw (but for 0.005)",
-)
-def isolation_under_bursts(evidence: Evidence) -> Judgement:
-    """FBICM within 2 % of VOQnet and not below DBBM and VOQsw."""
-    checks, notes = [], []
-    end = evidence.setting.io_cycles // US
-    for compression in evidence.curves("5.4").values("compression"):
-        responses = evidence.responses("5.4", compression=compression)
-        loads = {scheme: responses.mean(scheme, 0, end, "accepted_load") for scheme in SCHEMES}
-        checks.append(between(loads["FBICM"] / loads["VOQnet"], 0.98, 1.02))
-        checks += [above(loads["FBICM"], loads[scheme] - SAME) for scheme in ("DBBM", "VOQsw")]
-        notes.append(f"CF {compression}: {listed(loads)}")
-    return Judgement(all_of(checks), "; ".join(notes), "built-in bursty trace, not cello")

@@ -335,9 +335,10 @@ def settled(findings: Sequence[Finding]) -> str:
     return f"{sum(finding.settled for finding in findings)} of {len(findings)} settled"
 
 
-def markdown(findings: Sequence[Finding]) -> str:
+def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
     """The claims in Markdown: what was measured under the first reading, and the verdicts under all of them.
 
+    `rule` is the heading of the column with the paper's values, as the rules take them.
     If rules were revised, a further column has what the first ones said, under the first reading.
     """
     readings = by_reading(findings)
@@ -349,7 +350,7 @@ def markdown(findings: Sequence[Finding]) -> str:
         row = (f.id, f.figure, f.statement, f.paper, _measured(f), *(_verdict(other) for other in same))
         rows.append((*row, _first(f)) if revised else row)
     last = ["first rule"] if revised else []
-    return markdown_table(("claim", "figure", "statement", "paper", "measured", *verdicts, *last), rows)
+    return markdown_table(("claim", "figure", "statement", rule, "measured", *verdicts, *last), rows)
 
 
 def measured(findings: Sequence[Finding]) -> str:

@@ -9,7 +9,7 @@ from phit.progress import duration
 from phit.studies.kit import claim
 from phit.studies.kit.claim import E, Finding, Verdict
 from phit.studies.kit.scale import S, Scale
-from phit.studies.kit.study import Figure, Study
+from phit.studies.kit.study import Figure, Paper, Study
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def text(
     ]
     blocks += [
         "## Claims",
-        f"What the paper says, with the rule that decides each claim: {_verdicts(findings)}.",
+        f"{_what(study)}, with the rule that decides each claim: {_verdicts(findings)}.",
         claim.MARGINS,
-        claim.markdown(findings),
+        claim.markdown(findings, "paper" if isinstance(study.paper, Paper) else "rule"),
         *_facts(findings),
         *_remarks(study, scale, findings),
         *_readings(study, findings),
@@ -68,6 +68,11 @@ def text(
         study.options(setting),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def _what(study: Study[S, E]) -> str:
+    """What the claims are."""
+    return "What the paper says" if isinstance(study.paper, Paper) else "What we expect to find"
 
 
 def _verdicts(findings: Sequence[Finding]) -> str:

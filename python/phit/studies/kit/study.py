@@ -1,8 +1,8 @@
 """What a study is: figures with the runs they need, and claims about their tables.
 
-A study of a paper is a folder. Its `paper.py` makes the `Study`; its other modules register what they hold there: a
-figure on the function that lists its runs (`Study.figure`), a claim on the rule that decides it (`Study.claim`). Its
-`__init__.py` says which modules these are, and in which order (`Study.consists_of`).
+A study is a folder. Its `paper.py` (or `question.py`, if it is about no paper) makes the `Study`; its other modules
+register what they hold there: a figure on the function that lists its runs (`Study.figure`), a claim on the rule that
+decides it (`Study.claim`). Its `__init__.py` says which modules these are, and in which order (`Study.consists_of`).
 """
 
 import re
@@ -157,14 +157,34 @@ class Paper:
         return f'{who}, "{self.title}", {self.published}'
 
 
+@dataclass(frozen=True)
+class Question:
+    """What a study of our own asks; it has no paper."""
+
+    text: str
+    """A sentence without its full stop."""
+
+    published: str = "a study of our own"
+    """Where a paper's study says when the paper was published."""
+
+    def __str__(self) -> str:
+        """The whole sentence."""
+        return self.text
+
+    @property
+    def short(self) -> str:
+        """For tables."""
+        return f"{self.published}: {self.text[0].lower()}{self.text[1:]}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study(Generic[S, E]):
-    """A paper to reproduce, with a setting of type `S` and evidence of type `E`."""
+    """A paper to reproduce or a question of our own, with a setting of type `S` and evidence of type `E`."""
 
     name: str
     """That of its folder."""
     title: str
-    paper: Paper
+    paper: Paper | Question
     setting: Callable[[Scale], S]
     """Network, loads, cycles and seeds of a scale."""
     network: Callable[[S], Document]
@@ -273,7 +293,7 @@ class Study(Generic[S, E]):
 
     @property
     def source(self) -> str:
-        """The paper, with all its authors."""
+        """The paper, with all its authors, or the question."""
         return str(self.paper)
 
     @property

@@ -5,6 +5,7 @@ runs until everything is delivered. `paper` is what the text says, with credits 
 the input-queued router.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -161,10 +162,19 @@ def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
             pl.col("cpu_seconds").sum(),
             tables.of_runs,
         )
-        .with_columns(tables.half_widths(name) for name in ("lifetime_us", *means))
+        .with_columns(_half_width(name, keys) for name in ("lifetime_us", *means))
         .with_columns([accepted] if "load" in keys else [])
         .sort(keys, maintain_order=True)
     )
+
+
+def _half_width(measure: str, keys: Sequence[str]) -> pl.Expr:
+    """Half widths of intervals: none of the author's runs in which nothing is drawn, so that seeds do not differ."""
+    over_seeds = tables.half_widths(measure)
+    if "pattern" not in keys:
+        return over_seeds
+    drawn = pl.col("pattern").is_in(outflank_author.RANDOM) | (pl.col("reading") != AUTHOR)
+    return pl.when(drawn).then(over_seeds).otherwise(0.0).alias(f"{measure}{tables.HALF}")
 
 
 HEADINGS = {

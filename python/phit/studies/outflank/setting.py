@@ -20,6 +20,8 @@ class Setting:
     margin: int
     """Steps of the grid beyond the paper's gamma* up to which a curve is run."""
     seeds: int
+    decisive_seeds: int
+    """Seeds of the runs near gamma* under uniform traffic, the only pattern that draws anything."""
     settling: int
     """Messages before the measurement of steady states: nine are a round of the Butterfly on 512 nodes."""
     measured: int
@@ -38,6 +40,7 @@ _SMOKE: dict[str, Any] = {
     "packets": 24,
     "margin": 1,
     "seeds": 1,
+    "decisive_seeds": 1,
     "settling": 6,
     "measured": 6,
 }
@@ -49,6 +52,7 @@ _SMALL: dict[str, Any] = {
     "packets": 96,
     "margin": 3,
     "seeds": 1,
+    "decisive_seeds": 3,
     "settling": 9,
     "measured": 18,
 }

@@ -300,11 +300,13 @@ impl<'a> Plan<'a> {
 
     /// The routing mechanism for `routers`.
     fn mechanism(&self, routers: Range<u32>) -> Box<dyn Routing> {
+        let division = self.config.buffers.division;
         self.routing.build(&RoutingContext {
             topology: self.topology.clone(),
             routers,
             vcs: self.config.buffers.vcs.clone(),
             queues: self.config.links.iter().map(|l| l.queues).collect(),
+            isolating: if division.shared { division.queues as u16 } else { 1 },
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
             table: self.table.clone(),

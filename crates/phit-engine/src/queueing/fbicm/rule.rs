@@ -8,7 +8,7 @@ use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, PortPlace, QueueSite, QueueingContext};
-use crate::topology::{Hop, RouteTable, Topology};
+use crate::topology::{Hop, Leg, RouteTable, Topology};
 use std::sync::Arc;
 
 mod audit;
@@ -166,6 +166,27 @@ impl Rule {
         let class = self.places[index as usize].class;
         let hop = one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops);
         Some(Demand { output: index, vc: hop.vc, destination: packet.destination, size: packet.size })
+    }
+
+    /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
+    /// of its ways are known to be stopped further on. Such a packet is not isolated: it goes round.
+    fn goes_round(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> bool {
+        if !self.table.adaptive {
+            return false;
+        }
+        let Some(packet) = site.head(port, queue) else { return false };
+        let PortPlace { router, first, .. } = self.places[port as usize];
+        self.hops.clear();
+        const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
+        let (to, state) = (self.topology.attachment(packet.destination).0, packet.hop_state());
+        if to == router {
+            return false;
+        }
+        self.topology.minimal_hops(router, to, LEG, state, &self.channels, &mut self.hops);
+        let stopped = |hop: &Hop| {
+            self.known_at(first + u32::from(hop.port), hop.vc, packet.destination).is_some_and(|(_, stopped)| stopped)
+        };
+        self.hops.len() > 1 && !self.hops.iter().all(stopped)
     }
 
     /// The line of an output that has `destination`, and whether it is stopped.

@@ -131,6 +131,9 @@ pub struct RoutingContext {
     pub vcs: Vec<u8>,
     /// Queues per input port of each link class (class 0: injection queues).
     pub queues: Vec<u16>,
+    /// Queues of a virtual channel of which all but the first hold packets that the queue organisation has isolated; 1
+    /// if it isolates none.
+    pub isolating: u16,
     /// Phits of the largest packet.
     pub packet_size: u32,
     /// Ticks per link cycle.

@@ -12,6 +12,9 @@ impl Rule {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
         while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, nfq) {
             let line = self.buffers[b].find(destination).or_else(|| {
+                if self.goes_round(site, port, nfq) {
+                    return None;
+                }
                 let known = self.known_at(output, out_vc, destination);
                 let detected = may_detect && self.buffers[b].phits > self.params.detection;
                 match known {

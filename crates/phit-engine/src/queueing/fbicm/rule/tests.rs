@@ -172,6 +172,45 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
     }
 }
 
+/// A leaf of a 3-ary 2-tree with adaptive tables, and its ways up.
+fn adaptive_leaf() -> (Bench, Vec<u32>) {
+    let mut bench = Bench::new(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }), Fbicm::default());
+    let mut table = (*bench.rule.table).clone();
+    table.adaptive = true;
+    bench.rule.table = Arc::new(table);
+    (bench, vec![3, 4, 5])
+}
+
+#[test]
+fn what_has_another_way_is_not_isolated_however_long_the_queue() {
+    let (mut bench, ways) = adaptive_leaf();
+    bench.arrive(0, &[6, 6, 6, 6]);
+    bench.review(0);
+    assert_eq!(bench.lists(0), []);
+    assert_eq!(bench.rule.counts.detections, 0);
+    // Known to be held back on all ways but one: it goes by that one.
+    for way in &ways[1..] {
+        bench.hear(*way, Kind::Allocation, &[6]);
+    }
+    bench.arrive(0, &[6]);
+    bench.review(0);
+    assert_eq!(bench.lists(0), []);
+    // On all of them: it keeps to the table's.
+    bench.hear(ways[0], Kind::Allocation, &[6]);
+    bench.arrive(0, &[6]);
+    bench.review(0);
+    assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
+}
+
+#[test]
+fn what_has_one_way_is_isolated_with_adaptive_tables_as_with_others() {
+    let (mut bench, _) = adaptive_leaf();
+    // Endpoint 1 is at this leaf.
+    bench.arrive(0, &[1, 1, 1, 1]);
+    bench.review(0);
+    assert_eq!(bench.lists(0), [(None, vec![1])]);
+}
+
 /// Ranks of the NFQ and of two CFQs, the first of which is linked to no line; the queues' packets came at the given
 /// ticks.
 fn ranks(version: Version, entries: [Tick; 3]) -> [u64; 3] {

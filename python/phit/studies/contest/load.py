@@ -1,0 +1,93 @@
+"""Steady states: what every mechanism accepts and how long packets take, on each network under each pattern."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from phit.plots import Chart
+from phit.studies.contest.networks import Network, network
+from phit.studies.contest.question import UNIT, look, pattern, scenario, study
+from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, PATTERNS, TORUS, Setting
+from phit.studies.kit import tables
+from phit.studies.kit.charts import LOAD_MARKS, Charts, beside, finished, latency_and_load, seeds_note
+from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.study import Figure
+
+SLUGS = {DRAGONFLY: "dragonfly", CLOS: "clos", TORUS: "torus"}
+"""What the figures of a network are called."""
+
+CONTROL = "control_utilisation"
+
+
+def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """The table of steady states, with `control`: what control messages take of the links, of the class with most."""
+    table = tables.steady(labels, done)
+    if table.is_empty():
+        return table
+    keys = [c for c in labels.columns if c not in ("seed", "point")]
+    found = tables.runs(labels, done)
+    shares = [c for c in found.columns if c.startswith(f"{CONTROL}.")]
+    control = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
+    means = found.group_by(keys).agg(control.mean().alias("control"))
+    return table.join(means, on=keys, how="left", maintain_order="left")
+
+
+def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
+    """Every mechanism of a network under every pattern."""
+    on = network(name, setting)
+    measure = {"warmup": setting.warmup, "cycles": setting.cycles}
+    return [
+        Case(
+            {"network": name, "mechanism": of.name, "pattern": traffic, "load": load, "seed": seed},
+            scenario(on, of, {"pattern": pattern(on, traffic), "load": load}, measure, seed),
+        )
+        for traffic, loads in setting.loads(name).items()
+        for of in on.contestants
+        for load in loads
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
+    """A column for each pattern whose curve was run, and the hot spot in the table alone."""
+    on = network(name, setting)
+    columns = _columns(on, table, PATTERNS)
+    stem = f"{SLUGS[name]}-load"
+    notes = (
+        f"{on.words}, {on.endpoints:,} endpoints; {seeds_note(table)}",
+        f"{LOAD_MARKS}; {ADV}: {on.adversary_words}",
+    )
+    return {stem: finished(beside(*columns), f"All mechanisms on one {name}", notes)}
+
+
+def _columns(on: Network, table: pl.DataFrame, patterns: Sequence[str]) -> list[Chart]:
+    found = [(traffic, table.filter(pl.col("pattern") == traffic)) for traffic in patterns]
+    return [
+        latency_and_load(rows, "mechanism", look(on), UNIT, title=traffic, width=300)
+        for traffic, rows in found
+        if rows.height
+    ]
+
+
+def _figure(name: str) -> Figure[Setting]:
+    """The steady states of a network."""
+
+    def runs(setting: Setting, seeds: int | None) -> list[Case]:
+        return cases(name, setting, seeds)
+
+    def draw(table: pl.DataFrame, setting: Setting) -> Charts:
+        return _charts(name, table, setting)
+
+    return study.figure(
+        f"{SLUGS[name]}-load",
+        title=f"Over the load: {name}",
+        caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
+        f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
+        f"single one, all others anywhere, at a load of {HALF:g}.",
+        table=steady,
+        draw=draw,
+    )(runs)
+
+
+FIGURES = {name: _figure(name) for name in SLUGS}
+"""The figure of every network."""

@@ -1,0 +1,160 @@
+"""The question: which mechanism is best at what, if all run on the same network; and what all its figures share."""
+
+from typing import Any
+
+import polars as pl
+
+from phit.markdown import markdown_table, toml_line
+from phit.plots import COLOURS, SHAPES
+from phit.scenario import Document
+from phit.studies.contest.networks import PHITS, Contestant, Network, network
+from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting
+from phit.studies.kit.charts import Look
+from phit.studies.kit.evidence import Evidence as AnyEvidence
+from phit.studies.kit.study import Question, Study
+
+Evidence = AnyEvidence[Setting]
+"""What the rules of the claims look at."""
+
+UNIFORM: Document = {"kind": "uniform"}
+
+UNIT = "phits/(endpoint·cycle)"
+
+
+def hot_sources(endpoints: int) -> list[int]:
+    """One endpoint in four, without the hot spot itself."""
+    return [e for e in range(endpoints) if e % 4 == 3 and e != hot_endpoint(endpoints)]
+
+
+def hot_endpoint(endpoints: int) -> int:
+    """The endpoint in the middle."""
+    return endpoints // 2
+
+
+def pattern(of: Network, name: str) -> Document:
+    """The pattern of that name on a network."""
+    hot: Document = {
+        "kind": "by_endpoint",
+        "background": UNIFORM,
+        "parts": [
+            {
+                "endpoints": hot_sources(of.endpoints),
+                "pattern": {"kind": "hotspot", "targets": [hot_endpoint(of.endpoints)], "share": 1.0},
+            }
+        ],
+    }
+    return {UN: UNIFORM, ADV: of.adversary, PERM: {"kind": "permutation"}, HOT: hot}[name]
+
+
+def scenario(on: Network, of: Contestant, traffic: Document, measure: Document, seed: int) -> Document:
+    """One run: on a network all but routing, queues and virtual channels is the same."""
+    return {
+        "seed": seed,
+        "topology": on.topology,
+        "router": on.router(of),
+        "routing": of.routing,
+        "queueing": of.queueing,
+        "traffic": {"process": "bernoulli", "packet_size": PHITS, **traffic},
+        "measure": {"histogram": False, **measure},
+    }
+
+
+def shared(of: Setting) -> Document:
+    """What the runs on the first network share: a folder of results has one base."""
+    return {"topology": network(DRAGONFLY, of).topology}
+
+
+MORE_COLOURS = ("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100")
+"""Of what comes after the palette's colours are used up."""
+
+
+def look(on: Network) -> Look:
+    """Colours and marks of the contestants of a network; with a second colour a mark is used again."""
+    names = [of.name for of in on.contestants]
+    shapes = [SHAPES[(i + i // len(COLOURS)) % len(SHAPES)] for i in range(len(names))]
+    return Look(dict(zip(names, (*COLOURS, *MORE_COLOURS), strict=False)), dict(zip(names, shapes, strict=True)))
+
+
+def by_network(of: Setting) -> list[Network]:
+    """All networks at a scale."""
+    return [network(name, of) for name in NETWORKS]
+
+
+def size(of: Setting) -> str:
+    """How large the networks are."""
+    return f"{', '.join(f'{on.endpoints:,}' for on in by_network(of))} endpoints"
+
+
+def describe(of: Setting) -> str:
+    """The networks in words."""
+    return ", ".join(f"{on.words} ({on.endpoints:,} endpoints)" for on in by_network(of))
+
+
+def options(of: Setting) -> str:
+    """What is run, in Markdown."""
+    fair = (
+        "On one network all mechanisms have the same links, the same memory at every input port, the same crossbar "
+        "(twice as fast as the links, 5 cycles, 32 phits of output buffer), packets of "
+        f"{PHITS} phits under virtual cut-through, and sources with a queue for each destination, so that no packet "
+        "waits at its source for one that goes elsewhere. How the memory of a port is divided is the mechanism's own: "
+        "virtual channels or queues. Mechanisms with thresholds have those of their papers, carried over to these "
+        "routers: contention counters twice the mean number of virtual channels of a port, but at most p (section "
+        "VI-A of their paper); TPR the shares of table III, with time in units of a packet; FBICM 1/16, 1/32 and 1/64 "
+        "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links."
+    )
+    cycles = (
+        f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured, {of.seeds} seeds, each with a "
+        f"permutation of its own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} "
+        f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds."
+    )
+    contestants = [_contestants(on) for on in by_network(of)]
+    absent = (
+        f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
+        f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in "
+        "a circle (`phit verify`)."
+    )
+    return "\n\n".join([fair, *contestants, absent, cycles])
+
+
+def _voqnet(of: Setting) -> str:
+    parts = [
+        f"{on.endpoints * PHITS:,} phits at a port of the {on.name}, which has {next(iter(on.links.values()))[1]}"
+        for on in by_network(of)
+    ]
+    return "; ".join(parts)
+
+
+def _contestants(on: Network) -> str:
+    links = ", ".join(f"{name} {latency} cycles, {memory} phits" for name, (latency, memory) in on.links.items())
+    rows = [
+        [of.name, of.paper, toml_line(of.routing), toml_line(of.queueing), _channels(of.channels)]
+        for of in on.contestants
+    ]
+    table = markdown_table(["mechanism", "of, or compared in", "`[routing]`", "`[queueing]`", "virtual channels"], rows)
+    return f"**{on.words}**: {links}. {ADV} is {on.adversary_words}.\n\n{table}"
+
+
+def _channels(channels: Any) -> str:
+    counts = set(channels.values())
+    return str(counts.pop()) if len(counts) == 1 else ", ".join(f"{name} {n}" for name, n in channels.items())
+
+
+def of_network(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of a network."""
+    return table.filter(pl.col("network") == name)
+
+
+study = Study[Setting, Evidence](
+    name="contest",
+    title="All mechanisms on one network",
+    paper=Question(
+        "The mechanisms of all five papers on one Dragonfly, one folded Clos network and one torus, under the same "
+        "conditions, which none of the papers compares"
+    ),
+    setting=setting,
+    network=shared,
+    size=size,
+    describe=describe,
+    options=options,
+    evidence=Evidence,
+)

@@ -1,0 +1,88 @@
+"""What the mechanisms keep in a router besides packets, by the cost models of their studies."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from phit.scenario import Document
+from phit.studies import registry
+from phit.studies.contest.networks import PHITS, Contestant, Network
+from phit.studies.contest.question import UNIFORM, scenario
+
+COUNTED = {"piggyback": "PB", "contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}
+"""By kind of routing, what the cost model of the contention study calls it."""
+
+ALLOCATIONS = {"sequential", "greedy", "sequential_r", "greedy_r"}
+
+WHOLE_NETWORK = {"ugal_g"}
+"""Routings that know the state of other routers at once, which no storage buys."""
+
+
+def state_bits(on: Network, of: Contestant) -> float:
+    """Bits of state of a router besides packets, credits and tables; infinite for what no router can know.
+
+    Contention counters and PB's flags, the state of outputs that is brought to the inputs of a Clos network's router,
+    and FBICM's memories are those of the cost models `contention`, `clos` and `fbicm`.
+    """
+    kind = of.routing["kind"]
+    if kind in WHOLE_NETWORK:
+        return math.inf
+    document = scenario(on, of, {"pattern": UNIFORM, "load": 0.1}, {}, 1)
+    if of.queueing["kind"] == "fbicm":
+        return _memories(on, of, document)
+    if kind in COUNTED:
+        rows = _model("contention", document)["storage"]
+        return float(sum(row["bits"] for row in rows if row["mechanism"] == COUNTED[kind]))
+    if kind == "contention_grid":
+        return float(on.ports * int(of.routing["threshold"]).bit_length())
+    if kind == "clos" and of.routing["allocation"] in ALLOCATIONS:
+        return _allocation(on, of, document)
+    if kind == "tpr":
+        return _windows(on, of)
+    return 0.0
+
+
+def _model(study: str, document: Document) -> Mapping[str, Any]:
+    return registry.cost_model(study)(document).to_dict()
+
+
+def _memories(on: Network, of: Contestant, document: Document) -> float:
+    """CAMs of all virtual channels of all input ports."""
+    lines = _model("fbicm", document)
+    per_channel = 8 * lines["rows"][0]["new"]
+    channels = sum(of.channels[name] * count for name, count in _inputs(on).items()) + _endpoint_ports(on)
+    return float(channels * per_channel)
+
+
+def _inputs(on: Network) -> dict[str, int]:
+    """Input ports of a router by class of link, without those of endpoints."""
+    if on.topology["kind"] == "dragonfly":
+        return {"local": on.topology["a"] - 1, "global": on.topology["h"]}
+    if on.topology["kind"] == "torus":
+        return dict.fromkeys(on.links, 2)
+    # The routers at the top have no ports upwards, those at the bottom have endpoints below: a router in the middle.
+    return {next(iter(on.links)): 2 * on.topology["arity"]}
+
+
+def _endpoint_ports(on: Network) -> int:
+    return on.ports - sum(_inputs(on).values())
+
+
+def _allocation(on: Network, of: Contestant, document: Document) -> float:
+    """The state of the outputs upwards that is brought to where decisions are made; counters instead of fills."""
+    arity = on.topology["arity"]
+    graph = {"kind": "clos", "down": [arity] * on.topology["levels"], "up": [arity] * (on.topology["levels"] - 1)}
+    name = of.routing["allocation"] + ("(2)" if "samples" in of.routing else "")
+    if of.routing.get("measure") == "contention":
+        return float(arity * (2 * arity).bit_length())
+    rows = _model("clos", {**document, "topology": graph})["by_radix"]
+    return float(next(row["state_bits"] for row in rows if row["algorithm"] == name))
+
+
+def _windows(on: Network, of: Contestant) -> float:
+    """A counter for every destination and for every port to a router, each for as many packets as a window can hold."""
+    p, a, h = (on.topology[key] for key in ("p", "a", "h"))
+    window = of.routing["window"] // PHITS
+    sent, through = (math.ceil(math.log2(most + 1)) for most in (p * window, window))
+    other_groups, other_routers = a * h, a - 1
+    return float((other_groups + other_routers) * sent + (on.ports - p) * through)
