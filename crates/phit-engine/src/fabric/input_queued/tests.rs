@@ -2,7 +2,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::config::Settings;
+use crate::fabric::input_queued::config::{Policies, Settings};
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
 use crate::measure::Counters;
@@ -48,7 +48,19 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
         partition.routing = routing();
         let old = partition.settings;
         let wants = partition.routing.wants();
-        partition.settings = Settings::new(&partition.config, wants, old.transparent, old.managed, old.ideal);
+        partition.settings = Settings::new(
+            &partition.config,
+            &Policies {
+                wants,
+                transparent: old.transparent,
+                managed: old.managed,
+                ideal: old.ideal,
+                by_age: old.by_age,
+                own_topology: old.own_topology,
+                messages: !old.timed,
+                sizes: (old.size as u16, old.size as u16),
+            },
+        );
     }
     simulation
 }
@@ -232,6 +244,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         heads: mask & 4 != 0,
                         departures: told,
                         occupancy: told,
+                        occupancy_class: 0,
                         period: if told { PERIOD } else { 0 },
                         settled: false,
                     };

@@ -22,6 +22,8 @@ pub(super) mod toy;
 mod uniform;
 mod worst_case_uniform;
 
+pub(crate) use uniform::Others;
+
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// Destination endpoint of a packet that endpoint `source` generates now; `None` if this endpoint never sends under
@@ -32,6 +34,11 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// turn.
     fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
         self.destination(source, rng)
+    }
+
+    /// The pattern itself, if every packet goes to any other endpoint.
+    fn uniform(&self) -> Option<Others> {
+        None
     }
 }
 
