@@ -61,7 +61,7 @@ COUNTED = {
     TORUS[1]: (300, 200),
     CLOS: (150, 40),
     "clos-27648-oblivious-0.5": (150, 40),
-    **{case: (400, 100) for case in ADAPTIVE},
+    **dict.fromkeys(ADAPTIVE, (400, 100)),
     "clos-1024-sequential-0.9": (200, 100),
     "tree-256-fbicm-1": (4000, 3000),
     "tree-256-voqnet-1": (4000, 3000),

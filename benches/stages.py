@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 STAGES = {
-    "announcements": r"input_queued/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
+    "announcements": r"/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
     "route: mechanism, topology": r"(topology|routing)/",
     "route: call, ejection, decision": r"step\.rs:(route|decide|ejection|select|route_batch\w*)|routing/hops",
     "VC allocation": r"vc_allocation\.rs|step\.rs:(allocate_channels|free_channels)",
@@ -28,7 +28,7 @@ STAGES = {
     "transfer: times, ports, credits": r"transfer\.rs:",
     "arrival, offer, candidate in": r"events\.rs:(arrive|come_to_front\w*|make_ready|offer|tail_left)",
     "credit return": r"events\.rs:credit",
-    "wake-ups": r"(events|step|wait_lists)\.rs:(wake\w*|input_free\w*|output_free\w*|wait\w*|offer_listed|credit_listed)",
+    "wake-ups": r"(events|step)\.rs:(wake|input_free)|wait_lists\.rs:",
     "request pushed": r":push.*Request",
     "look": r"step\.rs:(look|fits|expire|watch\w*)",
     "candidate scan": r"candidates\.rs:(drain|is_empty|list)",
@@ -81,8 +81,7 @@ def addresses(path: Path) -> Counter[int]:
 
 
 def chains(executable: str, places: list[int]) -> list[list[str]]:
-    """For each address the calls, inlined or not, by which the compiler came to it: file and function each, the innermost
-    first."""
+    """For each address the calls, inlined or not, by which the compiler came to it: the innermost first."""
     asked = "".join(f"{place:#x}\n" for place in places)
     command = ["llvm-symbolizer", f"--obj={executable}", "--inlines", "--functions=linkage", "--demangle"]
     done = subprocess.run(command, check=True, input=asked, stdout=subprocess.PIPE, text=True)
@@ -93,7 +92,8 @@ def chains(executable: str, places: list[int]) -> list[list[str]]:
 def call(name: str, position: str) -> str:
     """File and function of a call."""
     name = re.sub(r"::h[0-9a-f]{16}$", "", name)
-    if name.startswith("phit_engine"):
+    # What is not inlined comes with its path, or that of its trait.
+    if name.startswith(("phit_engine", "_$LT$", "<")):
         name = name.split("::")[-1]
     return f"{position.split('phit-engine/src/')[-1].split(':')[0]}:{name}"
 
@@ -119,7 +119,7 @@ def budget(executable: str, case: str) -> Counter[str]:
     base = 0x400000 if min(places) >= 0x400000 and min(places) < 0x4000000 else 0
     for place, chain in zip(places, chains(executable, [place - base for place in places]), strict=True):
         stages[stage(chain)] += some[place]
-    return Counter({name: count / hops for name, count in stages.items()})  # type: ignore[misc]
+    return Counter({name: count / hops for name, count in stages.items()})
 
 
 def main() -> None:
