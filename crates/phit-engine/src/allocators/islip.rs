@@ -153,6 +153,10 @@ impl Allocator for Rule {
         self.lane[(first_port + input) as usize] = after(request.lane.into(), self.queues);
     }
 
+    fn splits(&self) -> bool {
+        true
+    }
+
     fn bytes(&self) -> usize {
         2 * (self.grant.capacity() + self.accept.capacity() + self.lane.capacity())
             + self.best.bytes()

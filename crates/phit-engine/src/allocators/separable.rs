@@ -45,12 +45,12 @@ pub struct SeparableInputFirst {
 impl AllocatorParams for SeparableInputFirst {
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         let (ports, radix, queues) = (context.ports as usize, context.radix as usize, context.queues as usize);
-        Box::new(Rule {
-            params: self.clone(),
-            inputs: Turns::new(self.arbiter, ports, queues),
-            outputs: Turns::new(self.arbiter, ports, radix),
-            best: Best::new(context.radix),
-        })
+        let (inputs, outputs) = (Turns::new(self.arbiter, ports, queues), Turns::new(self.arbiter, ports, radix));
+        let (params, best) = (self.clone(), Best::new(context.radix));
+        match self.arbiter {
+            Arbiter::RoundRobin => Box::new(Rule::<true> { params, inputs, outputs, best }),
+            _ => Box::new(Rule::<false> { params, inputs, outputs, best }),
+        }
     }
 }
 
@@ -79,24 +79,25 @@ impl Turns {
 
     /// The priority of `client` at arbiter `at`: the smallest of those who ask wins.
     #[inline]
-    fn key(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
+    fn key<const IN_TURN: bool>(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
         match self.arbiter {
-            Arbiter::RoundRobin => {
+            _ if IN_TURN => {
                 let (client, pointer) = (u32::from(client), u32::from(self.pointer[at]));
                 u64::from(if client >= pointer { client - pointer } else { client + self.clients - pointer })
             }
             Arbiter::LeastRecentlyServed => {
                 u64::from(self.served[at * self.clients + u32::from(client)]) << 16 | u64::from(client)
             }
-            Arbiter::Random => round.rng.bits() >> 2,
+            Arbiter::RoundRobin | Arbiter::Random => round.rng.bits() >> 2,
             Arbiter::Age => u64::from(birth) << 16 | u64::from(client),
         }
     }
 
     #[inline]
-    fn serve(&mut self, at: u32, client: u16, now: Tick) {
-        if self.arbiter == Arbiter::RoundRobin {
-            self.pointer[at] = if u32::from(client) + 1 == self.clients { 0 } else { client + 1 };
+    fn serve<const IN_TURN: bool>(&mut self, at: u32, client: u16, now: Tick) {
+        if IN_TURN {
+            // One past the last client is the first: no client is at or after it.
+            self.pointer[at] = client + 1;
         } else if self.arbiter == Arbiter::LeastRecentlyServed {
             // An arbiter serves one client in a tick, so ticks tell the order; 0 is for those never served.
             self.served[at * self.clients + u32::from(client)] = now + 1;
@@ -108,14 +109,15 @@ impl Turns {
     }
 }
 
-struct Rule {
+/// `IN_TURN`: compiled for round robin.
+struct Rule<const IN_TURN: bool> {
     params: SeparableInputFirst,
     inputs: Turns,
     outputs: Turns,
     best: Best,
 }
 
-impl Allocator for Rule {
+impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let mut start = 0;
         while start < requests.len() {
@@ -124,9 +126,9 @@ impl Allocator for Rule {
             let mut end = start + 1;
             let mut chosen = start;
             if end < requests.len() && requests[end].input == input {
-                let mut best = self.inputs.key(at, requests[start].lane, requests[start].birth, &mut round);
+                let mut best = self.inputs.key::<IN_TURN>(at, requests[start].lane, requests[start].birth, &mut round);
                 while end < requests.len() && requests[end].input == input {
-                    let key = self.inputs.key(at, requests[end].lane, requests[end].birth, &mut round);
+                    let key = self.inputs.key::<IN_TURN>(at, requests[end].lane, requests[end].birth, &mut round);
                     if key < best {
                         (best, chosen) = (key, end);
                     }
@@ -136,29 +138,33 @@ impl Allocator for Rule {
             start = end;
             let request = &requests[chosen];
             if self.params.update == Update::Request {
-                self.inputs.serve(at, request.lane, round.now);
+                self.inputs.serve::<IN_TURN>(at, request.lane, round.now);
             }
-            let key = self.outputs.key(request.output, input, request.birth, &mut round);
+            let key = self.outputs.key::<IN_TURN>(request.output, input, request.birth, &mut round);
             self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, chosen as u32);
         }
         let (inputs, outputs) = (&mut self.inputs, &mut self.outputs);
         self.best.drain(|_, index| {
             let request = &requests[index as usize];
             if self.params.update == Update::Grant {
-                inputs.serve(round.first_port + u32::from(request.input), request.lane, round.now);
+                inputs.serve::<IN_TURN>(round.first_port + u32::from(request.input), request.lane, round.now);
             }
-            outputs.serve(request.output, request.input, round.now);
+            outputs.serve::<IN_TURN>(request.output, request.input, round.now);
             grants.push(index);
         });
     }
 
     fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request) {
-        self.inputs.serve(first_port + u32::from(request.input), request.lane, now);
-        self.outputs.serve(request.output, request.input, now);
+        self.inputs.serve::<IN_TURN>(first_port + u32::from(request.input), request.lane, now);
+        self.outputs.serve::<IN_TURN>(request.output, request.input, now);
     }
 
     fn grants_apart(&self) -> bool {
         self.params.arbiter != Arbiter::Random
+    }
+
+    fn by_age(&self) -> bool {
+        self.params.arbiter == Arbiter::Age
     }
 
     fn bytes(&self) -> usize {

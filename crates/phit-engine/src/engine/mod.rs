@@ -13,7 +13,7 @@ mod wheel;
 pub(crate) use bytes::{Bytes, bytes_of};
 pub use rng::{Rng, Stream};
 pub(crate) use table::Table;
-pub(crate) use wheel::{Event, Wheel};
+pub(crate) use wheel::{Event, LISTS, Wheel};
 
 /// Simulated time in ticks. A link cycle is one tick, or several where the crossbar has a faster clock.
 pub type Tick = u32;

@@ -1,4 +1,4 @@
-//! The event wheel: a bucket per tick for the near future, a heap for the rest.
+//! The event wheel: a bucket per tick for the near future, with a list per kind of event, and a heap for the rest.
 //!
 //! Events of one tick come out in no particular order; whoever handles them must not depend on it, because the order
 //! differs with the number of partitions.
@@ -23,7 +23,11 @@ struct Node {
     next: u32,
 }
 
-/// The events of one tick, on their way out.
+/// Lists of each tick. Whoever handles events takes one kind after the other, each in a loop of its own: which code an
+/// event needs is then no branch that has to be guessed.
+pub(crate) const LISTS: u32 = 8;
+
+/// The events of one list of one tick, on their way out.
 #[derive(Debug)]
 pub(crate) struct Due {
     first: u32,
@@ -31,15 +35,16 @@ pub(crate) struct Due {
     last: u32,
 }
 
-/// Buckets are intrusive lists over one pool of nodes, so memory follows the number of pending events and the nodes in
-/// use stay in the cache.
+/// Lists are intrusive, over one pool of nodes, so memory follows the number of pending events and the nodes in use stay
+/// in the cache.
 #[derive(Debug)]
 pub(crate) struct Wheel {
+    /// First node of every list: [`LISTS`] of each tick.
     heads: Table<u32>,
     nodes: Table<Node>,
     free: u32,
     mask: u32,
-    far: BinaryHeap<Reverse<(Tick, Event)>>,
+    far: BinaryHeap<Reverse<(Tick, u32, Event)>>,
 }
 
 impl Wheel {
@@ -47,7 +52,7 @@ impl Wheel {
     pub(crate) fn new(horizon: Tick) -> Self {
         let size = horizon.max(64).next_power_of_two();
         Self {
-            heads: vec![NONE; size as usize].into(),
+            heads: vec![NONE; (size * LISTS) as usize].into(),
             nodes: Table::default(),
             free: NONE,
             mask: size - 1,
@@ -60,33 +65,33 @@ impl Wheel {
         self.mask + 1
     }
 
-    /// Files `event` for tick `at`, which must be later than `now`.
+    /// Files `event` in `list` of tick `at`, which must be later than `now`.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, now: Tick, at: Tick, event: Event) {
-        debug_assert!(at > now);
+    pub(crate) fn insert(&mut self, now: Tick, at: Tick, list: u32, event: Event) {
+        debug_assert!(at > now && list < LISTS);
         if at - now > self.mask {
-            self.insert_far(at, event);
+            self.insert_far(at, list, event);
         } else {
-            self.insert_near(at, event);
+            self.insert_near(at, list, event);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn insert_far(&mut self, at: Tick, event: Event) {
-        self.far.push(Reverse((at, event)));
+    fn insert_far(&mut self, at: Tick, list: u32, event: Event) {
+        self.far.push(Reverse((at, list, event)));
     }
 
     #[inline(always)]
-    fn insert_near(&mut self, at: Tick, event: Event) {
-        let bucket = at & self.mask;
+    fn insert_near(&mut self, at: Tick, list: u32, event: Event) {
+        let head = (at & self.mask) * LISTS + list;
         if self.free == NONE {
             self.grow();
         }
         let index = self.free;
         let node = &mut self.nodes[index];
         self.free = node.next;
-        *node = Node { event, next: std::mem::replace(&mut self.heads[bucket], index) };
+        *node = Node { event, next: std::mem::replace(&mut self.heads[head], index) };
     }
 
     #[cold]
@@ -106,20 +111,20 @@ impl Wheel {
 
     #[cold]
     fn bring_near_now(&mut self, now: Tick) {
-        while let Some(Reverse((at, event))) = self.far.peek().copied() {
+        while let Some(Reverse((at, list, event))) = self.far.peek().copied() {
             if at - now > self.mask {
                 break;
             }
             self.far.pop();
-            self.insert_near(at, event);
+            self.insert_near(at, list, event);
         }
     }
 
-    /// Detaches all events of tick `now`; walk them with [`Self::pop`].
+    /// Detaches `list` of tick `now`; walk it with [`Self::pop`].
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: Tick) -> Due {
-        let bucket = now & self.mask;
-        let first = std::mem::replace(&mut self.heads[bucket], NONE);
+    pub(crate) fn take(&mut self, now: Tick, list: u32) -> Due {
+        let head = (now & self.mask) * LISTS + list;
+        let first = std::mem::replace(&mut self.heads[head], NONE);
         Due { first, next: first, last: NONE }
     }
 
@@ -142,10 +147,13 @@ impl Wheel {
 
     /// The first tick in `from..limit` that has an event, or `limit`.
     pub(crate) fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
-        let far = self.far.peek().map_or(limit, |Reverse((at, _))| (*at).clamp(from, limit));
+        let far = self.far.peek().map_or(limit, |Reverse((at, ..))| (*at).clamp(from, limit));
         let ahead = (far - from).min(self.horizon());
         // A bucket is looked at before time moves on anyway: no index of those in use would make that faster.
-        let busy = |at: &Tick| self.heads[at & self.mask] != NONE;
+        let busy = |at: &Tick| {
+            let first = ((at & self.mask) * LISTS) as usize;
+            self.heads.get(first..first + LISTS as usize).is_some_and(|heads| heads.iter().any(|head| *head != NONE))
+        };
         (from..from + ahead).find(busy).unwrap_or(far)
     }
 
@@ -153,7 +161,7 @@ impl Wheel {
     /// `now` have been taken: for checks.
     pub(crate) fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, Event)) {
         for (bucket, &head) in self.heads.iter().enumerate() {
-            let at = now + ((bucket as u32).wrapping_sub(now) & self.mask);
+            let at = now + ((bucket as u32 / LISTS).wrapping_sub(now) & self.mask);
             let mut cursor = head;
             while cursor != NONE {
                 let node = self.nodes[cursor];
@@ -161,7 +169,7 @@ impl Wheel {
                 cursor = node.next;
             }
         }
-        self.far.iter().for_each(|Reverse((at, event))| see(*at, *event));
+        self.far.iter().for_each(|Reverse((at, _, event))| see(*at, *event));
     }
 
     /// Brings it into the cache, see [`Table::fetch`].
@@ -172,7 +180,7 @@ impl Wheel {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.heads.bytes() + self.nodes.bytes() + self.far.capacity() * size_of::<Reverse<(Tick, Event)>>()
+        self.heads.bytes() + self.nodes.bytes() + self.far.capacity() * size_of::<Reverse<(Tick, u32, Event)>>()
     }
 }
 
@@ -184,16 +192,18 @@ mod tests {
     fn events_come_out_at_their_tick_whatever_the_distance() {
         let mut wheel = Wheel::new(64);
         for at in [1u32, 2, 63, 64, 65, 200, 1000] {
-            wheel.insert(0, at, Event { target: at, data: 0 });
+            wheel.insert(0, at, at % LISTS, Event { target: at, data: 0 });
         }
         let mut seen = Vec::new();
         let mut now = 0;
         while now < 2000 {
             wheel.bring_near(now);
-            let mut due = wheel.take(now);
-            while let Some(event) = wheel.pop(&mut due) {
-                assert_eq!(event.target, now);
-                seen.push(event.target);
+            for list in 0..LISTS {
+                let mut due = wheel.take(now, list);
+                while let Some(event) = wheel.pop(&mut due) {
+                    assert_eq!((event.target, event.target % LISTS), (now, list));
+                    seen.push(event.target);
+                }
             }
             now = wheel.next_tick(now + 1, 2000);
         }

@@ -168,11 +168,12 @@ impl Flags {
     fn refresh(&mut self, site: &mut Site<'_>) {
         let (global, router) = (self.links.global.clone(), site.router);
         let sum: u32 = global.clone().map(|port| Self::queue(site, port)).sum();
-        let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin).floor();
+        // Rounded down, as it is not negative.
+        let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin) as u32;
         let mut changed = false;
         let own = self.of(site.topology, router, router);
         for (flag, port) in own.iter_mut().zip(global) {
-            let saturated = f64::from(Self::queue(site, port)) > limit;
+            let saturated = Self::queue(site, port) > limit;
             changed |= saturated != std::mem::replace(flag, saturated);
         }
         if changed {
@@ -216,7 +217,7 @@ impl Rule {
 
 impl Routing for Rule {
     fn wants(&self) -> Wants {
-        Wants { redecide: true, occupancy: true, ..Wants::default() }
+        Wants { redecide: true, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
     }
 
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {

@@ -2,7 +2,7 @@
 
 use super::faults::Faults;
 use super::tree::Tree;
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ impl TopologyParams for Clos {
 /// The built network of [`Clos`]. Ports of a router: those towards the endpoints in the order of what is below, then
 /// those towards the next level.
 #[derive(Debug)]
-pub(super) struct ClosGraph {
+pub struct ClosGraph {
     classes: Vec<String>,
     tree: Tree,
 }
@@ -102,6 +102,10 @@ impl ClosGraph {
 }
 
 impl Topology for ClosGraph {
+    fn known(self: Arc<Self>) -> Known {
+        Known::Clos(self)
+    }
+
     fn classes(&self) -> &[String] {
         &self.classes
     }

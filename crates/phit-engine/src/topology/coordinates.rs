@@ -19,7 +19,12 @@ pub(super) struct Coordinates {
     /// Number of routers.
     pub routers: u32,
     divisors: Vec<Divisor>,
+    /// The positions of every router, a byte for each dimension, the first lowest; empty if a side is longer than that.
+    positions: Vec<u64>,
 }
+
+/// Bits of a position in a word of `positions`.
+const POSITION: u32 = 8;
 
 impl Coordinates {
     /// Checks the keys `dims` and `endpoints_per_router`.
@@ -27,14 +32,23 @@ impl Coordinates {
         limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
         let points = dims.iter().fold(1u64, |points, &side| points.saturating_mul(u64::from(side)));
         let routers = limits::routers("dims", format!("{dims:?}"), points, u64::from(endpoints))?;
-        let divisors = dims.iter().map(|&side| Divisor::new(side)).collect();
-        Ok(Self { sides: dims.to_vec(), routers, divisors })
+        let divisors: Vec<Divisor> = dims.iter().map(|&side| Divisor::new(side)).collect();
+        let mut at = Self { sides: dims.to_vec(), routers, divisors, positions: Vec::new() };
+        if dims.iter().all(|&side| side <= 1 << POSITION) {
+            at.positions = (0..routers).map(|router| at.word(router)).collect();
+        }
+        Ok(at)
     }
 
     /// The lowest dimension in which two routers differ, and the position of each in it. For one and the same router,
     /// the last dimension.
     #[inline]
     pub(super) fn first_difference(&self, mut at: u32, mut to: u32) -> (usize, u32, u32) {
+        if let (Some(a), Some(b)) = (self.positions.get(at as usize), self.positions.get(to as usize)) {
+            let d = ((a ^ b).trailing_zeros() / POSITION).min(self.sides.len() as u32 - 1);
+            let position = |word: u64| (word >> (d * POSITION)) as u32 & ((1 << POSITION) - 1);
+            return (d as usize, position(*a), position(*b));
+        }
         let mut found = (0, 0, 0);
         for (d, divisor) in self.divisors.iter().enumerate() {
             let (at_rest, x) = divisor.div_rem(at);
@@ -56,6 +70,11 @@ impl Coordinates {
             (a, b) = (a_rest, b_rest);
             (x, y)
         })
+    }
+
+    /// The positions of a router in one word, the first dimension lowest.
+    fn word(&self, router: u32) -> u64 {
+        self.pairs(router, router).zip(0..).fold(0, |word, ((x, _), d)| word | u64::from(x) << (d * POSITION))
     }
 
     /// Position of `router` in the first of two dimensions.
@@ -109,6 +128,12 @@ mod tests {
         assert_eq!(c.first_difference(router, c.moved(router, 2, 0)), (2, 4, 0));
         assert_eq!(c.first_difference(router, router).0, 2);
         assert_eq!(c.pairs(router, 0).collect::<Vec<_>>(), [(2, 0), (1, 0), (4, 0)]);
+        // With positions in a table, and without.
+        let (short, long) = (Coordinates::new(&[3, 256], 1).unwrap(), Coordinates::new(&[3, 257], 1).unwrap());
+        assert!(!short.positions.is_empty() && long.positions.is_empty());
+        for (at, to) in [(0, 765), (766, 764), (5, 5), (764, 1)] {
+            assert_eq!(short.first_difference(at, to), long.first_difference(at, to));
+        }
     }
 
     #[test]

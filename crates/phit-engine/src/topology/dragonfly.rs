@@ -3,7 +3,7 @@
 
 use super::divisor::Divisor;
 use super::faults::Faults;
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -107,7 +107,7 @@ const GLOBAL: u8 = 2;
 ///
 /// Nothing is tabulated: the other end of a link follows from the arrangement by arithmetic.
 #[derive(Debug)]
-pub(super) struct DragonflyGraph {
+pub struct DragonflyGraph {
     classes: [String; 3],
     p: Divisor,
     a: Divisor,
@@ -232,11 +232,17 @@ impl DragonflyGraph {
     }
 
     /// The step of router `from` of one group towards router `to`, or any router, of another.
-    #[inline]
+    #[inline(always)]
     fn cross(&self, bundle: Bundle, from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
-        if self.links <= 1 {
-            return self.step_to(bundle, 0, from);
+        match self.links {
+            0 | 1 => self.step_to(bundle, 0, from),
+            _ => self.cross_in_parallel(bundle, from, to, rng),
         }
+    }
+
+    /// The same over one of several links.
+    #[inline(never)]
+    fn cross_in_parallel(&self, bundle: Bundle, from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
         let (hops, count) = self.fewest(bundle, from, to);
         let mut left = if count > 1 { rng.below(count) } else { 0 };
         for link in 0..self.links {
@@ -326,6 +332,10 @@ impl DragonflyGraph {
 }
 
 impl Topology for DragonflyGraph {
+    fn known(self: Arc<Self>) -> Known {
+        Known::Dragonfly(self)
+    }
+
     fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -379,7 +389,7 @@ impl Topology for DragonflyGraph {
 
     /// A few multiplications when two groups are joined by one link; with parallel links, work proportional to their
     /// number.
-    #[inline]
+    #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
         let step =

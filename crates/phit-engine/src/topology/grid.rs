@@ -1,7 +1,7 @@
 //! Mesh and torus (k-ary n-mesh and k-ary n-cube, with a side of its own in every dimension).
 
 use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
-use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ impl TopologyParams for Torus {
 /// Ports of a router: its endpoints; then, for each dimension, the port in the positive direction and the port in the
 /// negative direction. A port at the edge of a mesh leads nowhere.
 #[derive(Debug)]
-pub(super) struct GridGraph {
+pub struct GridGraph {
     classes: Vec<String>,
     endpoints: u32,
     wraps: bool,
@@ -123,6 +123,10 @@ impl GridGraph {
 }
 
 impl Topology for GridGraph {
+    fn known(self: Arc<Self>) -> Known {
+        Known::Grid(self)
+    }
+
     fn classes(&self) -> &[String] {
         &self.classes
     }
@@ -168,7 +172,7 @@ impl Topology for GridGraph {
 
     /// Dimension order, lowest first. The direction of a packet that is half a ring from its target is random; one hop
     /// on, the same direction is the shorter one.
-    #[inline]
+    #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let (d, x, y) = self.at.first_difference(at, to);
         let (vc, vcs) = self.range(d, x, y, leg, state, vcs);

@@ -169,6 +169,10 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn tree(&self) -> Option<&Tree> {
         None
     }
+    /// The topology itself, if its minimal hops are compiled into the kernel.
+    fn known(self: Arc<Self>) -> Known {
+        Known::Other
+    }
     /// True if some of its links do not work: only mechanisms that ask the topology for their hops can route around
     /// them ([`RoutingParams::avoids_faults`](crate::routing::RoutingParams::avoids_faults)).
     fn faulty(&self) -> bool {
@@ -186,6 +190,52 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// True if the grid wraps around.
     fn wraps(&self) -> bool {
         false
+    }
+}
+
+/// Topologies whose minimal hops the kernel takes without a call through the trait object.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// A Dragonfly.
+    Dragonfly(Arc<dragonfly::DragonflyGraph>),
+    /// A mesh or a torus.
+    Grid(Arc<grid::GridGraph>),
+    /// A folded Clos network.
+    Clos(Arc<clos::ClosGraph>),
+    /// Any other.
+    Other,
+}
+
+impl Known {
+    /// [`Topology::minimal_hop`] of `topology`, which is this one, for a route of one leg.
+    #[inline(always)]
+    pub(crate) fn minimal_hop(
+        &self,
+        topology: &dyn Topology,
+        at: u32,
+        to: u32,
+        state: HopState,
+        vcs: &[u8],
+        rng: &mut Rng,
+    ) -> Hop {
+        const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
+        match self {
+            Self::Dragonfly(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
+            Self::Grid(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
+            Self::Clos(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
+            Self::Other => topology.minimal_hop(at, to, LEG, state, vcs, rng),
+        }
+    }
+
+    /// [`Topology::attachment`] of `topology`, which is this one.
+    #[inline(always)]
+    pub(crate) fn attachment(&self, topology: &dyn Topology, endpoint: u32) -> (u32, u16) {
+        match self {
+            Self::Dragonfly(graph) => graph.attachment(endpoint),
+            Self::Grid(graph) => graph.attachment(endpoint),
+            Self::Clos(graph) => graph.attachment(endpoint),
+            Self::Other => topology.attachment(endpoint),
+        }
     }
 }
 

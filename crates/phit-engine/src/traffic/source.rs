@@ -1,8 +1,8 @@
 //! The packets of each endpoint, drawn lazily.
 
 use super::packet_size::Sizes;
-use super::patterns::{Pattern, part_seed};
-use super::processes::{HORIZON, Process, ProcessState};
+use super::patterns::{Others, Pattern, part_seed};
+use super::processes::{Geometric, HORIZON, Process, ProcessState};
 use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
 use crate::engine::{Rng, Stream};
@@ -33,6 +33,34 @@ pub struct Traffic {
     messages: Option<(u32, u32)>,
     /// Messages given one by one, which take the place of all else.
     trace: Option<Trace>,
+    /// The same in short, if it is so simple.
+    steady: Option<Steady>,
+}
+
+/// The commonest traffic: packets of one size, each on its own, generated independently of one another at a load that
+/// never changes, to uniform destinations.
+#[derive(Debug)]
+struct Steady {
+    gap: Geometric,
+    others: Others,
+    size: u16,
+}
+
+impl Steady {
+    /// The traffic in short, if it is of this kind.
+    fn of(loads: &[LoadPhase], patterns: &[PatternPhase], sizes: &dyn Sizes) -> Option<Self> {
+        let ([load], [pattern], (size, largest)) = (loads, patterns, sizes.range()) else { return None };
+        let (gap, others) = (load.process.independent()?, pattern.pattern.uniform()?);
+        (size == largest).then_some(Self { gap, others, size })
+    }
+
+    #[inline]
+    fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        let cycle = source.state.cycle.saturating_add(self.gap.draw(&mut source.rng));
+        source.state.cycle = cycle.saturating_add(1);
+        let cycle = u32::try_from(cycle).ok()?;
+        Some(Generated { cycle, destination: self.others.draw(endpoint, &mut source.rng), size: self.size })
+    }
 }
 
 /// The process from cycle `start` on.
@@ -142,7 +170,11 @@ impl Traffic {
             true => None,
             false => Some(Trace::new(&params.trace, topology.endpoints(), sizes.range().1)?),
         };
-        Ok(Self { loads, patterns, sizes, messages, trace })
+        let steady = match (&trace, messages) {
+            (None, None) => Steady::of(&loads, &patterns, &*sizes),
+            _ => None,
+        };
+        Ok(Self { loads, patterns, sizes, messages, trace, steady })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
@@ -158,6 +190,9 @@ impl Traffic {
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
     #[inline]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        if let Some(steady) = &self.steady {
+            return steady.next(endpoint, source);
+        }
         if let Some(trace) = &self.trace {
             return trace.next(endpoint, &mut source.state);
         }

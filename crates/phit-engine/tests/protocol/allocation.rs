@@ -34,6 +34,7 @@ fn request(input: u16, lane: u16, output: u32) -> Request {
         vc: 0,
         size: 1,
         class: 0,
+        granted: false,
     }
 }
 
@@ -99,6 +100,49 @@ fn grants_are_requests_at_most_one_per_input_and_output() {
             let outputs: HashSet<u32> = grants.iter().map(|g| g.output).collect();
             assert_eq!((inputs.len(), outputs.len()), (grants.len(), grants.len()), "{kind}");
             assert_eq!(grants.is_empty(), requests.is_empty(), "{kind}: somebody must win");
+        }
+    }
+}
+
+/// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are as
+/// if every router had a round of its own.
+#[test]
+fn all_rounds_at_once_are_the_rounds_of_each_router() {
+    for kind in all_kinds() {
+        let (mut at_once, mut each) = (allocator(kind.clone()), allocator(kind.clone()));
+        let mut rng = rng();
+        let mut streams = vec![Rng::new(8, Stream::Router, 0), Rng::new(9, Stream::Router, 1)].into();
+        let mut twin = [Rng::new(8, Stream::Router, 0), Rng::new(9, Stream::Router, 1)];
+        for now in 0..2000 {
+            let mut requests = Vec::new();
+            for router in 0..2 {
+                for mut request in random_requests(&mut rng).into_iter().filter(|r| (r.lane + r.input) % 3 != 0) {
+                    if rng.below(3) == 0 {
+                        request.class = (request.input % 2) as u8;
+                        request.port = router * RADIX + u32::from(request.input);
+                        request.output = router * RADIX + request.output - FIRST_PORT;
+                        request.router = router;
+                        requests.push(request);
+                    }
+                }
+            }
+            let mut expected = Vec::new();
+            for run in requests.chunk_by(|a, b| a.router == b.router) {
+                let (mut grants, router) = (Vec::new(), run[0].router);
+                // Nobody draws lots for one alone.
+                if run.len() == 1 {
+                    each.grant_alone(router * RADIX, now, &run[0]);
+                    expected.push(run[0].queue + 100 * router);
+                    continue;
+                }
+                let round = Round { first_port: router * RADIX, now, rng: &mut twin[router as usize] };
+                each.allocate(round, run, &mut grants);
+                grants.sort_unstable();
+                expected.extend(grants.iter().map(|place| run[*place as usize].queue + 100 * router));
+            }
+            at_once.allocate_all(now, &mut streams, &mut requests, &mut Vec::new(), &mut Vec::new());
+            let granted = requests.iter().filter(|r| r.granted).map(|r| r.queue + 100 * r.router);
+            assert_eq!(granted.collect::<Vec<_>>(), expected, "{kind} in tick {now}");
         }
     }
 }

@@ -139,6 +139,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         heads: mask & 4 != 0,
                         departures: told,
                         occupancy: told,
+                        occupancy_class: 0,
                         period: if told { PERIOD } else { 0 },
                         settled: false,
                     };

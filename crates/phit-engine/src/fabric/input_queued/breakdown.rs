@@ -8,7 +8,7 @@ use super::config::General;
 use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::NONE;
-use crate::topology::Topology;
+use crate::topology::{Known, Topology};
 use std::sync::Arc;
 
 impl Partition {
@@ -23,10 +23,14 @@ impl Partition {
     /// no other way, waits for no credit.
     pub(crate) fn reroute(&mut self, graph: &Arc<dyn Topology>, dead: &[(u32, u16)]) {
         self.topology = graph.clone();
+        self.known = Known::Other;
         for output in self.outputs_among(dead) {
             let first = self.outputs[output].vc;
             for channel in first..first + u32::from(self.outputs[output].vcs) {
                 self.channels[channel].credits = super::build::UNLIMITED;
+            }
+            if let Some(neighbour) = self.neighbours.get_mut(output as usize) {
+                *neighbour = NONE;
             }
         }
         for queue in self.queues.iter_mut().filter(|queue| queue.first != NONE && queue.sent == 0 && queue.vcs != 0) {
@@ -36,7 +40,15 @@ impl Partition {
         self.next_look = self.now;
         match self.settings.lists {
             true => self.wake_all_lists(),
-            false => (0..self.outputs.len() as u32).for_each(|output| self.wake::<General>(output)),
+            false => {
+                (0..self.outputs.len() as u32).for_each(|output| self.wake::<General>(output));
+                // Some wait for the tick in which an output is free that they may not want any more.
+                for queue in 0..self.queues.len() as u32 {
+                    if self.queues[queue].first != NONE {
+                        self.offer::<General>(self.queues[queue].port, queue);
+                    }
+                }
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::admittance::Admittance;
 use super::candidates::Candidates;
-use super::config::{Config, Settings, Times};
+use super::config::{Config, Policies, Settings, Times};
 use super::endpoint::Endpoint;
 use super::params::RouterParams;
 use super::partition::Partition;
@@ -17,7 +17,7 @@ use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
-use crate::topology::{Peer, Topology};
+use crate::topology::{Known, Peer, Topology};
 use std::ops::Deref;
 use std::ops::Range;
 use std::sync::Arc;
@@ -345,10 +345,24 @@ impl<'a> Plan<'a> {
         let queueing = self.queueing.build(&organisation);
         let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
         let allocator = self.allocator.build(&AllocatorContext { ports, radix, queues: widest });
-        let settings =
-            Settings::new(config, routing.wants(), queueing.transparent(), manager.is_some(), allocator.ideal());
+        let settings = Settings::new(
+            config,
+            &Policies {
+                wants: routing.wants(),
+                transparent: queueing.transparent(),
+                managed: manager.is_some(),
+                ideal: allocator.ideal(),
+                by_age: allocator.by_age(),
+                own_topology: !matches!(self.topology.clone().known(), Known::Other),
+                messages: self.routing.sends_messages() || self.queueing.sends_messages(),
+                sizes: self.traffic.packet_sizes(),
+            },
+        );
 
-        let ring = config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1);
+        let ring = match settings.timed {
+            true => 0,
+            false => config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1),
+        };
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let ways_back = match settings.managed {
@@ -364,7 +378,9 @@ impl<'a> Plan<'a> {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
+            known: self.topology.clone().known(),
             traffic: self.traffic.clone(),
+            unit: Times::new(config, &settings, settings.size),
             times: Times::table(config, &settings, self.largest_flit),
             settings,
             routing,
@@ -386,6 +402,11 @@ impl<'a> Plan<'a> {
             senders: Vec::new(),
             rings: vec![0; (ports * ring) as usize].into(),
             ring_phits: vec![0; (ports * ring) as usize].into(),
+            neighbours: match settings.transparent {
+                true => Vec::new(),
+                false => neighbours(topology, routers.clone()),
+            }
+            .into(),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
@@ -410,6 +431,7 @@ impl<'a> Plan<'a> {
             collector: Collector::new(self.window.clone()),
             offered_phits: 0,
             requests: Vec::new(),
+            sharing: Vec::new(),
             grants: Vec::new(),
             heads: Vec::new(),
             waiting: Vec::new(),
@@ -431,6 +453,17 @@ impl<'a> Plan<'a> {
         partition.start();
         partition
     }
+}
+
+/// The router behind each port of `routers`; `NONE` where there is none.
+fn neighbours(topology: &dyn Topology, routers: Range<u32>) -> Vec<u32> {
+    let behind = |router: u32| {
+        (0..topology.ports(router)).map(move |port| match topology.port(router, port).peer {
+            Peer::Router { router: next, .. } => next,
+            Peer::Endpoint(_) | Peer::None => NONE,
+        })
+    };
+    routers.flat_map(behind).collect()
 }
 
 /// Checks every index that stands in the tables against the table it points into: the kernel follows them unchecked.

@@ -53,12 +53,24 @@ pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
 
 /// What the kernel is compiled for: whatever it knows to be absent costs nothing.
 pub(crate) trait Kernel {
-    /// Every packet is one flit, see [`Settings::single`].
-    const SINGLE: bool = false;
-    /// Nothing out of the ordinary is asked for, see [`Compiled::Plain`].
+    /// Every packet is one flit.
+    const WHOLE: bool = false;
+    /// Channels are held by packets, see [`Settings::single`].
+    const HELD: bool = true;
+    /// They are allocated in a stage of their own.
+    const STAGED: bool = false;
+    /// Routers and links do nothing out of the ordinary, see [`Compiled::Adaptive`].
+    const BARE: bool = false;
+    /// Nor does the routing mechanism, see [`Compiled::Plain`].
     const PLAIN: bool = false;
+    /// The mechanism decides about blocked heads again when what they watch has changed.
+    const ADAPTIVE: bool = false;
+    /// The mechanism decides for all heads of a router at once, and again in every tick.
+    const BATCHED: bool = false;
     /// Queues wait in lists, see [`Settings::lists`].
     const LISTS: bool = false;
+    /// Plain, and of what differs from packet to packet only the way, see [`Compiled::Fixed`].
+    const FIXED: bool = false;
 }
 
 /// Whatever the settings ask for.
@@ -67,8 +79,16 @@ pub(crate) struct General;
 pub(crate) struct Single;
 /// Packets of one flit, and queues that wait in lists.
 pub(crate) struct Listed;
+/// Packets of one flit, heads that are decided about again, and nothing else out of the ordinary.
+pub(crate) struct Adaptive;
+/// Packets of one flit, decisions for all heads of a router at once, and nothing else out of the ordinary.
+pub(crate) struct Batched;
 /// Packets of one flit and nothing out of the ordinary.
 pub(crate) struct Plain;
+/// The same for packets of one size that take the topology's minimal hops.
+pub(crate) struct Fixed;
+/// The same with channels that are allocated in a stage of their own.
+pub(crate) struct Staged;
 
 /// The kernels that are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +99,17 @@ pub(crate) enum Compiled {
     Single,
     /// [`Listed`]
     Listed,
-    /// [`Plain`]: no optional call, no choice of queue, no ideal crossbar, no delay before allocation.
+    /// [`Adaptive`]: no choice of queue, no ideal crossbar, no delay before allocation.
+    Adaptive,
+    /// [`Batched`]: the same.
+    Batched,
+    /// [`Plain`]: besides, no optional call.
     Plain,
+    /// [`Fixed`]: besides, all packets are of one size and take the minimal hops of one of Phit's own topologies, output
+    /// buffers are known by the time for which their link is taken, and no arbiter asks for a packet's age.
+    Fixed,
+    /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
+    Staged,
 }
 
 impl Compiled {
@@ -88,17 +117,19 @@ impl Compiled {
     fn of(settings: &Settings) -> Self {
         let Settings {
             // Numbers, and choices that every kernel makes as it goes.
+            injection_latency: _,
+            injection_bandwidth: _,
             latency: _,
             credit_latency: _,
             bandwidth: _,
             arrival_bandwidth: _,
             rereads: _,
-            every_cycle: _,
             queues: _,
             router_latency: _,
             ticks_per_cycle: _,
             cycles: _,
             output_buffer: _,
+            backlog: _,
             ejection_vcs: _,
             credit_at_output: _,
             cut_through_holds_output: _,
@@ -107,8 +138,9 @@ impl Compiled {
             // What a kernel may know of.
             single,
             lists,
-            // What the plain kernel does without.
+            // What the bare kernels do without.
             wants,
+            every_cycle,
             transparent,
             managed,
             admits,
@@ -117,13 +149,28 @@ impl Compiled {
             credits_in_turn,
             endpoints_fill,
             inputs_at_link_rate,
+            // What the fixed kernel knows.
+            size,
+            timed,
+            by_age,
+            own_topology,
+            staged,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
         let extras = managed || admits || ideal || credits_in_turn || endpoints_fill || inputs_at_link_rate;
+        let bare = transparent && immediate && !extras;
+        let plain = bare && !called;
+        let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
+        let fixed = wants.settled && own_topology && size > 0 && timed && !by_age;
         match single {
-            true if transparent && immediate && !called && !extras => Self::Plain,
+            true if plain && fixed => Self::Fixed,
+            true if plain => Self::Plain,
+            true if bare && adaptive => Self::Adaptive,
+            true if bare && wants.batch && wants.redecide => Self::Batched,
             true if lists => Self::Listed,
             true => Self::Single,
+            // Of packets of one size the time of output buffers is known only if they are one flit.
+            false if plain && fixed && staged => Self::Staged,
             false => Self::General,
         }
     }
@@ -131,15 +178,45 @@ impl Compiled {
 
 impl Kernel for General {}
 impl Kernel for Single {
-    const SINGLE: bool = true;
+    const WHOLE: bool = true;
+    const HELD: bool = false;
 }
 impl Kernel for Listed {
-    const SINGLE: bool = true;
+    const WHOLE: bool = true;
+    const HELD: bool = false;
     const LISTS: bool = true;
 }
+impl Kernel for Adaptive {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
+    const ADAPTIVE: bool = true;
+}
+impl Kernel for Batched {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
+    const BATCHED: bool = true;
+}
 impl Kernel for Plain {
-    const SINGLE: bool = true;
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
     const PLAIN: bool = true;
+}
+impl Kernel for Fixed {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
+    const PLAIN: bool = true;
+    const FIXED: bool = true;
+}
+impl Kernel for Staged {
+    const WHOLE: bool = true;
+    const STAGED: bool = true;
+    const BARE: bool = true;
+    const PLAIN: bool = true;
+    const FIXED: bool = true;
 }
 
 /// What the kernel reads for every flit, close together.
@@ -185,8 +262,24 @@ pub(crate) struct Settings {
     pub ticks_per_cycle: Tick,
     /// Cycles whose ticks fit in 32 bits.
     pub cycles: Tick,
+    /// Ticks from an endpoint to its router.
+    pub injection_latency: Tick,
+    /// Phits per cycle from an endpoint to its router; `None`: a flit takes one cycle.
+    pub injection_bandwidth: Option<u32>,
     /// Phits per output buffer.
     pub output_buffer: u32,
+    /// Phits of every packet; 0 if they differ.
+    pub size: u32,
+    /// Whether an output buffer has room follows from the time for which its link is taken, see [`backlog`].
+    pub timed: bool,
+    /// By class: an output buffer is full while its link is taken for so many ticks, if `timed`.
+    pub backlog: [Tick; MOST_CLASSES],
+    /// Some arbiter asks for the age of packets.
+    pub by_age: bool,
+    /// Virtual channels are allocated in a stage of their own.
+    pub staged: bool,
+    /// The topology is one of Phit's own, whose hops exist.
+    pub own_topology: bool,
     /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
     /// whatever comes, and where no channel is ever held that is the first.
     pub ejection_vcs: u8,
@@ -208,17 +301,32 @@ impl Settings {
     /// The optional calls that the routing mechanism wants.
     #[inline(always)]
     pub(crate) fn wants<K: Kernel>(&self) -> Wants {
-        if K::PLAIN { Wants::default() } else { self.wants }
+        match K::PLAIN {
+            true => Wants::default(),
+            false if K::ADAPTIVE => {
+                Wants { redecide: true, batch: false, arrivals: false, settled: false, ..self.wants }
+            }
+            false if K::BATCHED => Wants { redecide: true, batch: true, settled: false, ..self.wants },
+            false => self.wants,
+        }
+    }
+
+    /// True if the mechanism wants to know of changed occupancies of outputs of `class`.
+    #[inline(always)]
+    pub(crate) fn minds<K: Kernel>(&self, class: u8) -> bool {
+        let Wants { occupancy, occupancy_class, .. } = self.wants::<K>();
+        occupancy && (occupancy_class == 0 || occupancy_class == class)
     }
 
     /// True if transfers take no time in the crossbar.
     #[inline(always)]
     pub(crate) fn ideal<K: Kernel>(&self) -> bool {
-        !K::PLAIN && self.ideal
+        !K::BARE && self.ideal
     }
 
     /// The settings of `config` for the policies at hand.
-    pub(crate) fn new(config: &Config, wants: Wants, transparent: bool, managed: bool, ideal: bool) -> Self {
+    pub(crate) fn new(config: &Config, policies: &Policies) -> Self {
+        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes } = policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {
@@ -232,7 +340,21 @@ impl Settings {
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         let single = config.switching != Switching::Wormhole && !config.vc_stage;
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
+        let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
+        let whole = u32::from(sizes.1) <= config.buffers.flit_size;
+        let backlog = match whole && size > 0 && !messages && !managed {
+            true => backlog(config, ideal, size, &arrival_bandwidth),
+            false => None,
+        };
         let settings = Self {
+            injection_latency: config.links[0].latency,
+            injection_bandwidth: config.links[0].injection_bandwidth,
+            size,
+            timed: backlog.is_some(),
+            backlog: backlog.unwrap_or_default(),
+            by_age,
+            own_topology,
+            staged: config.vc_stage,
             latency,
             credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
             bandwidth: by_class(&|link| link.bandwidth),
@@ -264,6 +386,56 @@ impl Settings {
         };
         Self { kernel: Compiled::of(&settings), ..settings }
     }
+}
+
+/// What the settings depend on besides the router's parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Policies {
+    /// The optional calls that the routing mechanism wants.
+    pub wants: Wants,
+    /// The queue organisation leaves the choice of queue to the routing mechanism.
+    pub transparent: bool,
+    /// The queue organisation is managed.
+    pub managed: bool,
+    /// The allocator is ideal.
+    pub ideal: bool,
+    /// The allocator asks for the age of packets.
+    pub by_age: bool,
+    /// The topology is one of Phit's own.
+    pub own_topology: bool,
+    /// Control messages go over the links, too.
+    pub messages: bool,
+    /// Phits of the smallest and of the largest packet.
+    pub sizes: (u16, u16),
+}
+
+/// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.
+///
+/// The buffer has room for n packets of `size` phits, and one counts until it starts on the link. Where those that have
+/// not started follow one another without a gap, the last but n starts n serialisations before the link is free again, so
+/// that the buffer is full if that is not over. A gap could only come before a packet that leaves the crossbar later than
+/// the link has taken the one before it, which was in the buffer when it was granted: none, if a packet is through the
+/// router in the time that the link takes for the one before, and its last phit in the time that it takes for both.
+fn backlog(
+    config: &Config,
+    ideal: bool,
+    size: u32,
+    arrival_bandwidth: &[u32; MOST_CLASSES],
+) -> Option<[Tick; MOST_CLASSES]> {
+    let mut backlog = [Tick::MAX; MOST_CLASSES];
+    let Some(capacity) = config.buffers.output_buffer else { return Some(backlog) };
+    let links = &config.links;
+    let crossing = if ideal { 0 } else { config.crossing(size) };
+    let arrivals = links.iter().zip(arrival_bandwidth).map(|(_, &bandwidth)| links.serialisation(size, bandwidth));
+    let inside = config.latency + arrivals.max().unwrap_or(0).max(crossing);
+    for (link, backlog) in links.iter().zip(&mut backlog) {
+        let serialisation = links.serialisation(size, link.bandwidth);
+        if config.latency > serialisation || inside > 2 * serialisation {
+            return None;
+        }
+        *backlog = capacity / size * serialisation;
+    }
+    Some(backlog)
 }
 
 /// Ticks that a flit of one size takes, so that nothing is divided for a hop.

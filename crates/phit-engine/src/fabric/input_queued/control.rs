@@ -51,6 +51,7 @@ macro_rules! router_view {
             rings: &$self.rings,
             ring_phits: &$self.ring_phits,
             ring: $self.ring,
+            backlog: $self.settings.timed.then_some(&$self.settings.backlog),
         }
     };
 }
@@ -203,7 +204,8 @@ impl Partition {
         };
         // As for other mail, a tick too early is as good as the current one.
         let before = self.now.min(at - 1);
-        self.wheel.insert(before, at, Event { target: kind::MESSAGE << kind::SHIFT | place, data: NONE });
+        let event = Event { target: kind::MESSAGE << kind::SHIFT | place, data: NONE };
+        self.wheel.insert(before, at, kind::list(kind::MESSAGE), event);
     }
 
     /// A control message has arrived.

@@ -5,6 +5,7 @@ use super::events::kind;
 use super::partition::Partition;
 use crate::engine::{NONE, Rng, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
+use crate::fabric::links::align;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
 use crate::packet::Packet;
@@ -84,15 +85,15 @@ impl Partition {
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
-        if !K::PLAIN && self.settings.admits {
+        if !K::BARE && self.settings.admits {
             return self.send_admitted::<K>(e);
         }
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
-            let cycle = self.config.links.ticks_per_cycle;
+            let cycle = self.settings.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
-            let earliest = ((packet.cycle + 1) * cycle).max(self.config.links.align(endpoint.free));
+            let earliest = ((packet.cycle + 1) * cycle).max(align(endpoint.free, cycle));
             if earliest > self.now {
                 if endpoint.wake != earliest {
                     self.endpoints[e].wake = earliest;
@@ -100,7 +101,10 @@ impl Partition {
                 }
                 return;
             }
-            let size = self.config.flit_phits(packet.size, endpoint.sent);
+            let size = match K::FIXED {
+                true => self.settings.size,
+                false => self.config.flit_phits(packet.size, endpoint.sent),
+            };
             let Some(lane) = self.injection_lane(endpoint, packet, size) else {
                 self.endpoints[e].blocked = true;
                 return;
@@ -138,10 +142,13 @@ impl Partition {
 
     #[inline(always)]
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
-        let link = &self.config.links[0];
-        let flits = self.config.flits(packet.size);
-        let (latency, cycle) = (link.latency, self.config.links.ticks_per_cycle);
-        let occupied = link.injection_bandwidth.map_or(cycle, |b| self.config.links.serialisation(size, b));
+        let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
+        let latency = self.settings.injection_latency;
+        let occupied = match (self.settings.injection_bandwidth, K::FIXED) {
+            (None, _) => self.settings.ticks_per_cycle,
+            (Some(_), true) => self.unit.arrival[0],
+            (Some(bandwidth), false) => self.config.links.serialisation(size, bandwidth),
+        };
         let endpoint = &mut self.endpoints[e];
         let queue = endpoint.queues + u32::from(lane);
         let channel = endpoint.channel + u32::from(lane);
@@ -153,10 +160,10 @@ impl Partition {
         endpoint.sent += 1;
         let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
         self.channels[channel].credits -= size as i32;
-        let index = if head { self.create(e, router, packet, flits) } else { NONE };
+        let index = if head { self.create::<K>(e, router, packet, flits) } else { NONE };
         if tail {
             self.endpoints[e].sent = 0;
-            if K::PLAIN || !self.settings.admits {
+            if K::BARE || !self.settings.admits {
                 self.draw(e);
             }
         }
@@ -169,17 +176,20 @@ impl Partition {
 
     /// Makes the packet and lets the routing mechanism see it.
     #[inline(always)]
-    fn create(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
-        let (destination_router, ejection_port) = self.topology.attachment(generated.destination);
+    fn create<K: Kernel>(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
+        let (destination_router, ejection_port) = self.known.attachment(&*self.topology, generated.destination);
         let index = self.packets.insert(Packet {
             entry: self.now,
-            birth: generated.cycle * self.config.links.ticks_per_cycle,
+            birth: generated.cycle * self.settings.ticks_per_cycle,
             destination_router,
             size: generated.size,
             flits,
             ejection_port,
             ..Packet::new(self.first_endpoint + e, generated.destination)
         });
+        if K::FIXED || self.settings.wants.settled {
+            return index;
+        }
         let mut injection = Injection {
             topology: &*self.topology,
             router: router + self.routers.start,

@@ -39,6 +39,15 @@ pub(crate) mod kind {
     pub(crate) const SHIFT: u32 = 28;
     /// Largest index.
     pub(crate) const MASK: u32 = (1 << SHIFT) - 1;
+
+    /// The list of the wheel for events of a kind: the last is for all that are rare.
+    #[inline(always)]
+    pub(crate) const fn list(kind: u32) -> u32 {
+        if kind < RARE { kind } else { RARE }
+    }
+
+    /// The list of those kinds that have none of their own.
+    pub(crate) const RARE: u32 = crate::engine::LISTS - 1;
 }
 
 /// A virtual channel (up to 1,024) and a flit's size in phits in one word.
@@ -55,15 +64,47 @@ pub(crate) fn unpack_credit(data: u32) -> (u32, i32) {
 impl Partition {
     #[inline]
     pub(crate) fn file(&mut self, at: Tick, kind: u32, target: u32, data: u32) {
-        self.wheel.insert(self.now, at, Event { target: kind << kind::SHIFT | target, data });
+        self.wheel.insert(self.now, at, kind::list(kind), Event { target: kind << kind::SHIFT | target, data });
+    }
+
+    /// Handles all events of this tick, kind by kind.
+    #[inline(always)]
+    pub(super) fn handle_due<K: Kernel>(&mut self) {
+        self.handle_list::<K, { kind::ARRIVAL }>();
+        self.handle_list::<K, { kind::CREDIT }>();
+        self.handle_list::<K, { kind::DELIVERY }>();
+        self.handle_list::<K, { kind::INPUT }>();
+        self.handle_list::<K, { kind::OUTPUT }>();
+        self.handle_list::<K, { kind::SEND }>();
+        self.handle_list::<K, { kind::READY }>();
+        self.handle_list::<K, { kind::RARE }>();
     }
 
     #[inline(always)]
-    pub(super) fn handle<K: Kernel>(&mut self, event: Event) {
-        let target = event.target & kind::MASK;
-        match event.target >> kind::SHIFT {
-            kind::ARRIVAL => self.arrive::<K>(target, event.data),
-            kind::CREDIT => self.credit::<K>(target, event.data),
+    fn handle_list<K: Kernel, const LIST: u32>(&mut self) {
+        let mut due = self.wheel.take(self.now, LIST);
+        while let Some(event) = self.wheel.pop(&mut due) {
+            match LIST {
+                // Frequent where heads are counted.
+                kind::RARE if event.target >> kind::SHIFT == kind::TAIL => {
+                    self.tail_left::<K>(event.target & kind::MASK);
+                }
+                kind::RARE => self.handle_rare::<K>(event),
+                _ => self.handle::<K>(LIST, event.target & kind::MASK, event.data),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn handle_rare<K: Kernel>(&mut self, event: Event) {
+        self.handle::<K>(event.target >> kind::SHIFT, event.target & kind::MASK, event.data);
+    }
+
+    #[inline(always)]
+    fn handle<K: Kernel>(&mut self, kind: u32, target: u32, data: u32) {
+        match kind {
+            kind::ARRIVAL => self.arrive::<K>(target, data),
+            kind::CREDIT => self.credit::<K>(target, data),
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
                 self.packets.remove(target);
@@ -86,18 +127,18 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
-        if !K::SINGLE && !self.settings.single {
+        if !K::WHOLE && !self.settings.single {
             self.latest[queue] = now;
         }
-        if (K::SINGLE || packet != NONE) && self.settings.wants::<K>().arrivals {
+        if (K::WHOLE || packet != NONE) && self.settings.wants::<K>().arrivals {
             self.announce_arrival(queue, packet);
         }
-        if !K::PLAIN && self.settings.managed {
+        if !K::BARE && self.settings.managed {
             self.came(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);
-        if free && (K::SINGLE || packet != NONE) && (K::PLAIN || self.settings.immediate) {
+        if free && (K::WHOLE || packet != NONE) && (K::BARE || self.settings.immediate) {
             // By far the most frequent case: the head may be allocated at once.
             *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
             let port = q.port;
@@ -108,7 +149,7 @@ impl Partition {
             self.offer::<K>(port, queue);
             return;
         }
-        if !K::SINGLE && packet == NONE {
+        if !K::WHOLE && packet == NONE {
             q.arrived += 1;
             if q.first == q.last && q.eligible <= now {
                 self.make_ready::<K>(queue);
@@ -139,7 +180,7 @@ impl Partition {
         let q = &mut self.queues[queue];
         q.output = NONE;
         q.sent = 0;
-        if K::PLAIN || self.settings.immediate {
+        if K::BARE || self.settings.immediate {
             q.eligible = from;
             let port = q.port;
             self.offer::<K>(port, queue);
@@ -226,7 +267,7 @@ impl Partition {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.outputs.get(target as usize) {
             self.channels[output.vc + vc].credits += phits;
-            if self.settings.wants::<K>().occupancy {
+            if self.settings.minds::<K>(output.class) {
                 self.changed.insert(output.router);
             }
             if K::LISTS {

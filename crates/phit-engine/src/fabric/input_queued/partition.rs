@@ -2,7 +2,9 @@
 
 use super::admittance::Admittance;
 use super::candidates::Candidates;
-use super::config::{Compiled, Config, General, Kernel, Listed, Plain, Settings, Single, Times};
+use super::config::{
+    Adaptive, Batched, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings, Single, Staged, Times,
+};
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
@@ -20,7 +22,7 @@ use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
-use crate::topology::Topology;
+use crate::topology::{Known, Topology};
 use crate::traffic::Traffic;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,11 +32,15 @@ pub struct Partition {
     pub(crate) index: u32,
     pub(crate) config: Arc<Config>,
     pub(crate) topology: Arc<dyn Topology>,
+    /// The same, if it is one whose minimal hops are compiled into the kernel.
+    pub(crate) known: Known,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) routing: Box<dyn Routing>,
     pub(crate) settings: Settings,
     /// Ticks that flits take, by size in phits.
     pub(crate) times: Vec<Times>,
+    /// Those of packets that are all of one size.
+    pub(crate) unit: Times,
     pub(crate) queueing: Box<dyn Queueing>,
     /// What a managed queue organisation does besides.
     pub(crate) manager: Option<Box<dyn Manager>>,
@@ -56,6 +62,9 @@ pub struct Partition {
     pub(crate) latest: Table<Tick>,
     /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
     pub(crate) next_credit: Table<Tick>,
+    /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
+    /// does not choose a queue there.
+    pub(crate) neighbours: Table<u32>,
     /// Output buffers: start of transmission of each flit, `ring` places per port.
     pub(crate) rings: Table<Tick>,
     /// Output buffers: phits of each flit.
@@ -96,7 +105,8 @@ pub struct Partition {
     pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
-    /// Indices of the granted requests.
+    /// Of one router, the requests that share a port with another, and the places of those that are granted.
+    pub(crate) sharing: Vec<Request>,
     pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
@@ -152,10 +162,10 @@ impl Runs for Partition {
         let before = self.now.saturating_sub(1);
         for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
-            self.wheel.insert(before, at, event);
+            self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
         }
         for (at, event) in mail.events {
-            self.wheel.insert(before, at, event);
+            self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
         }
         for (at, message) in mail.messages {
             self.expect(at, message);
@@ -165,7 +175,11 @@ impl Runs for Partition {
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
         match self.settings.kernel {
+            Compiled::Adaptive => self.run_ticks::<Adaptive>(end),
+            Compiled::Batched => self.run_ticks::<Batched>(end),
             Compiled::Plain => self.run_ticks::<Plain>(end),
+            Compiled::Fixed => self.run_ticks::<Fixed>(end),
+            Compiled::Staged => self.run_ticks::<Staged>(end),
             Compiled::Listed => self.run_ticks::<Listed>(end),
             Compiled::Single => self.run_ticks::<Single>(end),
             Compiled::General => self.run_ticks::<General>(end),
@@ -181,10 +195,7 @@ impl Partition {
         while self.now < end {
             self.next_look = self.now;
             self.wheel.bring_near(self.now);
-            let mut due = self.wheel.take(self.now);
-            while let Some(event) = self.wheel.pop(&mut due) {
-                self.handle::<K>(event);
-            }
+            self.handle_due::<K>();
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             while let Some(endpoint) = self.senders.pop() {
                 self.send::<K>(endpoint);
@@ -257,11 +268,11 @@ impl Partition {
     /// Bytes of the partition's tables; a mechanism's own are not among them.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self {
-            times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, rings,
+            times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, neighbours, rings,
             ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel,
-            collector, requests, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held,
+            collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held,
             watched, wakes, outgoing, free_messages;
-            index, config, topology, traffic, routing, settings, queueing, manager, vc_allocator, routers, ring,
+            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator, routers, ring,
             first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
             messages
         }) + self.messages.bytes()

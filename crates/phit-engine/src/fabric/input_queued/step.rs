@@ -11,19 +11,19 @@ use crate::engine::bits::bit;
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::Lanes;
-use crate::fabric::seams::routing::{Head, RouterView, View, Watched, advance_leg, minimal_hop};
-use crate::packet::Packet;
-use crate::topology::{Hop, Peer};
+use crate::fabric::seams::routing::{Head, RouterView, View, Watched, advance_leg};
+use crate::packet::{MOST_CLASSES, Packet};
+use crate::topology::Hop;
 use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
-    /// It requests.
-    Request(Request),
+    /// It requests, or waits for an event that makes it ready.
+    Done,
     /// It is looked at again in the next tick.
     Again,
-    /// It is not looked at before an event makes it ready.
-    Later,
+    /// It is not looked at before this tick, in which its output is free.
+    Until(Tick),
     /// It waits for this output port.
     Sleep(u32),
     /// It waits in the list of that.
@@ -69,10 +69,10 @@ impl Partition {
         // What is gone through is taken out of the partition while that changes. A look adds no candidate.
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut requests = std::mem::take(&mut self.requests);
-        candidates.drain(|queue| match self.look::<K>(queue) {
-            Look::Request(request) => requests.push(request),
+        candidates.drain(|queue| match self.look::<K>(queue, &mut requests) {
             Look::Again => self.again.push(queue),
-            Look::Later => {}
+            Look::Done => {}
+            Look::Until(at) => self.file(at, kind::READY, queue, 0),
             Look::Watch => self.watch(queue),
             Look::Wait(what) => {
                 if K::LISTS {
@@ -86,61 +86,92 @@ impl Partition {
             }
         });
         self.candidates = candidates;
-        if !K::SINGLE && !self.waiting.is_empty() {
+        if K::HELD && !self.waiting.is_empty() {
             self.allocate_channels();
         }
-        if !K::PLAIN && self.settings.managed {
+        if !K::BARE && self.settings.managed {
             self.choose(&mut requests);
         }
-        let mut grants = std::mem::take(&mut self.grants);
-        self.allocator.allocate_all(self.now, &mut self.rngs, &requests, &mut grants);
-        let mut left = requests.len();
-        for &place in &grants {
-            let grant = &mut requests[place as usize];
-            if !self.settings.ideal::<K>() || self.still_fits(grant) {
+        let mut granted = 0;
+        if self.settings.ideal::<K>() {
+            granted = self.grant_in_turn::<K>(&mut requests);
+        } else {
+            self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
+            for grant in requests.iter().filter(|request| request.granted) {
                 self.transfer::<K>(grant);
-                grant.queue = NONE;
-                left -= 1;
+                granted += 1;
             }
         }
-        let granted = (requests.len() - left) as u64;
-        self.collector.counters.work.flit_hops += granted;
-        if K::SINGLE {
-            self.collector.counters.work.packet_hops += granted;
+        self.collector.counters.work.flit_hops += granted as u64;
+        if K::WHOLE {
+            self.collector.counters.work.packet_hops += granted as u64;
         }
-        if left > 0 {
-            // The losers try again.
-            for &Request { port, queue, .. } in requests.iter().filter(|request| request.queue != NONE) {
-                self.offer::<K>(port, queue);
+        if granted < requests.len() {
+            for loser in requests.iter().filter(|request| !request.granted) {
+                self.try_again::<K>(loser);
             }
         }
-        grants.clear();
         requests.clear();
-        (self.grants, self.requests) = (grants, requests);
+        self.requests = requests;
         while let Some(queue) = self.again.pop() {
             self.offer::<K>(self.queues[queue].port, queue);
         }
     }
 
-    /// Looks at the front of one queue.
+    /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
+    #[cold]
+    #[inline(never)]
+    fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) -> usize {
+        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
+            let turn = self.now as usize % run.len();
+            for place in (turn..run.len()).chain(0..turn) {
+                if self.still_fits(&run[place]) {
+                    run[place].granted = true;
+                    self.transfer::<K>(&run[place]);
+                }
+            }
+        }
+        requests.iter().filter(|request| request.granted).count()
+    }
+
+    /// A request has lost.
     #[inline(always)]
-    fn look<K: Kernel>(&mut self, queue: u32) -> Look {
+    fn try_again<K: Kernel>(&mut self, loser: &Request) {
+        let busy = self.outputs[loser.output].busy;
+        let free = self.inputs[loser.port].busy <= self.next_look;
+        if self.waits_alone::<K>() && free && busy > self.next_look {
+            self.file(busy, kind::READY, loser.queue, 0);
+        } else {
+            self.offer::<K>(loser.port, loser.queue);
+        }
+    }
+
+    /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that output.
+    #[inline(always)]
+    fn waits_alone<K: Kernel>(&self) -> bool {
+        !K::LISTS && !self.settings.wants::<K>().redecide
+    }
+
+    /// Looks at the front of one queue; if it can request, it does.
+    #[inline(always)]
+    fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
-        if q.first == NONE || q.eligible > now {
-            return Look::Later;
+        // A plain kernel's packets come to the front no later than their port is free.
+        if q.first == NONE || !K::PLAIN && q.eligible > now {
+            return Look::Done;
         }
         let port = q.port;
         let &Input { queues, busy, router, number, class, .. } = &self.inputs[port];
-        if !K::PLAIN && self.settings.managed && self.held[queue] {
-            return Look::Later;
+        if !K::BARE && self.settings.managed && self.held[queue] {
+            return Look::Done;
         }
         if busy > now {
             return Look::Again;
         }
         let lane = queue - queues;
-        let redecides = self.settings.wants::<K>().redecide && (K::SINGLE || q.sent == 0 && q.vcs != 0);
-        let watch = if redecides && !self.settings.every_cycle { Look::Watch } else { Look::Again };
+        let redecides = self.settings.wants::<K>().redecide && (!K::HELD || q.sent == 0 && q.vcs != 0);
+        let watch = if redecides && (K::ADAPTIVE || !self.settings.every_cycle) { Look::Watch } else { Look::Again };
         let undecided = q.output == NONE || redecides;
         let decided = if undecided && !self.settings.wants::<K>().batch {
             self.route::<K>(router, number, port, queue, lane)
@@ -149,15 +180,21 @@ impl Partition {
         };
         let Some(Decision { output: index, vc, vcs }) = decided else { return watch };
         let q = &self.queues[queue];
-        let &Packet { flits, size, birth, .. } = &self.packets[q.first];
-        let size = match K::SINGLE || flits == 1 {
-            true => size.into(),
+        let (size, birth) = match K::FIXED {
+            true => (self.settings.size, 0),
             false => {
-                let available = if q.first == q.last { q.arrived } else { flits };
-                if q.sent >= available {
-                    return Look::Later;
-                }
-                self.config.flit_phits(size, q.sent)
+                let &Packet { flits, size, birth, .. } = &self.packets[q.first];
+                let size = match K::WHOLE || flits == 1 {
+                    true => size.into(),
+                    false => {
+                        let available = if q.first == q.last { q.arrived } else { flits };
+                        if q.sent >= available {
+                            return Look::Done;
+                        }
+                        self.config.flit_phits(size, q.sent)
+                    }
+                };
+                (size, birth)
             }
         };
         let output = &self.outputs[index];
@@ -169,9 +206,17 @@ impl Partition {
         };
 
         let granted = match vcs {
-            0 if !K::SINGLE => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
-            _ if !K::SINGLE && self.vc_allocator.is_some() => {
-                return if self.ask_for_channel(router, number.into(), queue, lane) { Look::Again } else { sleep };
+            0 if K::HELD => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+            _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
+                let number = u32::from(number) * self.widest + lane;
+                let first = output.vc + u32::from(vc);
+                let bit = bit(index - self.first_port[router]);
+                let free = self.free_channels(first, vcs);
+                if free == 0 {
+                    return sleep;
+                }
+                self.waiting.push(Waiting { queue, router, number, first, count: vcs as u8, free, output: bit });
+                return Look::Again;
             }
             1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
@@ -190,18 +235,31 @@ impl Partition {
             if output.busy == now + 1 {
                 return Look::Again;
             }
+            if self.waits_alone::<K>() {
+                return Look::Until(output.busy);
+            }
             self.wake_output_at(index, output.busy);
             return if K::LISTS { Look::Wait(Waits::Crossbar(port, index - self.first_port[router])) } else { sleep };
         }
-        // Flits that have left the buffer are counted out when their room is wanted.
-        let capacity = self.settings.output_buffer;
-        if output.held + size > capacity {
+        if K::FIXED || self.settings.timed {
+            let backlog = self.settings.backlog[output.class as usize % MOST_CLASSES];
+            if output.free.saturating_sub(now) >= backlog {
+                let room = output.free - backlog + 1;
+                if self.waits_alone::<K>() {
+                    return Look::Until(room);
+                }
+                self.wake_output_at(index, room);
+                return sleep;
+            }
+        } else if output.held + size > self.settings.output_buffer {
+            // Flits that have left the buffer are counted out when their room is wanted.
+            let capacity = self.settings.output_buffer;
             if let Some(oldest) = self.expire(index, size, capacity) {
                 self.wake_output_at(index, oldest + 1);
                 return sleep;
             }
         }
-        Look::Request(Request {
+        requests.push(Request {
             queue,
             port,
             output: index,
@@ -212,14 +270,16 @@ impl Partition {
             vc,
             size: size as u16,
             class: u8::from(self.settings.transit_priority && class == 0),
-        })
+            granted: false,
+        });
+        Look::Done
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
     #[inline(always)]
     fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = first + u32::from(vc);
-        self.channels[channel].credits >= size as i32 && (K::SINGLE || self.owners[channel] == NONE)
+        self.channels[channel].credits >= size as i32 && (!K::HELD || self.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
@@ -231,9 +291,10 @@ impl Partition {
         }
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
-        } else if self.settings.wants.settled {
-            let (at, vcs) = (router + self.routers.start, &self.config.buffers.vcs);
-            minimal_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
+        } else if K::FIXED || self.settings.wants.settled {
+            let (at, packet) = (router + self.routers.start, &self.packets[packet]);
+            let (to, state, vcs) = (packet.destination_router, packet.hop_state(), &self.config.buffers.vcs);
+            self.known.minimal_hop(&*self.topology, at, to, state, vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
@@ -252,7 +313,10 @@ impl Partition {
         let output = &self.outputs[grant.output];
         let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
-        self.channels[channel].credits >= size as i32
+        let full = self.settings.timed
+            && output.free.saturating_sub(self.now) >= self.settings.backlog[output.class as usize % MOST_CLASSES];
+        !full
+            && self.channels[channel].credits >= size as i32
             && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
             && self.expire(grant.output, size, self.settings.output_buffer).is_none()
     }
@@ -262,12 +326,14 @@ impl Partition {
     fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
         let output = first + u32::from(hop.port);
         let lanes =
-            if K::PLAIN || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+            if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
-        let channels = u32::from(lanes.first) + u32::from(lanes.count);
-        let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
-        let there = lanes.count > 0 && self.outputs.get(output as usize).is_some_and(leads);
-        assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
+        if !K::FIXED {
+            let channels = u32::from(lanes.first) + u32::from(lanes.count);
+            let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
+            let there = lanes.count > 0 && self.outputs.get(output as usize).is_some_and(leads);
+            assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
+        }
         let q = &mut self.queues[queue];
         (q.output, q.vc, q.vcs) = (output, lanes.first, lanes.count);
         Decision::of(q)
@@ -276,12 +342,13 @@ impl Partition {
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
     #[inline(never)]
     fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
-        match self.topology.port(router + self.routers.start, hop.port).peer {
-            Peer::Router { router: next, .. } => {
+        // Whether the mechanism names a port that exists is checked afterwards.
+        match self.neighbours.get((self.first_port[router] + u32::from(hop.port)) as usize) {
+            None | Some(&NONE) => hop.into(),
+            Some(&next) => {
                 let packet = &self.packets[self.queues[queue].first];
                 self.queueing.select(&*self.topology, next, packet, hop)
             }
-            Peer::Endpoint(_) | Peer::None => hop.into(),
         }
     }
 
@@ -290,10 +357,11 @@ impl Partition {
     fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
         let router = router + self.routers.start;
         let packet = &mut self.packets[packet];
-        if !self.settings.wants::<K>().heads {
+        // Minimal routes have one leg.
+        if !K::FIXED && !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
         }
-        if packet.destination_router != router || packet.intermediate != NONE {
+        if packet.destination_router != router || !K::FIXED && packet.intermediate != NONE {
             return None;
         }
         Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
@@ -352,19 +420,11 @@ impl Partition {
         self.heads = heads;
     }
 
-    /// Lists the head of `queue` for VC allocation; false if none of its channels is free.
-    #[inline(never)]
-    fn ask_for_channel(&mut self, router: u32, port: u32, queue: u32, lane: u32) -> bool {
-        let q = self.queues[queue];
-        let first = self.outputs[q.output].vc + u32::from(q.vc);
-        let free =
-            (0..q.vcs).filter(|vc| self.owners[first + u32::from(*vc)] == NONE).fold(0u64, |free, vc| free | 1 << vc);
-        if free == 0 {
-            return false;
-        }
-        let number = port * self.widest + lane;
-        self.waiting.push(Waiting { queue, router, number, first, count: q.vcs as u8, free });
-        true
+    /// Which of `count` channels from `first` on nobody holds: a set of their places.
+    #[inline(always)]
+    fn free_channels(&self, first: u32, count: u16) -> u64 {
+        let free = |place: u32| u64::from(self.owners[first + place] == NONE) << place;
+        (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
     /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
@@ -419,6 +479,12 @@ impl Partition {
         let busy = self.outputs[output].busy;
         if busy > self.now {
             self.wake_output_at(output, busy);
+        } else if self.settings.timed {
+            let o = &self.outputs[output];
+            let backlog = self.settings.backlog[o.class as usize % MOST_CLASSES];
+            if o.free.saturating_sub(self.now) >= backlog {
+                self.wake_output_at(output, o.free - backlog + 1);
+            }
         } else if let Some(capacity) = self.config.buffers.output_buffer {
             if let Some(oldest) = self.expire(output, size, capacity) {
                 self.wake_output_at(output, oldest + 1);

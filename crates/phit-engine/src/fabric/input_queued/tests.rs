@@ -1,7 +1,7 @@
 //! Networks with a routing mechanism that deadlocks, and the order of packets.
 
 use crate::engine::NONE;
-use crate::fabric::input_queued::config::Settings;
+use crate::fabric::input_queued::config::{Policies, Settings};
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
 use crate::packet::Packet;
@@ -45,7 +45,19 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
         partition.routing = routing();
         let old = partition.settings;
         let wants = partition.routing.wants();
-        partition.settings = Settings::new(&partition.config, wants, old.transparent, old.managed, old.ideal);
+        partition.settings = Settings::new(
+            &partition.config,
+            &Policies {
+                wants,
+                transparent: old.transparent,
+                managed: old.managed,
+                ideal: old.ideal,
+                by_age: old.by_age,
+                own_topology: old.own_topology,
+                messages: !old.timed,
+                sizes: (old.size as u16, old.size as u16),
+            },
+        );
     }
     simulation
 }

@@ -42,19 +42,23 @@ impl Passage {
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
         let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
-        let crossing = if settings.ideal::<K>() { 0 } else { times.crossing.max(arriving) };
+        let (crossing, through) = match settings.ideal::<K>() {
+            true => (0, arriving),
+            false => (times.crossing.max(arriving), times.crossing.max(arriving)),
+        };
         let busy = now + crossing;
         let serialisation = times.serialisation[class];
-        let enters = now + settings.router_latency;
-        let earliest = enters.max(free).max((enters + crossing.max(arriving)).saturating_sub(serialisation));
+        // Its last phit leaves no earlier than it has come through.
+        let enters = now + settings.router_latency + through.saturating_sub(serialisation);
+        let earliest = enters.max(free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
-            occupied: match !K::PLAIN && settings.inputs_at_link_rate {
+            occupied: match !K::BARE && settings.inputs_at_link_rate {
                 true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
                 false => busy,
             },
             held: if settings.cut_through_holds_output { busy } else { now + times.crossing },
-            left: now + crossing.max(arriving).max(1),
+            left: now + through.max(1),
             start,
             end: start + serialisation,
             class,
@@ -67,8 +71,8 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
-        let size = u32::from(grant.size);
-        if self.settings.wants::<K>().departures && (K::SINGLE || self.queues[grant.queue].sent == 0) {
+        let size = if K::FIXED { self.settings.size } else { u32::from(grant.size) };
+        if self.settings.wants::<K>().departures && (K::WHOLE || self.queues[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
         if !K::PLAIN && self.settings.rereads {
@@ -79,7 +83,7 @@ impl Partition {
         let p = &mut self.packets[packet];
         let flits = p.flits;
         // The flit may still be arriving. One with another behind it has arrived completely.
-        let (head, tail, entry) = match K::SINGLE || flits == 1 {
+        let (head, tail, entry) = match K::WHOLE || flits == 1 {
             true => (true, true, p.entry),
             false => {
                 let last = q.first == q.last && q.sent + 1 == q.arrived;
@@ -94,6 +98,7 @@ impl Partition {
         let output = &mut self.outputs[grant.output];
         let class = output.class as usize % MOST_CLASSES;
         let times = match self.times.get(size as usize) {
+            _ if K::FIXED => &self.unit,
             Some(times) => times,
             None => &Times::new(&self.config, settings, size),
         };
@@ -102,7 +107,7 @@ impl Partition {
         output.busy = passage.held;
         output.free = passage.end;
         output.phits += u64::from(size);
-        if self.ring != 0 {
+        if !K::FIXED && self.ring != 0 {
             let mut place = u32::from(output.ring_first) + u32::from(output.ring_count);
             if place >= self.ring {
                 place -= self.ring;
@@ -116,7 +121,7 @@ impl Partition {
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
         if head {
-            if !K::SINGLE {
+            if !K::WHOLE {
                 self.collector.counters.work.packet_hops += 1;
             }
             if came_by == 0 {
@@ -133,22 +138,22 @@ impl Partition {
             self.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head);
         }
-        if !K::SINGLE && (flits > 1 || self.vc_allocator.is_some()) {
+        if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
             self.owners[channel] = if tail { NONE } else { grant.queue };
-            if tail {
+            if tail && self.outputs[grant.output].waiters != 0 {
                 self.wake::<K>(grant.output);
             }
         }
 
         let mut lane = u32::from(grant.lane);
-        if !K::PLAIN && self.settings.managed {
+        if !K::BARE && self.settings.managed {
             // The credits of all queues of a buffer are those of its first.
             lane -= lane % self.settings.queues;
         }
         let data = pack_credit(lane, size);
-        self.post(upstream_partition, credit_at, Event { target: kind::CREDIT << kind::SHIFT | upstream, data });
+        self.post(upstream_partition, credit_at, kind::CREDIT, upstream, data);
 
-        if !K::PLAIN && self.settings.managed {
+        if !K::BARE && self.settings.managed {
             self.gone(grant.queue, packet);
         }
         if tail {
@@ -169,7 +174,7 @@ impl Partition {
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
         let settings = &self.settings;
         let released = if settings.credit_at_output { passage.start } else { passage.left };
-        if K::PLAIN || !settings.credits_in_turn {
+        if K::BARE || !settings.credits_in_turn {
             return released;
         }
         let next = &mut self.next_credit[port];
@@ -191,15 +196,12 @@ impl Partition {
     ) {
         let (settings, size) = (&self.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
-        if !K::PLAIN && settings.endpoints_fill && far == SINK {
+        if !K::BARE && settings.endpoints_fill && far == SINK {
             self.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);
-            self.wheel.insert(
-                self.now,
-                consumed + settings.credit_latency[0],
-                Event { target: kind::CREDIT << kind::SHIFT | grant.output, data: credit },
-            );
+            let returned = consumed + settings.credit_latency[0];
+            self.file(returned, kind::CREDIT, grant.output, credit);
         }
         if tail {
             self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
@@ -223,11 +225,11 @@ impl Partition {
         let at = passage.start + self.settings.latency[passage.class];
         let queue = far_queue + u32::from(grant.vc);
         if !head {
-            self.post(far, at, Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: NONE });
+            self.post(far, at, kind::ARRIVAL, queue, NONE);
             return;
         }
         // Mechanisms know virtual channels, not the queues that these are divided into.
-        let vc = match K::PLAIN || self.settings.transparent {
+        let vc = match K::BARE || self.settings.transparent {
             true => grant.vc,
             false => (u32::from(grant.vc) / self.settings.queues) as u16,
         };
@@ -245,20 +247,21 @@ impl Partition {
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
     #[inline(always)]
     fn occupied<K: Kernel>(&mut self, output: u32) {
-        if self.settings.wants.occupancy {
+        if self.settings.minds::<K>(self.outputs[output].class) {
             self.changed.insert(self.outputs[output].router);
         }
-        if self.settings.wants.redecide && self.outputs[output].waiters != 0 {
+        if self.settings.wants::<K>().redecide && self.outputs[output].waiters != 0 {
             self.wake::<K>(output);
         }
     }
 
     /// Files an event here or with another partition.
     #[inline(always)]
-    fn post(&mut self, partition: u32, at: Tick, event: Event) {
+    fn post(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
         if partition == self.index {
-            self.wheel.insert(self.now, at, event);
+            self.file(at, kind, target, data);
         } else {
+            let event = Event { target: kind << kind::SHIFT | target, data };
             self.outbox[partition as usize].events.push((at, event));
         }
     }

@@ -19,6 +19,8 @@ pub(crate) struct Waiting {
     pub count: u8,
     /// Of these, the free ones.
     pub free: u64,
+    /// The bit of the output in its router (see [`crate::engine::bits`]).
+    pub output: u64,
 }
 
 /// The arbiters of one partition's channels and queues.
@@ -30,6 +32,8 @@ pub(crate) struct VcAllocator {
     queues_per_router: u32,
     grants: Vec<(u32, u32)>,
     best: Best,
+    /// The heads of a router that may meet others at a channel.
+    sharing: Vec<Waiting>,
 }
 
 impl VcAllocator {
@@ -49,6 +53,7 @@ impl VcAllocator {
             queues_per_router,
             grants: Vec::new(),
             best: Best::new(channels_per_router.max(queues_per_router)),
+            sharing: Vec::new(),
         }
     }
 
@@ -57,8 +62,42 @@ impl VcAllocator {
     }
 
     /// Matches heads with channels; calls `won(head, channel)` for every pair. `first_channel` is the router's first.
+    ///
+    /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in its
+    /// turn, whatever becomes of the others.
+    #[inline]
     pub(crate) fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
-        let Self { ask_all, grant, accept, queues_per_router, grants, best } = self;
+        let (mut outputs, mut shared) = (0, 0);
+        for head in waiting {
+            (outputs, shared) = (outputs | head.output, shared | outputs & head.output);
+        }
+        for head in waiting.iter().filter(|head| head.output & shared == 0) {
+            let pointer = u32::from(self.accept[head.queue as usize]) % u32::from(head.count.max(1));
+            let ahead = head.free >> pointer;
+            let bit = if ahead != 0 { pointer + ahead.trailing_zeros() } else { head.free.trailing_zeros() };
+            self.take(head, head.first + bit);
+            won(head, head.first + bit);
+        }
+        if shared != 0 {
+            let mut sharing = std::mem::take(&mut self.sharing);
+            sharing.extend(waiting.iter().filter(|head| head.output & shared != 0));
+            self.match_sharing(first_channel, &sharing, &mut won);
+            sharing.clear();
+            self.sharing = sharing;
+        }
+    }
+
+    /// The arbiters have given `channel` to `head`.
+    #[inline]
+    fn take(&mut self, head: &Waiting, channel: u32) {
+        let after = |client: u32, n: u32| if client + 1 == n { 0 } else { client + 1 };
+        self.grant[channel as usize] = after(head.number, self.queues_per_router) as u16;
+        self.accept[head.queue as usize] = after(channel - head.first, u32::from(head.count)) as u8;
+    }
+
+    /// Matches heads that may want the same channel.
+    fn match_sharing(&mut self, first_channel: u32, waiting: &[Waiting], won: &mut impl FnMut(&Waiting, u32)) {
+        let Self { ask_all, grant, accept, queues_per_router, grants, best, .. } = self;
         for (index, head) in waiting.iter().enumerate() {
             let mut ask = |bit: u32| {
                 let channel = head.first + bit;
@@ -80,18 +119,22 @@ impl VcAllocator {
             let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
             best.offer(index, Self::turn(channel - head.first, pointer, u32::from(head.count)), place as u32);
         }
-        best.drain(|index, place| {
-            let (head, channel) = (&waiting[index as usize], grants[place as usize].1);
-            let after = |client: u32, n: u32| if client + 1 == n { 0 } else { client + 1 };
-            grant[channel as usize] = after(head.number, *queues_per_router) as u16;
-            accept[head.queue as usize] = after(channel - head.first, u32::from(head.count)) as u8;
+        let mut accepted = std::mem::take(best);
+        accepted.drain(|index, place| {
+            let (head, channel) = (&waiting[index as usize], self.grants[place as usize].1);
+            self.take(head, channel);
             won(head, channel);
         });
+        self.best = accepted;
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.grant.capacity() * 2 + self.accept.capacity() + self.grants.capacity() * 8 + self.best.bytes()
+        self.grant.capacity() * 2
+            + self.accept.capacity()
+            + self.grants.capacity() * 8
+            + self.best.bytes()
+            + self.sharing.capacity() * size_of::<Waiting>()
     }
 }
 
@@ -108,7 +151,8 @@ mod tests {
                 let first = 4 * rng.below(2);
                 let free =
                     (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
-                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free };
+                let output = 1 << (first / 4);
+                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free, output };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })
             .collect()
@@ -137,8 +181,9 @@ mod tests {
     fn channels_go_round_the_heads() {
         for ask_all in [false, true] {
             let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
-            let waiting: Vec<Waiting> =
-                (0..3).map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1 }).collect();
+            let waiting: Vec<Waiting> = (0..3)
+                .map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1, output: 1 })
+                .collect();
             let mut winners = Vec::new();
             for _ in 0..6 {
                 allocator.allocate(0, &waiting, |head, _| winners.push(head.queue));

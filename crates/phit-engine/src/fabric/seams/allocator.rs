@@ -16,7 +16,7 @@ pub struct Request {
     pub output: u32,
     /// Index of the router in the partition.
     pub router: u32,
-    /// Tick of generation of its packet, for arbitration by age.
+    /// Tick of generation of its packet, for arbitration by age ([`Allocator::by_age`]).
     pub birth: Tick,
     /// Input port number in the router.
     pub input: u16,
@@ -28,6 +28,8 @@ pub struct Request {
     pub size: u16,
     /// 1 if it must go after those with 0 at an output (injected traffic under transit priority).
     pub class: u8,
+    /// It has won.
+    pub granted: bool,
 }
 
 /// One router's allocation round.
@@ -57,41 +59,76 @@ pub trait Allocator: Send {
         true
     }
 
-    /// The rounds of all routers, whose requests follow one another.
-    fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &[Request], grants: &mut Vec<u32>) {
+    /// True if what the requests with shared ports win does not depend on those that meet no other at their ports, which
+    /// then need not come to [`Self::allocate`].
+    fn splits(&self) -> bool {
+        false
+    }
+
+    /// True if it reads [`Request::birth`].
+    fn by_age(&self) -> bool {
+        false
+    }
+
+    /// The rounds of all routers, whose requests follow one another: marks the winners. `scratch` and `grants` are for
+    /// its use and empty before and after.
+    fn allocate_all(
+        &mut self,
+        now: Tick,
+        rngs: &mut Table<Rng>,
+        requests: &mut [Request],
+        scratch: &mut Vec<Request>,
+        grants: &mut Vec<u32>,
+    ) {
         let mut start = 0;
-        while let Some((first, others)) = requests[start..].split_first() {
+        while let Some((first, others)) = requests[start..].split_first_mut() {
             let first_port = first.port - u32::from(first.input);
             if others.first().is_none_or(|next| next.router != first.router) {
                 self.grant_alone(first_port, now, first);
-                grants.push(start as u32);
+                first.granted = true;
                 start += 1;
                 continue;
             }
-            // True if no two of the router's requests share an input or an output (of more than 64 ports: not even a
-            // bit).
-            let mut apart = self.grants_apart();
+            let router = first.router;
+            // The inputs and outputs that several of the router's requests share (of more than 64 ports: their bits).
             let (mut inputs, mut outputs, mut end) = (0, 0, start);
-            while let Some(request) = requests.get(end).filter(|request| request.router == first.router) {
+            let (mut shared_inputs, mut shared_outputs) = (0, 0);
+            while let Some(request) = requests.get(end).filter(|request| request.router == router) {
                 let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
-                apart &= inputs & input | outputs & output == 0;
+                (shared_inputs, shared_outputs) = (shared_inputs | inputs & input, shared_outputs | outputs & output);
                 (inputs, outputs, end) = (inputs | input, outputs | output, end + 1);
             }
-            let run = &requests[start..end];
-            let granted = grants.len();
-            if apart {
-                for (place, request) in (start as u32..).zip(run) {
+            let run = &mut requests[start..end];
+            if shared_inputs | shared_outputs == 0 && self.grants_apart() {
+                for request in run {
                     self.grant_alone(first_port, now, request);
-                    grants.push(place);
+                    request.granted = true;
+                }
+            } else if self.splits() {
+                let apart = |request: &Request| {
+                    shared_inputs & bit(request.input.into()) | shared_outputs & bit(request.output - first_port) == 0
+                };
+                for request in run.iter_mut() {
+                    if apart(request) {
+                        self.grant_alone(first_port, now, request);
+                        request.granted = true;
+                    } else {
+                        scratch.push(*request);
+                    }
+                }
+                self.allocate(Round { first_port, now, rng: &mut rngs[router] }, scratch, grants);
+                for place in grants.drain(..) {
+                    scratch[place as usize].granted = true;
+                }
+                let mut decided = scratch.drain(..);
+                for request in run.iter_mut().filter(|request| !apart(request)) {
+                    request.granted = decided.next().is_some_and(|request| request.granted);
                 }
             } else {
-                self.allocate(Round { first_port, now, rng: &mut rngs[first.router] }, run, grants);
-                grants[granted..].iter_mut().for_each(|place| *place += start as u32);
-            }
-            if self.ideal() {
-                // Everybody wins, but room for one is not room for all: in turn, as far as it goes.
-                let turn = now as usize % run.len();
-                grants[granted..].rotate_left(turn);
+                self.allocate(Round { first_port, now, rng: &mut rngs[router] }, run, grants);
+                for place in grants.drain(..) {
+                    run[place as usize].granted = true;
+                }
             }
             start = end;
         }

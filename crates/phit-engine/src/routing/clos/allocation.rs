@@ -17,16 +17,9 @@ pub(super) struct Output {
     pub ready: bool,
 }
 
-/// How little an output is wanted, most important first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Demerit {
-    /// It cannot take the packet now.
-    unavailable: bool,
-    /// The fill of its buffer, as precisely as it is known.
-    depth: u32,
-    /// An input before has been given it in this cycle.
-    given: bool,
-}
+/// How little an output is wanted, as one number. Most important is that it cannot take the packet now, then the fill of
+/// its buffer as precisely as it is known, then that an input before has been given it in this cycle.
+type Demerit = u64;
 
 /// The allocation of one router in one cycle.
 #[derive(Debug)]
@@ -41,14 +34,19 @@ pub(super) struct Allocator {
     given: Vec<u32>,
     /// Ports with an entry there.
     touched: Vec<u16>,
-    /// Outputs that are as good as each other.
-    ties: Vec<Hop>,
+    /// The outputs among which the latest head chose.
+    outputs: Vec<Output>,
+    /// How little each of them is wanted by now.
+    demerits: Vec<Demerit>,
+    /// Places of those that are as good as each other.
+    ties: Vec<u32>,
 }
 
 impl Allocator {
     pub(super) fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
         let busy_last = busy == Busy::Last;
-        Self { sequential, busy_last, precision, given: Vec::new(), touched: Vec::new(), ties: Vec::new() }
+        let (given, touched, outputs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { sequential, busy_last, precision, given, touched, outputs, demerits: Vec::new(), ties: Vec::new() }
     }
 
     /// A new cycle, or another router.
@@ -76,44 +74,88 @@ impl Allocator {
     ///
     /// If there are none.
     pub(super) fn choose(&mut self, outputs: impl Iterator<Item = Output>, phits: u32, rng: &mut Rng) -> Hop {
-        let mut least: Option<Demerit> = None;
-        self.ties.clear();
-        for output in outputs {
-            let demerit = self.demerit(&output, phits);
-            if least.is_none_or(|least| demerit < least) {
-                least = Some(demerit);
-                self.ties.clear();
-            }
-            if least == Some(demerit) {
-                self.ties.push(output.hop);
-            }
+        self.outputs.clear();
+        self.outputs.extend(outputs);
+        self.demerits.clear();
+        for place in 0..self.outputs.len() {
+            let demerit = self.demerit(&self.outputs[place], phits);
+            self.demerits.push(demerit);
         }
-        match self.ties.len() as u32 {
-            1 => self.ties[0],
-            count => self.ties[rng.below(count) as usize],
-        }
+        let best = self.draw_best(rng);
+        self.outputs[best].hop
     }
 
+    /// The same for outputs with these states (phits charged against the buffer, and whether a transfer can start), of
+    /// neighbouring ports from `first` on, with buffers of `capacity` phits. Returns its place among them.
+    #[inline]
+    pub(super) fn choose_in_row(
+        &mut self,
+        first: u16,
+        capacity: u32,
+        states: impl Iterator<Item = (u32, bool)>,
+        phits: u32,
+        rng: &mut Rng,
+    ) -> usize {
+        let known = self.given.get(usize::from(first)..).unwrap_or_default();
+        let given = known.iter().copied().chain(std::iter::repeat(0));
+        self.demerits.clear();
+        match self.precision {
+            None => self.demerits.extend(states.zip(given).map(|((depth, ready), given)| {
+                let depth = depth + given;
+                let full = capacity.saturating_sub(depth) < phits;
+                demerit(self.busy_last & (!ready | full), depth, given)
+            })),
+            Some(bits) => self.demerits.extend(states.zip(given).map(|((depth, ready), given)| {
+                let depth = depth + given;
+                let full = capacity.saturating_sub(depth) < phits;
+                demerit(self.busy_last & (!ready | full), part(depth, capacity, bits), given)
+            })),
+        }
+        self.draw_best(rng)
+    }
+
+    /// The place of the least demerit; ties are broken at random.
+    #[inline]
+    fn draw_best(&mut self, rng: &mut Rng) -> usize {
+        let least = self.demerits.iter().copied().fold(Demerit::MAX, Demerit::min);
+        self.ties.resize(self.demerits.len(), 0);
+        let mut count = 0;
+        for (place, demerit) in (0..).zip(&self.demerits) {
+            // Written in any case, and kept if it is one: no branch that depends on it.
+            self.ties[count] = place;
+            count += usize::from(*demerit == least);
+        }
+        self.ties[if count == 1 { 0 } else { rng.below(count as u32) as usize }] as usize
+    }
+
+    #[inline]
     fn demerit(&self, output: &Output, phits: u32) -> Demerit {
         let given = self.given.get(usize::from(output.hop.port)).copied().unwrap_or(0);
         let depth = output.depth + given;
-        Demerit {
-            unavailable: self.busy_last && (!output.ready || output.capacity.saturating_sub(depth) < phits),
-            depth: self.known(depth, output.capacity),
-            given: given > 0,
-        }
+        let unavailable = self.busy_last && (!output.ready || output.capacity.saturating_sub(depth) < phits);
+        demerit(unavailable, self.known(depth, output.capacity), given)
     }
 
     /// The leading bits of a fill: which part of the buffer it ends in (table 1).
+    #[inline]
     fn known(&self, depth: u32, capacity: u32) -> u32 {
         match self.precision {
             None => depth,
-            Some(bits) => {
-                let parts = 1u64 << bits;
-                (u64::from(depth) * parts / u64::from(capacity.max(1))).min(parts - 1) as u32
-            }
+            Some(bits) => part(depth, capacity, bits),
         }
     }
+}
+
+/// In which of 2^`bits` equal parts of a buffer of `capacity` a fill ends.
+#[inline]
+fn part(depth: u32, capacity: u32, bits: u32) -> u32 {
+    let parts = 1u64 << bits;
+    (u64::from(depth) * parts / u64::from(capacity.max(1))).min(parts - 1) as u32
+}
+
+#[inline]
+fn demerit(unavailable: bool, depth: u32, given: u32) -> Demerit {
+    u64::from(unavailable) << 40 | u64::from(depth) << 1 | u64::from(given > 0)
 }
 
 #[cfg(test)]

@@ -18,13 +18,10 @@ pub(super) struct State {
 
 impl State {
     /// The state of output `port` now, for a flit of `phits`.
+    #[inline]
     pub(super) fn now(at: &RouterView<'_>, port: u16, phits: u32) -> Self {
-        let channels = 0..at.vcs[usize::from(at.class(port))];
-        let takes = |vc: u8| !at.held(port, vc) && at.has_room(port, vc, phits);
-        Self {
-            depth: channels.clone().map(|vc| at.occupancy(port, vc)).min().unwrap_or(0),
-            free_from: if channels.clone().any(takes) { at.free_from(port) } else { Tick::MAX },
-        }
+        let (depth, takes) = at.emptiest(port, phits);
+        Self { depth, free_from: if takes { at.free_from(port) } else { Tick::MAX } }
     }
 }
 

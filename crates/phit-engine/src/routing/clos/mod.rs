@@ -257,7 +257,9 @@ impl Clos {
             contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
             kept: once.then(|| Kept::new(context)),
             params: self.clone(),
+            places: tree.iter().flat_map(|tree| context.routers.clone().map(|router| tree.place(router))).collect(),
             tree,
+            whole: !context.topology.faulty() && context.topology.breakdowns().is_empty(),
             ways: Vec::new(),
         }
     }
@@ -284,6 +286,10 @@ const IN_ORDER: u8 = 1;
 struct Rule {
     params: Clos,
     tree: Option<Tree>,
+    /// All links work, and will.
+    whole: bool,
+    /// Where the partition's routers stand, in their order there.
+    places: Vec<Place>,
     allocator: Allocator,
     history: Option<History>,
     kept: Option<Kept>,
@@ -300,19 +306,29 @@ impl Rule {
     /// output chosen before, if it has been counted.
     fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
-        let Some(place) = self.ascends(at, packet) else {
-            let hop = any(at, rng, packet);
+        let (place, down) = self.standing(at, packet);
+        let Some(place) = place.filter(|_| down.is_none()) else {
+            let hop = match down {
+                // All channels of the only way, as the topology says.
+                Some(port) if self.whole => Hop { port, vc: 0, vcs: at.vcs[usize::from(at.class(port))].max(1) },
+                _ => any(at, rng, packet),
+            };
             return if deterministic { self.one_channel(hop, packet) } else { hop };
         };
         let hop = match (deterministic, self.params.allocation) {
             (true, _) => self.in_order(at, rng, packet, place),
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                self.list(at, packet);
-                match self.ways.is_empty() {
-                    // Links have broken, and the packet is lost on its way to one of them.
-                    true => any(at, rng, packet),
-                    false => self.best(at, rng, then, packet, chosen),
+                match self.best_in_row(at, rng, packet, place) {
+                    Some(hop) => hop,
+                    None => {
+                        self.list(at, packet);
+                        match self.ways.is_empty() {
+                            // Links have broken, and the packet is lost on its way to one of them.
+                            true => any(at, rng, packet),
+                            false => self.best(at, rng, then, packet, chosen),
+                        }
+                    }
                 }
             }
             (_, Allocation::SequentialR | Allocation::GreedyR) => {
@@ -334,9 +350,17 @@ impl Rule {
 
     /// Where the router stands if `packet` has to go further up.
     fn ascends(&self, at: &RouterView<'_>, packet: &Packet) -> Option<Place> {
-        let tree = self.tree.as_ref()?;
-        let place = tree.place(at.router);
-        tree.descent(place, packet.destination_router).is_none().then_some(place)
+        let (place, down) = self.standing(at, packet);
+        place.filter(|_| down.is_none())
+    }
+
+    /// Where the router stands, and the port that leads `packet` down from there, if it need not go further up.
+    #[inline]
+    fn standing(&self, at: &RouterView<'_>, packet: &Packet) -> (Option<Place>, Option<u16>) {
+        let place = self.places.get(at.local as usize).copied();
+        let down =
+            self.tree.as_ref().zip(place).and_then(|(tree, place)| tree.descent(place, packet.destination_router));
+        (place, down)
     }
 
     /// Lists all outputs upwards that lead to the destination.
@@ -344,6 +368,21 @@ impl Rule {
         self.ways.clear();
         let to = packet.destination_router;
         at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs, &mut self.ways);
+    }
+
+    /// The best output upwards where all of them lead to the destination, have one channel each and are read as they are
+    /// now; `None` if it is not so simple.
+    #[inline]
+    fn best_in_row(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Option<Hop> {
+        if !self.whole || self.contention.is_some() || self.history.is_some() {
+            return None;
+        }
+        let tree = self.tree.as_ref()?;
+        let first = tree.down(place.level);
+        let row = at.row(first..first + tree.up(place.level))?;
+        let phits = at.first_flit(packet);
+        let up = self.allocator.choose_in_row(first, row.capacity(), row.states(phits), phits, rng);
+        Some(Hop { port: first + up as u16, vc: 0, vcs: 1 })
     }
 
     /// The best of the listed outputs.

@@ -23,6 +23,8 @@ pub(super) mod toy;
 mod uniform;
 mod worst_case_uniform;
 
+pub(crate) use uniform::Others;
+
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// Destination endpoint of a packet that endpoint `source` generates now; `None` if this endpoint never sends under
@@ -38,6 +40,11 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
     /// Where the packets of `source` go in the long run; `None` if the pattern does not say, so that bounds of the
     /// throughput cannot be computed.
     fn destinations(&self, _source: u32) -> Option<Destinations> {
+        None
+    }
+
+    /// The pattern itself, if every packet goes to any other endpoint.
+    fn uniform(&self) -> Option<Others> {
         None
     }
 }

@@ -45,16 +45,28 @@ impl Pattern for Everyone {
     }
 }
 
-#[derive(Debug)]
-struct Others {
+/// Any endpoint but the source.
+#[derive(Debug, Clone, Copy)]
+pub struct Others {
     others: u32,
+}
+
+impl Others {
+    #[inline]
+    pub(crate) fn draw(self, source: u32, rng: &mut Rng) -> u32 {
+        let drawn = rng.below(self.others);
+        drawn + u32::from(drawn >= source)
+    }
 }
 
 impl Pattern for Others {
     #[inline]
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
-        let drawn = rng.below(self.others);
-        Some(drawn + u32::from(drawn >= source))
+        Some(self.draw(source, rng))
+    }
+
+    fn uniform(&self) -> Option<Self> {
+        Some(*self)
     }
 
     fn destinations(&self, source: u32) -> Option<Destinations> {

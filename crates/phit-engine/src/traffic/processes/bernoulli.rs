@@ -29,6 +29,10 @@ impl Process for Independent {
         ProcessState { cycle: start, mark: NEVER }
     }
 
+    fn independent(&self) -> Option<Geometric> {
+        Some(self.gap)
+    }
+
     #[inline]
     fn next(&self, state: &mut ProcessState, rng: &mut Rng) -> u64 {
         let cycle = state.cycle.saturating_add(self.gap.draw(rng));

@@ -4,7 +4,7 @@ use crate::engine::Rng;
 
 /// Number of failures before the first success in independent trials of one probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Geometric {
+pub struct Geometric {
     /// 1 / ln(1 - p): minus infinity if p is 0, zero if p is 1.
     scale: f64,
 }

@@ -10,7 +10,7 @@ mod geometric;
 mod on_off;
 mod periodic;
 
-pub(super) use geometric::Geometric;
+pub(crate) use geometric::Geometric;
 
 /// What one endpoint remembers of its process, 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +35,10 @@ pub trait Process: Send + Sync + Debug {
     /// The cycle in which the next packet is generated, later than that of the one before; at or beyond [`HORIZON`] if
     /// there is none.
     fn next(&self, state: &mut ProcessState, rng: &mut Rng) -> u64;
+    /// The cycles without a packet between two, if they are geometric and independent of all before.
+    fn independent(&self) -> Option<Geometric> {
+        None
+    }
 }
 
 /// What a process's file provides besides the rule.

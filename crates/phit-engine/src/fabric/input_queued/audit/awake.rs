@@ -150,6 +150,10 @@ fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bo
 }
 
 fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
+    if partition.settings.timed {
+        let record = &partition.outputs[output];
+        return record.free.saturating_sub(partition.now) >= partition.settings.backlog[record.class as usize];
+    }
     let kept = ring(partition, output).filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
     partition.config.buffers.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
 }

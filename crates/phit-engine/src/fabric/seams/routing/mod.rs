@@ -114,9 +114,11 @@ pub struct Wants {
     pub departures: bool,
     /// Call [`Routing::occupancy_changed`].
     pub occupancy: bool,
+    /// Call it for outputs of this link class only; 0: for all.
+    pub occupancy_class: u8,
     /// Call [`Routing::period`] every so many cycles; 0: never.
     pub period: u32,
-    /// Do not call [`Routing::route`]: every packet goes to its destination by [`minimal_hop`].
+    /// Call neither [`Routing::inject`] nor [`Routing::route`]: every packet goes to its destination by [`minimal_hop`].
     pub settled: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Buffers, Output, OutputVc};
 use crate::engine::{NONE, Rng, Table, Tick};
-use crate::packet::Packet;
+use crate::packet::{MOST_CLASSES, Packet};
 use crate::topology::Topology;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct RouterView<'a> {
     pub(crate) rings: &'a Table<Tick>,
     pub(crate) ring_phits: &'a Table<u16>,
     pub(crate) ring: u32,
+    /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
+    pub(crate) backlog: Option<&'a [Tick; MOST_CLASSES]>,
 }
 
 impl RouterView<'_> {
@@ -83,6 +85,39 @@ impl RouterView<'_> {
         (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
+    /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have several
+    /// virtual channels or queues, if packets hold channels, or if output buffers are counted.
+    #[inline]
+    pub(crate) fn row(&self, ports: Range<u16>) -> Option<Row<'_>> {
+        let first = self.first_port[self.local];
+        let outputs =
+            self.outputs.get((first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize)?;
+        let class = usize::from(outputs.first()?.class);
+        if self.vcs[class] != 1 || self.buffers.division.queues != 1 || !self.owners.is_empty() {
+            return None;
+        }
+        let backlog = self.backlog?[class];
+        // With one channel each, those of neighbouring ports follow one another.
+        let channels = self.channels.get(outputs[0].vc as usize..outputs[0].vc as usize + outputs.len())?;
+        Some(Row { outputs, channels, now: self.now, capacity: self.capacity[class], backlog })
+    }
+
+    /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet holds
+    /// has credits for `phits`, and the output buffer room for them.
+    #[inline]
+    pub(crate) fn emptiest(&self, port: u16, phits: u32) -> (u32, bool) {
+        let output = self.output(port);
+        let class = output.class as usize;
+        let vcs = self.vcs[class];
+        if self.buffers.division.queues != 1 || !self.owners.is_empty() {
+            let takes = |vc: u8| !self.held(port, vc) && self.has_room(port, vc, phits);
+            return ((0..vcs).map(|vc| self.occupancy(port, vc)).min().unwrap_or(0), (0..vcs).any(takes));
+        }
+        let most = (0..vcs.into()).map(|vc| self.channels[output.vc + vc].credits).max().unwrap_or(0);
+        let occupancy = (self.capacity[class] as i32 - most).max(0) as u32;
+        (occupancy, most >= phits as i32 && self.buffer_has_room(port, phits))
+    }
+
     /// Occupancy of virtual channel `vc` of output `port` as a share of its buffer, from 0 to 1.
     #[inline]
     pub fn fill(&self, port: u16, vc: u8) -> f64 {
@@ -130,7 +165,7 @@ impl RouterView<'_> {
 
     /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output
     /// goes.
-    #[inline]
+    #[inline(always)]
     pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
         let output = self.output(port);
         output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
@@ -138,6 +173,10 @@ impl RouterView<'_> {
 
     #[inline]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
+        if let Some(backlog) = self.backlog {
+            let output = self.output(port);
+            return output.free.saturating_sub(self.now) < backlog[output.class as usize % MOST_CLASSES];
+        }
         let Some(capacity) = self.buffers.output_buffer else { return true };
         self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
     }
@@ -169,6 +208,33 @@ impl RouterView<'_> {
         let local = (self.local + router).wrapping_sub(self.router);
         assert!((local as usize) + 1 < self.first_port.len(), "router {router} is not in sight of {}", self.router);
         Self { router, local, ..*self }
+    }
+}
+
+/// Outputs of one router and one link class, with a virtual channel each.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    outputs: &'a [Output],
+    channels: &'a [OutputVc],
+    now: Tick,
+    capacity: u32,
+    backlog: Tick,
+}
+
+impl Row<'_> {
+    /// Phits of the buffer behind each.
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Of each output, its occupancy in phits, and whether it could be granted a packet of `phits` now.
+    #[inline(always)]
+    pub(crate) fn states(&self, phits: u32) -> impl Iterator<Item = (u32, bool)> {
+        let Self { now, capacity, backlog, .. } = *self;
+        self.outputs.iter().zip(self.channels).map(move |(output, channel)| {
+            let free = output.busy <= now && output.free.saturating_sub(now) < backlog;
+            ((capacity as i32 - channel.credits).max(0) as u32, free & (channel.credits >= phits as i32))
+        })
     }
 }
 

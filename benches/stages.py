@@ -1,0 +1,139 @@
+"""Where the instructions of a hop go, by stage of the kernel: `python benches/stages.py BENCHMARK CASE...`.
+
+Counts every instruction of two runs of a case under callgrind, of different lengths so that building and warming up
+cancel, and asks the debug information by which calls, inlined or not, the compiler came to each. The first stage whose
+functions occur among them gets the count. Needs valgrind and llvm-symbolizer; BENCHMARK is what
+`cargo bench -p phit-engine --bench engine --no-run` has built.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+STAGES = {
+    "announcements": r"/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
+    "route: mechanism, topology": r"(topology|routing)/",
+    "route: call, ejection, decision": r"step\.rs:(route|decide|ejection|select|route_batch\w*)|routing/hops",
+    "VC allocation": r"vc_allocation\.rs|step\.rs:(allocate_channels|free_channels)",
+    "switch allocation": r"allocators/|seams/allocator\.rs|step\.rs:(grant_in_turn|try_again)",
+    "injection": r"(endpoint|admittance|sources)\.rs:|traffic/|:.*(log_fma|^log)",
+    "delivery, statistics": r"measure/",
+    "mail in": r"parallel\.rs:|partition\.rs:(receive|fetch)|mail\.rs",
+    "transfer: events, mail out": r"transfer\.rs:(post|go_on|leave|pop)",
+    "transfer: times, ports, credits": r"transfer\.rs:",
+    "arrival, offer, candidate in": r"events\.rs:(arrive|come_to_front\w*|make_ready|offer|tail_left)",
+    "credit return": r"events\.rs:credit",
+    "wake-ups": r"(events|step)\.rs:(wake|input_free)|wait_lists\.rs:",
+    "request pushed": r":push.*Request",
+    "look": r"step\.rs:(look|fits|expire|watch\w*)",
+    "candidate scan": r"candidates\.rs:(drain|is_empty|list)",
+    "frame of `step`": r"step\.rs:",
+    "events out, dispatch": r"partition\.rs:|wheel\.rs:(take|pop|next_tick|bring\w*)|events\.rs:handle",
+}
+"""The stages, and a pattern for the file and function of a call of each. The first that fits a call counts."""
+
+LENGTHS = {
+    "dragonfly-h8": (400, 200),
+    "dragonfly-h4": (1000, 1500),
+    "torus": (300, 200),
+    "clos-27648": (150, 40),
+    "clos-1024": (200, 100),
+    "tree": (4000, 3000),
+}
+"""Cycles to warm up and cycles that count, by the beginning of a case's name."""
+
+
+def run(executable: str, case: str, warmup: int, cycles: int) -> tuple[int, Counter[int]]:
+    """Hops of a run, and the instructions executed at each address."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "counts"
+        command = ["valgrind", "--tool=callgrind", "--dump-instr=yes", f"--callgrind-out-file={output}", executable]
+        command += ["--bench", "--case", f"={case}", "--json", "--spans", "1"]
+        command += ["--warmup", str(warmup), "--cycles", str(cycles)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        hops = sum(json.loads(done.stdout.splitlines()[-1])["hops"])
+        return hops, addresses(output)
+
+
+def addresses(path: Path) -> Counter[int]:
+    """Own instructions by address: of callgrind's lines those that do not follow a call."""
+    counts: Counter[int] = Counter()
+    at = 0
+    called = False
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith("calls="):
+            called = True
+        elif found := re.match(r"(0x[0-9a-f]+|\+\d+|-\d+|\*) \S+ (\d+)", line):
+            place, count = found.groups()
+            if place.startswith("0x"):
+                at = int(place, 16)
+            elif place != "*":
+                at += int(place)
+            if not called:
+                counts[at] += int(count)
+            called = False
+    return counts
+
+
+def chains(executable: str, places: list[int]) -> list[list[str]]:
+    """For each address the calls, inlined or not, by which the compiler came to it: the innermost first."""
+    asked = "".join(f"{place:#x}\n" for place in places)
+    command = ["llvm-symbolizer", f"--obj={executable}", "--inlines", "--functions=linkage", "--demangle"]
+    done = subprocess.run(command, check=True, input=asked, stdout=subprocess.PIPE, text=True)
+    blocks = [block.splitlines() for block in done.stdout.split("\n\n")][: len(places)]
+    return [[call(*pair) for pair in zip(block[::2], block[1::2], strict=True)] for block in blocks]
+
+
+def call(name: str, position: str) -> str:
+    """File and function of a call."""
+    name = re.sub(r"::h[0-9a-f]{16}$", "", name)
+    # What is not inlined comes with its path, or that of its trait.
+    if name.startswith(("phit_engine", "_$LT$", "<")):
+        name = name.split("::")[-1]
+    return f"{position.split('phit-engine/src/')[-1].split(':')[0]}:{name}"
+
+
+def stage(calls: list[str]) -> str:
+    """The stage of an instruction: that of the innermost call that belongs to one."""
+    for each in calls:
+        for name, pattern in STAGES.items():
+            if re.search(pattern, each):
+                return name
+    return "all others"
+
+
+def budget(executable: str, case: str) -> Counter[str]:
+    """Instructions per hop by stage."""
+    warmup, cycles = next(length for start, length in LENGTHS.items() if case.startswith(start))
+    with ThreadPoolExecutor(2) as pool:
+        (_, none), (hops, some) = pool.map(lambda cycles: run(executable, case, warmup, cycles), (0, cycles))
+    some.subtract(none)
+    places = [place for place, count in some.items() if count]
+    stages: Counter[str] = Counter()
+    # What is loaded at run time lies elsewhere: code of the program has its address in the file, plus a fixed base.
+    base = 0x400000 if min(places) >= 0x400000 and min(places) < 0x4000000 else 0
+    for place, chain in zip(places, chains(executable, [place - base for place in places]), strict=True):
+        stages[stage(chain)] += some[place]
+    return Counter({name: count / hops for name, count in stages.items()})
+
+
+def main() -> None:
+    """Prints a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("executable")
+    parser.add_argument("cases", nargs="+")
+    options = parser.parse_args()
+    budgets = [budget(options.executable, case) for case in options.cases]
+    print("| stage | " + " | ".join(options.cases) + " |\n| --- |" + " ---: |" * len(options.cases))
+    for name in [*STAGES, "all others"]:
+        print(f"| {name} | " + " | ".join(f"{each[name]:,.0f}" for each in budgets) + " |")
+    print("| total | " + " | ".join(f"{sum(each.values()):,.0f}" for each in budgets) + " |")
+
+
+if __name__ == "__main__":
+    main()
