@@ -232,7 +232,7 @@ impl Partition {
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
         } else if self.settings.wants.settled {
-            let (at, vcs) = (router + self.routers.start, &self.config.buffers.vcs);
+            let (at, vcs) = (self.routers.number(router), &self.config.buffers.vcs);
             minimal_hop(&*self.topology, at, &self.packets[packet], vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
@@ -276,7 +276,7 @@ impl Partition {
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
     #[inline(never)]
     fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
-        match self.topology.port(router + self.routers.start, hop.port).peer {
+        match self.topology.port(self.routers.number(router), hop.port).peer {
             Peer::Router { router: next, .. } => {
                 let packet = &self.packets[self.queues[queue].first];
                 self.queueing.select(&*self.topology, next, packet, hop)
@@ -288,7 +288,7 @@ impl Partition {
     /// The ejection hop of `packet` if it has reached its destination's router.
     #[inline(always)]
     fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
-        let router = router + self.routers.start;
+        let router = self.routers.number(router);
         let packet = &mut self.packets[packet];
         if !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
