@@ -75,8 +75,19 @@ CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 LARGE = (*CACHES[:2], "--LL=33554432,16,64")
 """The same with a last level of 32 MiB, the size of a server's third level: what misses it comes from memory."""
 
-BLOCKS = {H8: (1, 16, None, 129), H4: (1, None, 33)}
+CLOS = "clos-27648-oblivious-0.5"
+BLOCKS: dict[str, tuple[int | None, ...]] = {H8: (1, 16, None, 129), H4: (1, None, 33), CLOS: (1, None)}
 """Numbers of partitions to compare: none, the automatic one, as many as there are groups."""
+
+LONG = {
+    "torus": "16×16×16 torus",
+    "mesh": "64×64 mesh",
+    "hyperx": "16×16 HyperX of 4,096 endpoints",
+    "tree": "8-ary 4-tree",
+    "multistage": "butterfly of 4,096 endpoints in four stages",
+    "cascade": "33 Cascade groups of 4,224 endpoints, with 100 between them",
+}
+"""By the middle of a case's name, the networks that are cut at links of 10 cycles."""
 
 COLUMNS = {
     "instructions": ("Ir",),
@@ -225,6 +236,8 @@ def describe(case: str) -> str:
         return f"Cascade group of 1,728, UN, {rest[0]}, {load}"
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
+    if kind == "long":
+        return f"{LONG[rest[0]]}, links of 10 cycles, UN, minimal, {load}"
     if kind == "nodes":
         return f"{'×'.join([rest[0]] * 3)} torus of packet-level nodes, UN, {rest[1]}, {load}"
     if kind == "clos":

@@ -85,8 +85,8 @@ def summary_row(summary: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(pattern, Mapping):
         offset = pattern.get("offset")
         kinds["pattern"] = f"{pattern['kind']}{offset:+d}" if isinstance(offset, int) else pattern["kind"]
-    numbers = {key: value for key, value in flatten(summary) if not key.startswith("scenario.")}
-    return kinds | {key: value for key, value in numbers.items() if not isinstance(value, list)}
+    numbers = {name: value for name, value in summary.items() if name != "scenario"}
+    return kinds | {key: value for key, value in flatten(numbers) if not isinstance(value, list)}
 
 
 class ResultsFolder:
@@ -239,8 +239,16 @@ def stacked(hash_: str, point: Point, table: str, columns: Mapping[str, list[Any
     """A table of one point with the point's hash and swept keys in front."""
     ids = {"point": hash_, **point.columns}
     kinds = {k: v for k, v in summary_row({"scenario": point.scenario}).items() if k not in ids}
-    literals = [pl.lit(value).alias(key) for key, value in {**ids, **kinds}.items() if key not in columns]
-    return frame(table, columns).select(*literals, *(pl.col(name) for name in columns))
+    own = frame(table, columns)
+    same = [_constant(key, value, own.height) for key, value in {**ids, **kinds}.items() if key not in columns]
+    return pl.DataFrame([*same, *(own.get_column(name) for name in columns)])
+
+
+def _constant(name: str, value: Any, rows: int) -> pl.Series:
+    """A column of one value, of the type that polars gives to such a literal: without a query, which would cost more
+    than a short run."""
+    small = isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
+    return pl.Series(name, [value], dtype=pl.Int32 if small else None).new_from_index(0, rows)
 
 
 def write_parquet(path: Path, frame: pl.DataFrame) -> None:

@@ -225,10 +225,14 @@ def canonical(document: Any) -> str:
 def to_json(document: Mapping[str, Any]) -> str:
     """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
     document = _inlined(dict(document))
-    for path, value in flatten(document):
-        if not _is_json(value):
-            raise InputError(f"{path} = {value}: expected a finite number, a string, true, false, a list or a table")
-    return json.dumps(document)
+    try:
+        return json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError):
+        for path, value in flatten(document):
+            if not _is_json(value):
+                what = "expected a finite number, a string, true, false, a list or a table"
+                raise InputError(f"{path} = {value}: {what}") from None
+        raise
 
 
 def complete(scenario: Source) -> Document:

@@ -33,6 +33,8 @@ struct Case {
     cycles: u32,
     /// Under wormhole switching the unit is the flit-hop, else the packet-hop.
     flits: bool,
+    /// A million endpoints, or ten: run only when asked for by its name.
+    large: bool,
 }
 
 /// The canonical Dragonfly of `h` global links per router with FOGSim's pipeline.
@@ -68,7 +70,14 @@ fn dragonfly(h: u32, routing: &str, load: f64, fogsim: bool) -> Case {
     });
     let (warmup, cycles) = if h > 4 { (600, 300) } else { (2000, 3000) };
     let settings = if fogsim { "fogsim-" } else { "" };
-    Case { name: format!("dragonfly-h{h}-{settings}{traffic}-{load}"), scenario, warmup, cycles, flits: false }
+    Case {
+        name: format!("dragonfly-h{h}-{settings}{traffic}-{load}"),
+        scenario,
+        warmup,
+        cycles,
+        flits: false,
+        large: h > 8,
+    }
 }
 
 /// The Dragonfly of 16,512 endpoints under uniform traffic with an adaptive mechanism.
@@ -106,7 +115,7 @@ fn torus(flits: u32, load: f64) -> Case {
         "traffic": { "pattern": "uniform", "load": load, "packet_size": flits },
     });
     let cycles = if load < 0.2 { 3000 } else { 800 };
-    Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true }
+    Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, large: false }
 }
 
 /// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform
@@ -135,7 +144,7 @@ fn nodes(side: u32, name: &str, routing: &Value, load: f64) -> Case {
     // 96 packets of 204.8 ns, 60 cycles each ns; the bisection carries 8 / side of a link for each node.
     let period = f64::from(side) / 8.0 * 96.0 * 204.8 * 60.0 / load;
     let name = format!("nodes-{side}-{name}-{load}");
-    Case { name, scenario, warmup: (2.0 * period) as u32, cycles: period as u32, flits: false }
+    Case { name, scenario, warmup: (2.0 * period) as u32, cycles: period as u32, flits: false, large: false }
 }
 
 /// A folded Clos network of three levels of radix-64 routers with 27,648 endpoints, under uniform traffic.
@@ -150,7 +159,14 @@ fn clos(allocation: &str) -> Case {
         "routing": { "kind": "clos", "allocation": allocation },
         "traffic": { "pattern": "uniform", "load": 0.5, "packet_size": 8 },
     });
-    Case { name: format!("clos-27648-{allocation}-0.5"), scenario, warmup: 400, cycles: 100, flits: false }
+    Case {
+        name: format!("clos-27648-{allocation}-0.5"),
+        scenario,
+        warmup: 400,
+        cycles: 100,
+        flits: false,
+        large: false,
+    }
 }
 
 /// The folded Clos network of 1,024 endpoints of the study of adaptive routing: packets of one flit, input
@@ -170,7 +186,14 @@ fn clos_study(allocation: &str, load: f64) -> Case {
         "routing": { "kind": "clos", "decide": "cycle", "allocation": allocation },
         "traffic": { "pattern": "worst_case_uniform", "load": load, "packet_size": 1 },
     });
-    Case { name: format!("clos-1024-{allocation}-{load}"), scenario, warmup: 500, cycles: 200, flits: false }
+    Case {
+        name: format!("clos-1024-{allocation}-{load}"),
+        scenario,
+        warmup: 500,
+        cycles: 200,
+        flits: false,
+        large: false,
+    }
 }
 
 /// One Cascade group of 1,728 endpoints with BookSim's routers, under uniform traffic.
@@ -194,7 +217,44 @@ fn cascade(name: &str, routing: Value) -> Case {
         "routing": routing,
         "traffic": { "pattern": "uniform", "load": 0.4, "packet_size": 1 },
     });
-    Case { name: format!("cascade-{name}-uniform-0.4"), scenario, warmup: 500, cycles: 500, flits: true }
+    Case { name: format!("cascade-{name}-uniform-0.4"), scenario, warmup: 500, cycles: 500, flits: true, large: false }
+}
+
+/// Networks of some 4,000 endpoints with links of 10 cycles, between groups of 100: cut at links of any topology.
+fn long(name: &str, topology: Value, load: f64) -> Case {
+    let mut scenario = json!({
+        "topology": topology,
+        "router": {
+            "latency": 2,
+            "speedup": 2,
+            "links": {
+                "endpoint": { "latency": 1, "vcs": 1 },
+                "default": { "latency": 10, "vcs": 4, "buffer": 32 },
+            },
+        },
+        "traffic": { "pattern": "uniform", "load": load, "packet_size": 8 },
+    });
+    if name == "cascade" {
+        scenario["router"]["links"]["global"] = json!({ "latency": 100, "vcs": 4, "buffer": 256 });
+    }
+    Case { name: format!("long-{name}-{load}"), scenario, warmup: 500, cycles: 400, flits: false, large: false }
+}
+
+fn long_cases() -> Vec<Case> {
+    vec![
+        long("torus", json!({ "kind": "torus", "dims": [16, 16, 16] }), 0.3),
+        long("mesh", json!({ "kind": "mesh", "dims": [64, 64] }), 0.04),
+        long("hyperx", json!({ "kind": "hyperx", "dims": [16, 16], "endpoints_per_router": 16 }), 0.5),
+        long("tree", json!({ "kind": "k_ary_n_tree", "arity": 8, "levels": 4 }), 0.4),
+        long("multistage", json!({ "kind": "multistage", "arity": 8, "stages": 4, "pattern": "butterfly" }), 0.3),
+        long(
+            "cascade",
+            json!({
+                "kind": "cascade", "rows": 4, "columns": 8, "endpoints_per_router": 4, "groups": 33, "global_ports": 2,
+            }),
+            0.3,
+        ),
+    ]
 }
 
 /// A 4-ary 4-tree of input-queued switches at full load, with packets of 64 phits and 8192 phits in each port.
@@ -208,7 +268,7 @@ fn tree(queueing: &Value) -> Case {
         "queueing": queueing,
         "traffic": { "load": 1.0, "packet_size": 64 },
     });
-    Case { name: format!("tree-256-{kind}-1"), scenario, warmup: 20_000, cycles: 10_000, flits: false }
+    Case { name: format!("tree-256-{kind}-1"), scenario, warmup: 20_000, cycles: 10_000, flits: false, large: false }
 }
 
 fn cases() -> Vec<Case> {
@@ -219,6 +279,7 @@ fn cases() -> Vec<Case> {
         }
         cases.push(dragonfly(h, "minimal", 0.3, true));
     }
+    cases.extend([16, 23, 40].map(|h| dragonfly(h, "minimal", 0.3, false)));
     for kind in ["piggyback", "olm", "ugal_l", "ugal_g", "par"] {
         cases.push(adaptive(&json!({ "kind": kind })));
     }
@@ -230,6 +291,7 @@ fn cases() -> Vec<Case> {
         [("oblivious", 0.3), ("oblivious", 0.9), ("sequential", 0.3), ("sequential", 0.9)]
             .map(|(a, load)| clos_study(a, load)),
     );
+    cases.extend(long_cases());
     let candidates = |kind: &str| {
         json!({
             "kind": kind, "stop": "anywhere", "queue": "port", "minimal_candidates": 2, "valiant_candidates": 2,
@@ -310,10 +372,11 @@ impl Settings {
     }
 
     fn wants(&self, case: &Case) -> bool {
-        self.case.as_deref().is_none_or(|wanted| match wanted.strip_prefix('=') {
+        let exactly = self.case.as_deref().and_then(|wanted| wanted.strip_prefix('='));
+        match exactly {
             Some(name) => case.name == name,
-            None => case.name.contains(wanted),
-        })
+            None => !case.large && self.case.as_deref().is_none_or(|wanted| case.name.contains(wanted)),
+        }
     }
 }
 
@@ -328,15 +391,19 @@ struct Bench {
     hops: Vec<u64>,
     cpu: Vec<f64>,
     wall: Vec<f64>,
+    /// CPU seconds that it took to build the network.
+    build: f64,
 }
 
 impl Bench {
     fn new(scenario: &Scenario, options: Options, warmup: u32, measured: u32) -> Result<Self, String> {
+        let start = ProcessTime::now();
         let mut simulation = Simulation::new(scenario, options).map_err(|e| e.to_string())?;
+        let build = start.elapsed().as_secs_f64();
         let ticks = simulation.blueprint().links.ticks_per_cycle;
         simulation.advance_to(warmup * ticks);
         simulation.open_window(measured);
-        Ok(Self { simulation, threads: options.threads, hops: vec![], cpu: vec![], wall: vec![] })
+        Ok(Self { simulation, threads: options.threads, hops: vec![], cpu: vec![], wall: vec![], build })
     }
 
     fn hops(&self, flits: bool) -> u64 {
@@ -408,6 +475,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
                 "cycles": cycles,
                 "accepted_load": accepted,
                 "hops": bench.hops,
+                "build_seconds": bench.build,
                 "cpu_seconds": bench.cpu,
                 "wall_seconds": bench.wall,
                 "best": best,

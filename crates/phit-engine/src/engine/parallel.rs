@@ -101,21 +101,57 @@ fn lock<M>(mutex: &Mutex<M>) -> MutexGuard<'_, M> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Advances all partitions from tick `now` to tick `end` in epochs of at most `lookahead` ticks, on `threads` threads.
+/// Partitions that take turns among themselves, more often than those of different clusters do.
+#[derive(Debug, Clone)]
+pub(crate) struct Cluster {
+    /// The partition after its last; its first is where the cluster before it ends.
+    pub end: usize,
+    /// Ticks that one of its partitions may run ahead of the others.
+    pub lookahead: Tick,
+}
+
+/// When which partition runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Schedule {
+    /// All partitions, in clusters.
+    pub clusters: Vec<Cluster>,
+    /// Ticks that a cluster may run ahead of the others.
+    pub lookahead: Tick,
+}
+
+impl Schedule {
+    /// Of `partitions` partitions, each a cluster of its own.
+    pub(crate) fn whole(partitions: usize, lookahead: Tick) -> Self {
+        let cluster = |end| Cluster { end, lookahead: Tick::MAX };
+        Self { clusters: (1..=partitions).map(cluster).collect(), lookahead }
+    }
+}
+
+/// Moves mail to where its receivers find it. What comes next is expected to be as much for its time: `ticks` are those
+/// of this time and of the next.
+fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>], ticks: (Tick, Tick)) {
+    for (mail, inbox) in outbox.iter_mut().zip(inboxes) {
+        if !mail.is_empty() {
+            let next = if ticks.1 > 0 { mail.successor(ticks) } else { M::default() };
+            lock(inbox).push(std::mem::replace(mail, next));
+        }
+    }
+}
+
+/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads` threads.
 pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
     threads: usize,
-    lookahead: Tick,
+    schedule: &Schedule,
     now: Tick,
     end: Tick,
 ) {
-    let count = partitions.len();
-    let threads = threads.clamp(1, count);
+    let threads = threads.clamp(1, schedule.clusters.len());
     let barrier = Barrier::new(threads);
-    let work = |first: usize, own: &mut [P]| {
+    let work = |first: usize, own: &mut [P], clusters: &[Cluster]| {
         let _abandon = Abandon(&barrier);
-        let length = |at: Tick| lookahead.min(end - at);
+        let length = |at: Tick| schedule.lookahead.min(end - at);
         // What waits from the last epoch tells what the first of this call will take.
         let ticks = (inboxes.epoch.load(Ordering::Relaxed), length(now));
         let like_last = |mail: &Vec<P::Mail>| mail.first().map_or_else(P::Mail::default, |mail| mail.successor(ticks));
@@ -123,27 +159,38 @@ pub(crate) fn advance<P: Runs>(
         let mut at = now;
         while at < end {
             let epoch = length(at);
+            let from = at;
             at += epoch;
             let alone = own.len() == 1;
-            for (index, partition) in own.iter_mut().enumerate() {
-                if !alone {
-                    partition.fetch();
+            let mut start = first;
+            for &Cluster { end, lookahead } in clusters {
+                let mut until = from;
+                while until < at {
+                    let turn = lookahead.min(at - until);
+                    until += turn;
+                    for index in start..end {
+                        let partition = &mut own[index - first];
+                        if !alone {
+                            partition.fetch();
+                        }
+                        let mail = std::mem::take(&mut *lock(&inboxes.mail[index]));
+                        mail.into_iter().for_each(|mail| partition.receive(mail));
+                        partition.run_until(until, &mut outbox);
+                    }
+                    // Nobody else runs, or sends to, these partitions before the epoch's end.
+                    if until < at {
+                        let next = lookahead.min(at - until);
+                        deliver(&mut outbox[start..end], &inboxes.mail[start..end], (turn, next));
+                    }
                 }
-                let mail = std::mem::take(&mut *lock(&inboxes.mail[first + index]));
-                mail.into_iter().for_each(|mail| partition.receive(mail));
-                partition.run_until(at, &mut outbox);
+                start = end;
             }
             // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs
             // only the memory of one.
             if !barrier.wait() {
                 return;
             }
-            for (mail, inbox) in outbox.iter_mut().zip(&inboxes.mail) {
-                if !mail.is_empty() {
-                    let next = if at < end { mail.successor((epoch, length(at))) } else { P::Mail::default() };
-                    lock(inbox).push(std::mem::replace(mail, next));
-                }
-            }
+            deliver(&mut outbox, &inboxes.mail, (epoch, if at < end { length(at) } else { 0 }));
             inboxes.epoch.store(epoch, Ordering::Relaxed);
             if !barrier.wait() {
                 return;
@@ -151,18 +198,21 @@ pub(crate) fn advance<P: Runs>(
         }
     };
     if threads == 1 {
-        work(0, partitions);
+        work(0, partitions, &schedule.clusters);
         return;
     }
     std::thread::scope(|scope| {
-        let mut rest = partitions;
+        let (mut rest, mut clusters) = (partitions, &schedule.clusters[..]);
         let mut first = 0;
         for thread in 0..threads {
-            let (own, others) = rest.split_at_mut(rest.len() / (threads - thread));
+            let (turns, later) = clusters.split_at(clusters.len() / (threads - thread));
+            clusters = later;
+            let end = turns.last().map_or(first, |cluster| cluster.end);
+            let (own, others) = rest.split_at_mut(end - first);
             rest = others;
             let (start, work) = (first, &work);
-            first += own.len();
-            scope.spawn(move || work(start, own));
+            first = end;
+            scope.spawn(move || work(start, own, turns));
         }
     });
 }

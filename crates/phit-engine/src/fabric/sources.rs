@@ -55,19 +55,18 @@ impl Sources<'_> {
     }
 
     /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not
-    /// been asked for yet. `senders` are the endpoints from number `first` on, each with its source and the packet that
-    /// it has drawn.
+    /// been asked for yet. `senders` are the endpoints by number, each with its source and the packet that it has
+    /// drawn.
     pub(super) fn close<'b>(
         &self,
-        first: u32,
-        senders: impl Iterator<Item = (&'b Source, Option<Generated>)>,
+        senders: impl Iterator<Item = (u32, &'b Source, Option<Generated>)>,
         collector: &Collector,
     ) -> (u64, u64) {
         let span = collector.span();
         // The packet that stands first in a source queue has been counted.
         let flow = &collector.counters.flow;
         let (mut packets, mut phits) = (flow.generated_packets, flow.generated_phits);
-        for (endpoint, (source, mut next)) in (first..).zip(senders) {
+        for (endpoint, source, mut next) in senders {
             let mut source = source.clone();
             while next.is_some_and(|packet| self.birth(packet) < span.end) {
                 next = self.following(endpoint, &mut source);

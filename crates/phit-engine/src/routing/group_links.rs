@@ -2,14 +2,14 @@
 
 use super::RoutingContext;
 use super::in_transit::{GLOBAL, LOCAL};
-use crate::topology::Topology;
+use crate::topology::{Routers, Topology};
 use std::ops::Range;
 
 /// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number
 /// in the group: the router's place there times h plus the port's place among the router's global ports.
 #[derive(Debug, Clone)]
 pub(super) struct GroupLinks {
-    routers: Range<u32>,
+    routers: Routers,
     /// Ports of a router to the others of its group.
     pub local: Range<u16>,
     /// Ports of a router to other groups.
@@ -21,7 +21,7 @@ pub(super) struct GroupLinks {
 impl GroupLinks {
     pub(super) fn new(context: &RoutingContext) -> Self {
         let topology = &*context.topology;
-        let first = context.routers.start;
+        let first = context.routers.first();
         let ports = |class| topology.class_ports(first, class);
         let (local, global) = (ports(LOCAL), ports(GLOBAL));
         let count = topology.group_routers(topology.group_of(first)).len() * global.len();
@@ -30,7 +30,7 @@ impl GroupLinks {
 
     /// The place of `router` among those of the partition.
     pub(super) fn index(&self, router: u32) -> usize {
-        (router - self.routers.start) as usize
+        self.routers.place(router)
     }
 
     /// The number of a global port of `owner` in its group.

@@ -173,7 +173,7 @@ pub struct InTransit<T> {
 impl<T: Trigger> InTransit<T> {
     /// The mechanism for one partition.
     pub fn new(trigger: T, context: &RoutingContext) -> Self {
-        let ports = |class| context.topology.class_ports(context.routers.start, class);
+        let ports = |class| context.topology.class_ports(context.routers.first(), class);
         Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), found: Vec::new() }
     }
 

@@ -95,7 +95,7 @@ impl Credits {
         Self {
             params: params.clone(),
             margin: f64::from(packets * context.packet_size),
-            global: context.topology.class_ports(context.routers.start, GLOBAL),
+            global: context.topology.class_ports(context.routers.first(), GLOBAL),
         }
     }
 

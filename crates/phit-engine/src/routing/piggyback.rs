@@ -116,7 +116,7 @@ impl RoutingParams for Piggyback {
 /// The Dragonfly of the same size with global links arranged consecutively.
 fn consecutive(context: &RoutingContext) -> Option<Arc<dyn Topology>> {
     let topology = &*context.topology;
-    let ports = |class| u32::from(topology.class_ports(context.routers.start, class).len() as u16);
+    let ports = |class| u32::from(topology.class_ports(context.routers.first(), class).len() as u16);
     let a = topology.group_routers(0).len() as u32;
     let groups = Some(topology.groups());
     Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive, faults: None }

@@ -191,7 +191,7 @@ proptest! {
             let told = told.lock().unwrap();
             prop_assert_eq!(told.len(), partitions.iter().map(occupied).sum::<usize>());
             let seen: HashMap<u32, _> = partitions.iter()
-                .flat_map(|p| p.routers.clone().map(move |router| (router, observed(p, router)))).collect();
+                .flat_map(|p| p.routers.iter().map(move |router| (router, observed(p, router)))).collect();
             let mut wanted: HashMap<(u32, &str, u16), u32> = HashMap::new();
             for (&(router, _, _), wish) in told.iter() {
                 *wanted.entry((router, "contention", wish.port)).or_default() += 1;

@@ -21,6 +21,7 @@ mod limits;
 mod lines;
 mod multistage;
 mod route_table;
+mod routers;
 mod single;
 mod tree;
 
@@ -35,6 +36,7 @@ pub use hyperx::HyperX;
 pub use multistage::{Interconnection, Multistage};
 pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::RouteTable;
+pub use routers::Routers;
 pub use single::Single;
 pub use tree::{Place, Tree};
 

@@ -54,7 +54,7 @@ impl Partition {
 
     /// Those of `dead` that are here.
     fn outputs_among(&self, dead: &[(u32, u16)]) -> Vec<u32> {
-        let here = dead.iter().filter(|(router, _)| self.routers.contains(router));
-        here.map(|&(router, port)| self.first_port[router - self.routers.start] + u32::from(port)).collect()
+        let here = dead.iter().filter(|(router, _)| self.routers.contains(*router));
+        here.map(|&(router, port)| self.first_port[self.routers.place(router) as u32] + u32::from(port)).collect()
     }
 }

@@ -10,6 +10,7 @@ use super::state::{Input, Output, OutputVc, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
 use crate::engine::{NONE, Rng, Stream, Tick, Wheel};
+use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
 use crate::fabric::seams::routing::{Routing, RoutingContext};
@@ -17,9 +18,8 @@ use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
-use crate::topology::{Known, Peer, Topology};
+use crate::topology::{Known, Peer, Routers, Topology};
 use std::ops::Deref;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Credits of an output that consumes whatever comes.
@@ -46,43 +46,96 @@ impl Deref for Plan<'_> {
     }
 }
 
-/// Which partition holds which routers, and where their ports, queues and channels are in it.
-struct Layout {
-    ranges: Vec<Range<u32>>,
-    /// First port, input queue and output channel of each router in its partition.
-    first: Vec<(u32, u32, u32)>,
+/// Which partition holds which routers, and where their ports and queues are in it.
+struct Layout<'a> {
+    parts: &'a [Routers],
+    /// By router: its partition.
+    homes: Vec<u32>,
+    /// By router: its first port and input queue in its partition. Output channels count as input queues do.
+    first: Vec<(u32, u32)>,
+    /// By router: its first port among the ports of all routers.
+    ports: Vec<u32>,
+    /// By port of the network: its first queue among those of its router.
+    lanes: Vec<u32>,
+    /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
+    /// leads to the port whose output leads back.
+    upstreams: Vec<Option<(u32, u16)>>,
 }
 
-impl Layout {
-    fn new(ranges: Vec<Range<u32>>, topology: &dyn Topology, config: &Config) -> Self {
-        let mut first = vec![(0, 0, 0); topology.routers() as usize];
-        for range in &ranges {
-            let mut next = (0, 0, 0);
-            for router in range.clone() {
-                first[router as usize] = next;
-                for port in 0..topology.ports(router) {
-                    let queues = u32::from(config.links[topology.port(router, port).class as usize].queues);
-                    next = (next.0 + 1, next.1 + queues, next.2 + queues);
+impl<'a> Layout<'a> {
+    fn new(parts: &'a [Routers], topology: &dyn Topology, config: &Config) -> Self {
+        let routers = topology.routers() as usize;
+        let mut layout = Self {
+            parts,
+            homes: vec![0; routers],
+            first: vec![(0, 0); routers],
+            ports: Vec::with_capacity(routers),
+            lanes: Vec::new(),
+            upstreams: Vec::new(),
+        };
+        for (part, home) in parts.iter().zip(0..) {
+            part.iter().for_each(|router| layout.homes[router as usize] = home);
+        }
+        let mut next = vec![(0, 0); parts.len()];
+        let mut both_ways = true;
+        for router in 0..topology.routers() {
+            layout.ports.push(layout.lanes.len() as u32);
+            let next = &mut next[layout.homes[router as usize] as usize];
+            layout.first[router as usize] = *next;
+            let mut lanes = 0;
+            for number in 0..topology.ports(router) {
+                let port = topology.port(router, number);
+                layout.lanes.push(lanes);
+                lanes += u32::from(config.links[port.class as usize].queues);
+                if let Peer::Router { router: to, port: into } = port.peer {
+                    both_ways &= topology.port(to, into).peer == Peer::Router { router, port: number };
+                }
+            }
+            next.0 += u32::from(topology.ports(router));
+            next.1 += lanes;
+        }
+        if !both_ways {
+            layout.upstreams = layout.upstreams(topology);
+        }
+        layout
+    }
+
+    /// For each port of the network, the port whose output leads to it.
+    fn upstreams(&self, topology: &dyn Topology) -> Vec<Option<(u32, u16)>> {
+        let mut upstreams = vec![None; self.lanes.len()];
+        for router in 0..topology.routers() {
+            for port in 0..topology.ports(router) {
+                if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
+                    upstreams[self.port(next, into)] = Some((router, port));
                 }
             }
         }
-        Self { ranges, first }
+        upstreams
     }
 
     fn partition_of(&self, router: u32) -> u32 {
-        self.ranges.partition_point(|r| r.end <= router) as u32
+        self.homes[router as usize]
+    }
+
+    /// The place of a port among the ports of all routers.
+    fn port(&self, router: u32, port: u16) -> usize {
+        self.ports[router as usize] as usize + usize::from(port)
     }
 
     /// First queue (equally: first channel) of a port.
-    fn lanes(&self, router: u32, port: u16, topology: &dyn Topology, config: &Config) -> u32 {
-        let before: u32 =
-            (0..port).map(|p| u32::from(config.links[topology.port(router, p).class as usize].queues)).sum();
-        self.first[router as usize].1 + before
+    fn queues(&self, router: u32, port: u16) -> u32 {
+        self.first[router as usize].1 + self.lanes[self.port(router, port)]
+    }
+
+    /// The port whose output leads to a port of `router`, whose own output leads to `peer`.
+    fn upstream(&self, router: u32, port: u16, peer: Peer) -> Option<(u32, u16)> {
+        match (self.upstreams.is_empty(), peer) {
+            (false, _) => self.upstreams[self.port(router, port)],
+            (true, Peer::Router { router, port }) => Some((router, port)),
+            (true, _) => None,
+        }
     }
 }
-
-/// For each port of each router, the port whose output leads to it.
-type Upstreams = Vec<Vec<Option<(u32, u16)>>>;
 
 /// The ports of a partition, and the endpoints attached to them.
 #[derive(Default)]
@@ -115,29 +168,27 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Shortest time in ticks from a decision in one partition to its effect in another.
-    pub(super) fn lookahead(&self, ranges: &[Range<u32>]) -> Tick {
-        let topology = &*self.topology;
-        let home = |router: u32| ranges.partition_point(|r| r.end <= router);
-        let mut crossing = vec![false; topology.classes().len()];
-        for router in 0..topology.routers() {
-            for port in 0..topology.ports(router) {
-                let port = topology.port(router, port);
-                if let Peer::Router { router: next, .. } = port.peer {
-                    crossing[port.class as usize] |= home(router) != home(next);
-                }
-            }
-        }
+    /// By link class: the shortest time in ticks from a decision at one end of a link to its effect at the other.
+    pub(super) fn lookaheads(&self) -> Vec<Tick> {
         let config = &self.config;
         let credit_release = if config.credit_at_output { config.latency } else { 1 };
         let messages = self.routing.sends_messages() || self.queueing.sends_messages();
-        let per_class = config.links.iter().zip(&crossing).filter(|(_, crosses)| **crosses).map(|(link, _)| {
+        let of_class = |link: &LinkClass| {
             // Control messages take the link's latency alone.
             (config.latency + link.latency)
                 .min(credit_release + link.credit_latency + config.credit_delay)
                 .min(if messages { link.latency.max(1) } else { Tick::MAX })
-        });
-        per_class.min().unwrap_or(Tick::MAX)
+        };
+        config.links.iter().map(of_class).collect()
+    }
+
+    /// Bytes of the tables of `router`'s ports and queues.
+    pub(super) fn bytes_of(&self, router: u32) -> u64 {
+        let of_port = |port: u16| {
+            let queues = u64::from(self.config.links[self.topology.port(router, port).class as usize].queues);
+            (size_of::<Input>() + size_of::<Output>()) as u64 + queues * size_of::<(Queue, OutputVc)>() as u64
+        };
+        (0..self.topology.ports(router)).map(of_port).sum()
     }
 
     /// Ticks in which some flit must move if any can.
@@ -162,41 +213,25 @@ impl<'a> Plan<'a> {
             .clamp(256, 8192)
     }
 
-    /// The partitions, one for each range of routers.
-    pub(super) fn build(&self, ranges: Vec<Range<u32>>) -> Vec<Partition> {
-        let layout = Layout::new(ranges, &*self.topology, &self.config);
-        let upstream = self.upstreams();
-        let partitions: Vec<Partition> =
-            (0..layout.ranges.len()).map(|index| self.partition(index, &layout, &upstream)).collect();
+    /// The partitions, one for each of `parts`, which hold every router once.
+    pub(super) fn build(&self, parts: &[Routers]) -> Vec<Partition> {
+        let layout = Layout::new(parts, &*self.topology, &self.config);
+        let partitions: Vec<Partition> = (0..parts.len()).map(|index| self.partition(index, &layout)).collect();
         check_links(&partitions);
         partitions
     }
 
-    /// For each port of each router, the port whose output leads to it.
-    fn upstreams(&self) -> Upstreams {
-        let topology = &*self.topology;
-        let mut upstream: Upstreams = (0..topology.routers()).map(|r| vec![None; topology.ports(r) as usize]).collect();
-        for router in 0..topology.routers() {
-            for port in 0..topology.ports(router) {
-                if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
-                    upstream[next as usize][into as usize] = Some((router, port));
-                }
-            }
-        }
-        upstream
-    }
-
     /// The ports of a partition's routers, with their queues and channels.
-    fn ports(&self, index: usize, layout: &Layout, upstream: &Upstreams) -> Ports {
+    fn ports(&self, index: usize, layout: &Layout<'_>) -> Ports {
         let (topology, config) = (&*self.topology, &*self.config);
         let mut all = Ports::default();
-        for (local, router) in layout.ranges[index].clone().enumerate() {
+        for (local, router) in layout.parts[index].iter().enumerate() {
             all.first_port.push(all.inputs.len() as u32);
             for number in 0..topology.ports(router) {
                 let port = topology.port(router, number);
                 let link = &config.links[port.class as usize];
                 let (index_in, lanes) = (all.inputs.len() as u32, link.queues);
-                let (upstream_partition, sender) = match upstream[router as usize][number as usize] {
+                let (upstream_partition, sender) = match layout.upstream(router, number, port.peer) {
                     Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
                     None => (index as u32, NONE),
                 };
@@ -220,8 +255,7 @@ impl<'a> Plan<'a> {
                 let (far_partition, far_queue, credits) = match port.peer {
                     Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
                     Peer::Router { router: next, port: into } => {
-                        let first = layout.lanes(next, into, topology, config);
-                        (layout.partition_of(next), first, link.buffer as i32)
+                        (layout.partition_of(next), layout.queues(next, into), link.buffer as i32)
                     }
                     // Without credits nothing is ever granted to it.
                     Peer::None => (SINK, NONE, 0),
@@ -277,6 +311,7 @@ impl<'a> Plan<'a> {
                 lane: 0,
                 blocked: false,
                 router,
+                number: endpoint,
                 phits: 0,
             });
             ports.channels.extend(self.channels(link.queues, link.buffer as i32));
@@ -285,11 +320,11 @@ impl<'a> Plan<'a> {
     }
 
     /// Of each input port, whether a wire of its own leads back to its sender: see [`Partition::ways_back`].
-    fn ways_back(&self, first: u32, inputs: &[Input], upstream: &Upstreams) -> Vec<Tick> {
+    fn ways_back(&self, routers: &Routers, inputs: &[Input], layout: &Layout<'_>) -> Vec<Tick> {
         let way_back = |input: &Input| {
-            let router = first + input.router;
+            let router = routers.number(input.router);
             let at = self.topology.port(router, input.number).peer;
-            let back = match (input.class, upstream[router as usize][input.number as usize]) {
+            let back = match (input.class, layout.upstream(router, input.number, at)) {
                 (0, _) | (_, None) => true,
                 (_, Some((router, port))) => at == Peer::Router { router, port },
             };
@@ -299,7 +334,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The routing mechanism for `routers`.
-    fn mechanism(&self, routers: Range<u32>) -> Box<dyn Routing> {
+    fn mechanism(&self, routers: Routers) -> Box<dyn Routing> {
         let division = self.config.buffers.division;
         self.routing.build(&RoutingContext {
             topology: self.topology.clone(),
@@ -314,7 +349,7 @@ impl<'a> Plan<'a> {
     }
 
     /// What the queue organisation is given for `routers`.
-    fn organisation(&self, routers: Range<u32>) -> QueueingContext {
+    fn organisation(&self, routers: Routers) -> QueueingContext {
         QueueingContext {
             topology: self.topology.clone(),
             routers,
@@ -325,20 +360,19 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn partition(&self, index: usize, layout: &Layout, upstream: &Upstreams) -> Partition {
+    fn partition(&self, index: usize, layout: &Layout<'_>) -> Partition {
         let (topology, config) = (&*self.topology, &*self.config);
-        let routers = layout.ranges[index].clone();
+        let routers = layout.parts[index].clone();
         let count = routers.len();
-        let radix = routers.clone().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
+        let radix = routers.iter().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
         let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
         let queues_per_router = radix * widest;
 
-        let mut all = self.ports(index, layout, upstream);
+        let mut all = self.ports(index, layout);
         let injection_channels = all.channels.len() as u32;
         let endpoints = self.endpoints(&mut all);
-        let Ports { first_port, inputs, queues, outputs, channels, attached } = all;
+        let Ports { first_port, inputs, queues, outputs, channels, .. } = all;
         let ports = inputs.len() as u32;
-        let first_endpoint = attached.first().map_or(0, |a| a.0);
 
         let routing = self.mechanism(routers.clone());
         let organisation = self.organisation(routers.clone());
@@ -366,7 +400,7 @@ impl<'a> Plan<'a> {
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let ways_back = match settings.managed {
-            true => self.ways_back(routers.start, &inputs, upstream),
+            true => self.ways_back(&routers, &inputs, layout),
             false => Vec::new(),
         };
         let lists = match settings.lists {
@@ -391,7 +425,7 @@ impl<'a> Plan<'a> {
                 let (channels, queues) = (injection_channels, queues.len() as u32);
                 VcAllocator::new(self.allocator.considers_all(), channels, queues, queues_per_router, radix * widest)
             }),
-            rngs: routers.clone().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
+            rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             injection_bounds,
             widest,
             candidates: Candidates::new(queues.len()),
@@ -404,7 +438,7 @@ impl<'a> Plan<'a> {
             ring_phits: vec![0; (ports * ring) as usize].into(),
             neighbours: match settings.transparent {
                 true => Vec::new(),
-                false => neighbours(topology, routers.clone()),
+                false => neighbours(topology, &routers),
             }
             .into(),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
@@ -417,7 +451,6 @@ impl<'a> Plan<'a> {
             queues: queues.into(),
             outputs: outputs.into(),
             channels: channels.into(),
-            first_endpoint,
             admittances: if settings.admits {
                 vec![Admittance::new(topology.endpoints()); endpoints.len()]
             } else {
@@ -456,14 +489,14 @@ impl<'a> Plan<'a> {
 }
 
 /// The router behind each port of `routers`; `NONE` where there is none.
-fn neighbours(topology: &dyn Topology, routers: Range<u32>) -> Vec<u32> {
+fn neighbours(topology: &dyn Topology, routers: &Routers) -> Vec<u32> {
     let behind = |router: u32| {
         (0..topology.ports(router)).map(move |port| match topology.port(router, port).peer {
             Peer::Router { router: next, .. } => next,
             Peer::Endpoint(_) | Peer::None => NONE,
         })
     };
-    routers.flat_map(behind).collect()
+    routers.iter().flat_map(behind).collect()
 }
 
 /// Checks every index that stands in the tables against the table it points into: the kernel follows them unchecked.

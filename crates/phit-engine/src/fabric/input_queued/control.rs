@@ -38,7 +38,7 @@ macro_rules! router_view {
     ($self:ident, $router:expr) => {
         RouterView {
             topology: &*$self.topology,
-            router: $router + $self.routers.start,
+            router: $self.routers.number($router),
             now: $self.now,
             vcs: &$self.config.buffers.vcs,
             capacity: &$self.config.buffers.capacity,
@@ -124,7 +124,7 @@ impl Partition {
         }
         if first != NONE {
             let packet = &mut self.packets[first];
-            advance_leg(&*self.topology, router + self.routers.start, packet);
+            advance_leg(&*self.topology, self.routers.number(router), packet);
             self.routing.head_arrived(&mut site, port, lane, packet);
         }
         self.carry_out(router);
@@ -150,7 +150,7 @@ impl Partition {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         for Outgoing { port, payload, phits } in outgoing.drain(..) {
             let index = self.first_port[router] + u32::from(port);
-            let Peer::Router { router: to, port } = self.topology.port(router + self.routers.start, port).peer else {
+            let Peer::Router { router: to, port } = self.topology.port(self.routers.number(router), port).peer else {
                 continue;
             };
             if self.outputs[index].far_partition == BROKEN {
@@ -217,7 +217,7 @@ impl Partition {
         if party == Party::Sender {
             return self.hear_as_sender(router, &payload);
         }
-        let router = router - self.routers.start;
+        let router = self.routers.place(router) as u32;
         self.visit(router, |routing, site| routing.hear(site, port, &payload));
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Endpoint {
     pub blocked: bool,
     /// Its router in the partition.
     pub router: u32,
+    /// Its number in the network.
+    pub number: u32,
     /// Packets sent into the network's injection queues, in phits.
     pub phits: u64,
 }
@@ -70,8 +72,8 @@ impl Partition {
     /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
-        let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
-        let (packets, phits) = sources!(self).close(self.first_endpoint, senders, &self.collector);
+        let senders = self.endpoints.iter().map(|endpoint| (endpoint.number, &endpoint.source, endpoint.next));
+        let (packets, phits) = sources!(self).close(senders, &self.collector);
         self.offered_phits = phits;
         packets
     }
@@ -80,7 +82,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn draw(&mut self, e: u32) {
         let endpoint = &mut self.endpoints[e];
-        endpoint.next = sources!(self).draw(self.first_endpoint + e, &mut endpoint.source, &mut self.collector);
+        endpoint.next = sources!(self).draw(endpoint.number, &mut endpoint.source, &mut self.collector);
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
@@ -123,7 +125,7 @@ impl Partition {
             return Some(endpoint.lane).filter(fits);
         }
         if !self.settings.transparent {
-            let router = endpoint.router + self.routers.start;
+            let router = self.routers.number(endpoint.router);
             if let Some(lane) = self.queueing.inject(router, packet.destination) {
                 return Some(lane).filter(fits);
             }
@@ -185,14 +187,14 @@ impl Partition {
             size: generated.size,
             flits,
             ejection_port,
-            ..Packet::new(self.first_endpoint + e, generated.destination)
+            ..Packet::new(self.endpoints[e].number, generated.destination)
         });
         if K::FIXED || self.settings.wants.settled {
             return index;
         }
         let mut injection = Injection {
             topology: &*self.topology,
-            router: router + self.routers.start,
+            router: self.routers.number(router),
             now: self.now,
             rng: &mut self.endpoints[e].rng,
         };

@@ -1,6 +1,6 @@
 //! The router kernel: input buffers with queues → route → allocate → crossbar → output buffers → links.
 //!
-//! A [`Partition`] holds a range of routers with their endpoints and everything that moves in them. Partitions interact
+//! A [`Partition`] holds a set of routers with their endpoints and everything that moves in them. Partitions interact
 //! by messages over links only, so each can run ahead by the shortest latency between them.
 
 mod admittance;
@@ -11,6 +11,7 @@ mod candidates;
 mod check;
 mod config;
 mod control;
+mod cut;
 mod endpoint;
 mod events;
 mod mail;

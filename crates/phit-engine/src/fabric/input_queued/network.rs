@@ -2,10 +2,11 @@
 
 use super::audit::audit;
 use super::build::Plan;
+use super::cut::Cut;
 use super::stuck::{Waiting, find_cycle};
 use super::{Mail, Partition};
 use crate::engine::Tick;
-use crate::engine::parallel::{Inboxes, advance};
+use crate::engine::parallel::{Inboxes, Schedule, advance};
 use crate::fabric::{Fabric, Options, Progress};
 use crate::measure::{Collector, Snapshot};
 use crate::topology::Topology;
@@ -13,32 +14,11 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Contiguous ranges of whole groups, as equal as can be.
-fn ranges(topology: &dyn Topology, parts: usize) -> Vec<Range<u32>> {
-    let groups = topology.groups();
-    let parts = (parts as u32).clamp(1, groups);
-    (0..parts)
-        .map(|part| {
-            let bound = |part: u32| match (u64::from(groups) * u64::from(part) / u64::from(parts)) as u32 {
-                group if group == groups => topology.routers(),
-                group => topology.group_routers(group).start,
-            };
-            bound(part)..bound(part + 1)
-        })
-        .collect()
-}
-
-/// Epochs shorter than this do not pay for switching from one partition to the next on one thread.
-const WORTHWHILE_EPOCH: Tick = 32;
-/// Endpoints whose state fits a private cache while they run an epoch.
-const ENDPOINTS_PER_BLOCK: u32 = 256;
-
 /// A network of input-queued routers.
 pub struct InputQueued {
     partitions: Vec<Partition>,
     inboxes: Inboxes<Mail>,
-    /// Ticks that a partition may run ahead of the others.
-    lookahead: Tick,
+    schedule: Schedule,
     threads: usize,
     now: Tick,
     longest_wait: Tick,
@@ -47,26 +27,11 @@ pub struct InputQueued {
 impl InputQueued {
     pub(super) fn new(plan: &Plan<'_>, options: Options) -> Self {
         let threads = options.threads.max(1);
-        let topology = &*plan.topology;
-        let blocked = |parts: usize| {
-            let ranges = ranges(topology, parts);
-            let lookahead = plan.lookahead(&ranges);
-            (ranges, lookahead)
-        };
-        let alone = plan.routing.reads_everything().then_some(1);
-        let (ranges, lookahead) = match alone.or(options.partitions) {
-            Some(parts) => blocked(parts),
-            None => {
-                let blocks = (topology.endpoints() / ENDPOINTS_PER_BLOCK).max(1) as usize;
-                let (fine, lookahead) = blocked(blocks.max(threads));
-                if lookahead >= WORTHWHILE_EPOCH { (fine, lookahead) } else { blocked(threads) }
-            }
-        };
-        let partitions = plan.build(ranges);
+        let Cut { parts, schedule } = Cut::new(plan, threads, options.partitions);
         Self {
-            inboxes: Inboxes::new(partitions.len()),
-            partitions,
-            lookahead,
+            inboxes: Inboxes::new(parts.len()),
+            partitions: plan.build(&parts),
+            schedule,
             threads,
             now: 0,
             longest_wait: plan.longest_wait(),
@@ -78,6 +43,12 @@ impl InputQueued {
         (&self.partitions, &self.inboxes)
     }
 
+    /// When which partition runs.
+    #[cfg(test)]
+    pub(super) fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
     /// The partitions, for tests that put something of their own into them.
     #[cfg(test)]
     pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
@@ -87,12 +58,12 @@ impl InputQueued {
 
 impl Fabric for InputQueued {
     fn advance(&mut self, end: Tick) {
-        advance(&mut self.partitions, &self.inboxes, self.threads, self.lookahead, self.now, end);
+        advance(&mut self.partitions, &self.inboxes, self.threads, &self.schedule, self.now, end);
         self.now = end;
     }
 
     fn epoch(&self) -> Tick {
-        self.lookahead
+        self.schedule.lookahead
     }
 
     fn open_window(&mut self, span: Range<Tick>) {

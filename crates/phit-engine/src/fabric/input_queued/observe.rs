@@ -9,11 +9,10 @@ use crate::fabric::seams::routing::See;
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::Topology;
-use std::ops::Range;
 
 /// The index in the partition of a port of a router of the network.
 fn index(partition: &Partition, router: u32, port: u16) -> u32 {
-    partition.first_port[router - partition.routers.start] + u32::from(port)
+    partition.first_port[partition.routers.place(router) as u32] + u32::from(port)
 }
 
 /// The packets that stand in a queue, in their order.
@@ -29,8 +28,8 @@ impl Observation for Partition {
         &*self.topology
     }
 
-    fn routers(&self) -> Range<u32> {
-        self.routers.clone()
+    fn routers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.routers.iter())
     }
 
     fn mechanism(&self, router: u32, see: See<'_>) {

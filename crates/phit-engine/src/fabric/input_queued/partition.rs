@@ -22,9 +22,8 @@ use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
-use crate::topology::{Known, Topology};
+use crate::topology::{Known, Routers, Topology};
 use crate::traffic::Traffic;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Routers, endpoints and packets of one partition.
@@ -47,7 +46,7 @@ pub struct Partition {
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
 
-    pub(crate) routers: Range<u32>,
+    pub(crate) routers: Routers,
     /// First port of each router; one more at the end.
     pub(crate) first_port: Table<u32>,
     pub(crate) rngs: Table<Rng>,
@@ -71,7 +70,6 @@ pub struct Partition {
     pub(crate) ring_phits: Table<u16>,
     pub(crate) ring: u32,
 
-    pub(crate) first_endpoint: u32,
     pub(crate) endpoints: Table<Endpoint>,
     /// The admittance queues of each endpoint; without entries if they have none.
     pub(crate) admittances: Vec<Admittance>,
@@ -244,8 +242,8 @@ impl Partition {
     /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
     /// port, branch.
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
-        let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(&router)) else { return };
-        let local = router - self.routers.start;
+        let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(router)) else { return };
+        let local = self.routers.place(router) as u32;
         let first = self.first_port[local];
         for port in first..self.first_port[local + 1] {
             manager.trees(port, &mut |branch| {
@@ -268,12 +266,12 @@ impl Partition {
     /// Bytes of the partition's tables; a mechanism's own are not among them.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self {
-            times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit, neighbours, rings,
-            ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders, packets, wheel,
-            collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing, ways_back, held,
-            watched, wakes, outgoing, free_messages;
-            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator, routers, ring,
-            first_endpoint, admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
+            routers, times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit,
+            neighbours, rings, ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders,
+            packets, wheel, collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing,
+            ways_back, held, watched, wakes, outgoing, free_messages;
+            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator, ring,
+            admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
             messages
         }) + self.messages.bytes()
             + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)

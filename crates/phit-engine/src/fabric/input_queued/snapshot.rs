@@ -1,6 +1,7 @@
 //! What partitions have counted of links and endpoints.
 
 use super::Partition;
+use super::state::Output;
 use crate::measure::Snapshot;
 use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
@@ -22,9 +23,30 @@ impl Snapshot {
         Self {
             control,
             queueing,
-            ports: partitions.iter().flat_map(|p| p.outputs.iter().map(|o| o.phits)).collect(),
-            injected: partitions.iter().flat_map(|p| p.endpoints.iter().map(|e| e.phits)).collect(),
+            ports: ports(partitions),
+            injected: injected(partitions),
             offered: partitions.iter().map(|p| p.offered_phits).sum(),
         }
     }
+}
+
+/// Phits sent by each port of the network.
+fn ports(partitions: &[Partition]) -> Vec<u64> {
+    let mut routers: Vec<(u32, &[Output])> = Vec::new();
+    for partition in partitions {
+        let outputs: &[Output] = &partition.outputs;
+        let ports = partition.first_port.windows(2).map(|ends| &outputs[ends[0] as usize..ends[1] as usize]);
+        routers.extend(partition.routers.iter().zip(ports));
+    }
+    routers.sort_unstable_by_key(|(router, _)| *router);
+    routers.into_iter().flat_map(|(_, outputs)| outputs.iter().map(|output| output.phits)).collect()
+}
+
+/// Phits injected by each endpoint of the network.
+fn injected(partitions: &[Partition]) -> Vec<u64> {
+    let mut phits = vec![0; partitions.iter().map(|partition| partition.endpoints.len()).sum()];
+    for endpoint in partitions.iter().flat_map(|partition| partition.endpoints.iter()) {
+        phits[endpoint.number as usize] = endpoint.phits;
+    }
+    phits
 }

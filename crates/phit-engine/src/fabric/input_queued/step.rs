@@ -292,7 +292,7 @@ impl Partition {
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
         } else if K::FIXED || self.settings.wants.settled {
-            let (at, packet) = (router + self.routers.start, &self.packets[packet]);
+            let (at, packet) = (self.routers.number(router), &self.packets[packet]);
             let (to, state, vcs) = (packet.destination_router, packet.hop_state(), &self.config.buffers.vcs);
             self.known.minimal_hop(&*self.topology, at, to, state, vcs, &mut self.rngs[router])
         } else {
@@ -355,7 +355,7 @@ impl Partition {
     /// The ejection hop of `packet` if it has reached its destination's router.
     #[inline(always)]
     fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
-        let router = router + self.routers.start;
+        let router = self.routers.number(router);
         let packet = &mut self.packets[packet];
         // Minimal routes have one leg.
         if !K::FIXED && !self.settings.wants::<K>().heads {

@@ -127,7 +127,7 @@ fn describe(partitions: &[Partition], (partition, queue): Place) -> Waiting {
     let input = &partition.inputs[q.port];
     let packet = &partition.packets[q.first];
     Waiting {
-        router: partition.routers.start + input.router,
+        router: partition.routers.number(input.router),
         port: input.number,
         queue: (queue - input.queues) as u16,
         source: packet.source,

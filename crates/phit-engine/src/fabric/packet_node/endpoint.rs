@@ -62,8 +62,9 @@ impl Network {
     /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
-        let senders = self.endpoints.iter().map(|endpoint| (&endpoint.source, endpoint.next));
-        let (packets, phits) = sources(&self.traffic).close(0, senders, &self.collector);
+        let senders =
+            self.endpoints.iter().zip(0..).map(|(endpoint, number)| (number, &endpoint.source, endpoint.next));
+        let (packets, phits) = sources(&self.traffic).close(senders, &self.collector);
         self.offered_phits = phits;
         packets
     }

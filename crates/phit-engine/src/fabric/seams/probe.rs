@@ -10,7 +10,6 @@ use super::routing::See;
 use crate::engine::Tick;
 use crate::measure::{Observable, Record, Records};
 use crate::topology::Topology;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// What a probe sees: the routers of one partition between two ticks.
@@ -18,7 +17,7 @@ pub trait Observation {
     /// The graph.
     fn topology(&self) -> &dyn Topology;
     /// The routers in sight.
-    fn routers(&self) -> Range<u32>;
+    fn routers(&self) -> Box<dyn Iterator<Item = u32> + '_>;
     /// Calls `see` with what the routing mechanism keeps for `router`: a quantity, a port (or another index), a value.
     fn mechanism(&self, router: u32, see: See<'_>);
     /// Calls `see` with what a managed queue organisation keeps for `port`: a quantity, a value.

@@ -2,7 +2,7 @@
 
 use crate::engine::Tick;
 use crate::routing::{RouterView, RoutingContext};
-use crate::topology::Tree;
+use crate::topology::{Routers, Tree};
 
 /// Most cycles that a decision can lag behind.
 pub(super) const LONGEST: u32 = 2;
@@ -30,7 +30,7 @@ impl State {
 pub(super) struct History {
     /// States kept of each router.
     kept: usize,
-    first: u32,
+    routers: Routers,
     /// Most up-ports of a router.
     ports: usize,
     /// Phits of the largest flit, or packet where it is the flit.
@@ -54,19 +54,19 @@ impl History {
         let kept = lag as usize + 1;
         Self {
             kept,
-            first: routers.start,
             ports,
             phits: context.packet_size,
-            up: routers.clone().map(|router| tree.down(tree.level(router))).collect(),
+            up: routers.iter().map(|router| tree.down(tree.level(router))).collect(),
             latest: vec![0; routers.len()],
             taken: vec![0; routers.len() * kept],
             states: vec![State::default(); routers.len() * kept * ports],
+            routers,
         }
     }
 
     /// Takes the state of a router in which something has changed, in place of the oldest.
     pub(super) fn note(&mut self, at: &RouterView<'_>, tree: &Tree) {
-        let router = (at.router - self.first) as usize;
+        let router = self.routers.place(at.router);
         let place = (self.latest[router] + 1) % self.kept;
         self.latest[router] = place;
         let place = router * self.kept + place;
@@ -81,7 +81,7 @@ impl History {
 
     /// The states of the outputs of a router as they were in tick `then`, after the latest change up to then.
     pub(super) fn states(&self, at: &RouterView<'_>, then: Tick) -> Then<'_> {
-        let router = (at.router - self.first) as usize;
+        let router = self.routers.place(at.router);
         let latest = self.latest[router];
         let mut backwards = (0..self.kept).map(|step| router * self.kept + (latest + self.kept - step) % self.kept);
         let oldest = router * self.kept + (latest + 1) % self.kept;

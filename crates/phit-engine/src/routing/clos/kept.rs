@@ -3,14 +3,13 @@
 use crate::engine::Tick;
 use crate::packet::Packet;
 use crate::routing::{Head, RoutingContext};
-use crate::topology::Hop;
+use crate::topology::{Hop, Routers};
 
 /// The latest decision about the heads of a partition's queues.
 #[derive(Debug)]
 pub(super) struct Kept {
     ticks_per_cycle: Tick,
-    /// First router of the partition.
-    first: u32,
+    routers: Routers,
     /// Most ports of a router.
     ports: usize,
     /// Most queues of a port.
@@ -31,21 +30,21 @@ struct Decision {
 impl Kept {
     pub(super) fn new(context: &RoutingContext) -> Self {
         let routers = context.routers.clone();
-        let ports = routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
+        let ports = routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
         let queues = context.queues.iter().copied().max().unwrap_or(1).into();
         let hop = Hop { port: 0, vc: 0, vcs: 1 };
         let none = Decision { cycle: Tick::MAX, source: 0, birth: 0, hop };
         Self {
             ticks_per_cycle: context.ticks_per_cycle,
-            first: routers.start,
             ports,
             queues,
             decisions: vec![none; routers.len() * ports * queues],
+            routers,
         }
     }
 
     fn place(&self, router: u32, head: &Head) -> usize {
-        let port = (router - self.first) as usize * self.ports + usize::from(head.port);
+        let port = self.routers.place(router) * self.ports + usize::from(head.port);
         port * self.queues + usize::from(head.queue)
     }
 

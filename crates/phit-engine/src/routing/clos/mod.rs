@@ -257,7 +257,7 @@ impl Clos {
             contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
             kept: once.then(|| Kept::new(context)),
             params: self.clone(),
-            places: tree.iter().flat_map(|tree| context.routers.clone().map(|router| tree.place(router))).collect(),
+            places: tree.iter().flat_map(|tree| context.routers.iter().map(|router| tree.place(router))).collect(),
             tree,
             whole: !context.topology.faulty() && context.topology.breakdowns().is_empty(),
             ways: Vec::new(),

@@ -1,7 +1,7 @@
 //! Contention counters: how many heads want each output.
 
 use crate::routing::{RoutingContext, Site};
-use std::ops::Range;
+use crate::topology::Routers;
 
 /// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what
 /// each input queue has counted.
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// packet's tail has left the queue, wherever it went (contention paper, section III-B). So a queue adds at most one.
 #[derive(Debug, Clone)]
 pub struct Counters {
-    routers: Range<u32>,
+    routers: Routers,
     per_router: usize,
     counts: Vec<u16>,
     radix: usize,
@@ -25,7 +25,7 @@ impl Counters {
     /// `per_router` counters in each router of the partition, all zero.
     pub fn new(context: &RoutingContext, per_router: usize) -> Self {
         let routers = context.routers.clone();
-        let radix = routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
+        let radix = routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
         let widest = context.queues.iter().copied().max().unwrap_or(1).into();
         Self {
             per_router,
@@ -39,13 +39,13 @@ impl Counters {
 
     /// One counter per output port.
     pub fn of_ports(context: &RoutingContext) -> Self {
-        let radix = context.routers.clone().map(|router| context.topology.ports(router)).max().unwrap_or(0);
+        let radix = context.routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0);
         Self::new(context, radix.into())
     }
 
     #[inline]
     fn local(&self, router: u32) -> usize {
-        (router - self.routers.start) as usize
+        self.routers.place(router)
     }
 
     #[inline]

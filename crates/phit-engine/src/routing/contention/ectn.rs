@@ -171,7 +171,7 @@ const COMPARED: usize = 16;
 impl Group {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
         let topology = &*context.topology;
-        let first = context.routers.start;
+        let first = context.routers.first();
         let links = GroupLinks::new(context);
         let (local, global) = (links.local.len(), links.global.len());
         let threshold = match params.combined_threshold {

@@ -34,10 +34,10 @@ impl Threshold {
             Self::Heads(heads) => heads,
             Self::Auto => {
                 let topology = &context.topology;
-                let ports: u32 = context.routers.clone().map(|router| u32::from(topology.ports(router))).sum();
+                let ports: u32 = context.routers.iter().map(|router| u32::from(topology.ports(router))).sum();
                 let of_port = |router, port| u32::from(context.queues[topology.port(router, port).class as usize]);
                 let of_router = |router| (0..topology.ports(router)).map(|port| of_port(router, port)).sum::<u32>();
-                let queues: u32 = context.routers.clone().map(of_router).sum();
+                let queues: u32 = context.routers.iter().map(of_router).sum();
                 (2 * queues).div_ceil(ports.max(1)) as u16
             }
         }

@@ -12,7 +12,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, Routers, Topology};
 use regions::{Mechanism, Regions, TABLE_III};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -169,7 +169,7 @@ impl RoutingParams for Tpr {
             packet: context.packet_size.into(),
             counted: Counted {
                 windows: Windows::new(self.window_kind, length, context.routers.len(), things),
-                first: context.routers.start,
+                routers: context.routers.clone(),
                 by: self.destinations,
                 sent: things - most_ports(&*context.topology),
                 topology: context.topology.clone(),
@@ -194,8 +194,8 @@ fn counters(topology: &dyn Topology, destinations: Destinations) -> usize {
 /// The counters of a partition's routers (section III-A): `DestC` and `Port_thr`.
 struct Counted {
     windows: Windows,
-    /// First router of the partition.
-    first: u32,
+    /// The partition's routers.
+    routers: Routers,
     by: Destinations,
     /// Counters of sent packets in each router; those of ports come after them.
     sent: usize,
@@ -223,13 +223,13 @@ impl Counted {
             0 => self.destination(at.router, packet.destination_router),
             _ => self.sent + usize::from(port),
         };
-        self.windows.count((at.router - self.first) as usize, thing, at.now);
+        self.windows.count(self.routers.place(at.router), thing, at.now);
     }
 
     /// `DestC` of the packet's destination and `Port_thr` of an output port.
     fn of(&mut self, at: &RouterView<'_>, port: u16, packet: &Packet) -> (u32, u32) {
         let (router, destination) =
-            ((at.router - self.first) as usize, self.destination(at.router, packet.destination_router));
+            (self.routers.place(at.router), self.destination(at.router, packet.destination_router));
         let sent = self.windows.of(router, destination, at.now);
         (sent, self.windows.of(router, self.sent + usize::from(port), at.now))
     }
@@ -287,7 +287,7 @@ impl Routing for Rule {
     /// `sent`: to each destination; `through`: over each port that leads to another router.
     fn observe(&self, router: u32, now: Tick, see: See<'_>) {
         let counted = &self.counted;
-        let counts = counted.windows.all((router - counted.first) as usize, now);
+        let counts = counted.windows.all(counted.routers.place(router), now);
         let (sent, through) = counts.split_at(counted.sent);
         sent.iter().zip(0..).for_each(|(&count, to)| see(&SENT, Some(to), count));
         for port in (0..counted.topology.ports(router)).filter(|&port| counted.topology.port(router, port).class > 0) {

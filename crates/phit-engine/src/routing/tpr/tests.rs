@@ -256,7 +256,7 @@ proptest! {
             }
             counted += expected.len();
             for partition in simulation.parts() {
-                for router in partition.routers.clone() {
+                for router in partition.routers.iter() {
                     partition.routing.observe(router, now, &mut |quantity, index, value| {
                         let expected = expected.get(&(router, quantity.name, index.unwrap())).copied().unwrap_or(0);
                         assert_eq!(value, expected, "{quantity:?} {index:?} of router {router} at {now}");
@@ -284,7 +284,7 @@ fn rule(topology: &Arc<dyn Topology>, regions: Table) -> Rule {
         packet: 1,
         counted: Counted {
             windows: Windows::new(WindowKind::Sliding, 10, 1, sent + most_ports(&**topology)),
-            first: 0,
+            routers: crate::topology::Routers::of_parts(&vec![0; topology.routers() as usize], 1).remove(0),
             by: Destinations::Router,
             sent,
             topology: topology.clone(),

@@ -83,6 +83,6 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
 /// The name of a queue for people.
 fn name(partition: &Partition, queue: u32) -> String {
     let input = &partition.inputs[partition.queues[queue].port];
-    let router = partition.routers.start + input.router;
+    let router = partition.routers.number(input.router);
     format!("queue {} of input {} of router {router} at tick {}", queue - input.queues, input.number, partition.now)
 }

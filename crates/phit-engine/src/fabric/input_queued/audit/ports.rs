@@ -23,7 +23,7 @@ pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), 
             let credits = i64::from(partition.channels[channel].credits);
             let back = pending.credits.get(&channel).map_or(0, |&phits| phits as i64);
             if credits < 0 || credits + back != i64::from(capacity) {
-                let router = partition.routers.start + output.router;
+                let router = partition.routers.number(output.router);
                 return Err(format!(
                     "an endpoint of router {router}: {credits} credits, {back} on their way back: not {capacity}"
                 ));

@@ -12,8 +12,7 @@
 use crate::error::ScenarioError;
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
-use crate::topology::{Hop, RouteTable, Topology};
-use std::ops::Range;
+use crate::topology::{Hop, RouteTable, Routers, Topology};
 use std::sync::Arc;
 
 mod manager;
@@ -91,7 +90,7 @@ pub struct QueueingContext {
     /// The graph.
     pub topology: Arc<dyn Topology>,
     /// The partition's routers.
-    pub routers: Range<u32>,
+    pub routers: Routers,
     /// Virtual channels per link class.
     pub vcs: Vec<u8>,
     /// The routing mechanism's tables, if it has any.
@@ -106,7 +105,7 @@ impl QueueingContext {
     /// The places of the partition's ports, by their indices.
     pub fn places(&self) -> Vec<PortPlace> {
         let mut places = vec![];
-        for router in self.routers.clone() {
+        for router in self.routers.iter() {
             let (first, ports) = (places.len() as u32, self.topology.ports(router));
             let end = first + u32::from(ports);
             let class = |port: u16| self.topology.port(router, port).class;

@@ -8,7 +8,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
-use crate::topology::{Hop, RouteTable, Topology};
+use crate::topology::{Hop, RouteTable, Routers, Topology};
 use std::sync::Arc;
 
 mod hops;
@@ -128,7 +128,7 @@ pub struct RoutingContext {
     /// The graph.
     pub topology: Arc<dyn Topology>,
     /// The partition's routers.
-    pub routers: std::ops::Range<u32>,
+    pub routers: Routers,
     /// Virtual channels per link class.
     pub vcs: Vec<u8>,
     /// Queues per input port of each link class (class 0: injection queues).

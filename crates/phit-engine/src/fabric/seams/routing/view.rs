@@ -205,9 +205,10 @@ impl RouterView<'_> {
     /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own
     /// router.
     pub fn elsewhere(&self, router: u32) -> Self {
-        let local = (self.local + router).wrapping_sub(self.router);
-        assert!((local as usize) + 1 < self.first_port.len(), "router {router} is not in sight of {}", self.router);
-        Self { router, local, ..*self }
+        // The partition has all routers.
+        let all = self.first_port.len() == self.topology.routers() as usize + 1;
+        assert!(all && router < self.topology.routers(), "router {router} is not in sight of {}", self.router);
+        Self { router, local: router, ..*self }
     }
 }
 
