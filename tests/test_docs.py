@@ -74,8 +74,9 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    (text,) = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, precise = blocks(ROOT / "docs" / "scenarios.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
+    assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
 
 
 def test_the_sweeps_of_the_guide_are_valid() -> None:

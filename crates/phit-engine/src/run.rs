@@ -260,7 +260,7 @@ impl Simulation {
         let before = self.fabric.snapshot();
 
         let mut end = start + measure.cycles * cycle;
-        let mut converged = true;
+        let (mut converged, mut before_met) = (true, false);
         loop {
             self.fabric.open_window(start..end);
             self.advance_reporting(end, planned, progress)?;
@@ -272,8 +272,11 @@ impl Simulation {
                     (until.max_cycles, (measure.cycles / 2).max(measure.cycles / measure.batches))
                 }
                 (None, Some(most)) => {
-                    converged = self.precision_met(measured);
-                    // The time grows by half from one look to the next: the more looks, the more often chance ends it.
+                    // Chance makes an interval narrow now and then, the more often the more looks there are: the time
+                    // grows by half from one to the next, and two in a row have to find it narrow.
+                    let met = self.precision_met(measured);
+                    converged = met && (before_met || measured >= most);
+                    before_met = met;
                     (most, (measured / 2).next_multiple_of(batch))
                 }
                 (None, None) => break,

@@ -90,8 +90,8 @@ pub(super) struct Estimate {
 ///
 /// The correlation is 1 less half of von Neumann's ratio, which of n independent batches is nearly normal with variance
 /// (n - 2) / (n^2 - 1); it is significant where one in ten of these is as large (Fishman, *Principles of Discrete Event
-/// Simulation*, 1978, section 5.7). What is left of it when there are too few batches to merge widens the interval as
-/// an autoregressive process of that correlation would. `None` if fewer than two batches count.
+/// Simulation*, 1978, section 5.7). What is left of it, significant or not, widens the interval as an autoregressive
+/// process of that correlation would. `None` if fewer than two batches count.
 pub(super) fn mean_of_correlated(batches: &[Batch], confidence: f64) -> Option<Estimate> {
     /// The 0.9 quantile of the normal distribution.
     const SIGNIFICANT: f64 = 1.281_551_565_544_6;
@@ -112,7 +112,7 @@ pub(super) fn mean_of_correlated(batches: &[Batch], confidence: f64) -> Option<E
         let independent = correlation <= SIGNIFICANT * ((n - 2.0) / (n * n - 1.0)).sqrt();
         if independent || whole < 2 * LEAST_BATCHES {
             let count = batches.iter().map(|b| b.count).sum::<u64>() as f64 / n;
-            let left = if independent { 0.0 } else { correlation.min(LARGEST) };
+            let left = correlation.clamp(0.0, LARGEST);
             let half_width = t * ((1.0 + left) / (1.0 - left) * squares / (n * (n - 1.0))).sqrt() / count;
             return Some(Estimate { interval: Interval { mean, half_width }, batches: whole, correlation, independent });
         }
