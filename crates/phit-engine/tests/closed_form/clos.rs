@@ -177,8 +177,8 @@ fn the_probe_sees_the_fullest_buffer_of_each_router_at_the_top() {
 
 #[test]
 fn the_probe_sees_the_heads_that_arrive_in_one_cycle() {
-    // Routers of 16 ports below, 8 above. Each input gets the head of a packet in a cycle with a probability of the load
-    // over the flits of a packet, nearly independently of the others.
+    // Routers of 16 ports below, 8 above. Each input gets the head of a packet in a cycle with a probability of the
+    // load over the flits of a packet, nearly independently of the others.
     for (flits, crossbar) in [(1, 1), (1, 2), (4, 1)] {
         let (load, cycles) = (0.4, 4000);
         let mut value = figure_3(clos("oblivious"), json!("worst_case_uniform"), load);
