@@ -322,6 +322,17 @@ def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
     return "; ".join(found)
 
 
+def is_near_valiant(evidence: Evidence, coefficient: float) -> bool:
+    """Whether PB's latency is 0 to 25 % above VAL's at the loads of C6 with another coefficient."""
+    valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
+    name = f"PB, {coefficient:g}"
+    loads = [load for load in others.loads(mechanism=name) if load <= 0.4 + 1e-9]
+    if any(others.saturated(mechanism=name, load=load) for load in loads):
+        return False
+    ratios = [others.latency(mechanism=name, load=load) / valiant.latency(mechanism="VAL", load=load) for load in loads]
+    return all_of(between(ratio, 1, 1.25) for ratio in ratios).holds
+
+
 def _first_behind(evidence: Evidence) -> Judgement:
     ratios, throughput, words, _ = _beside_valiant(evidence)
     return Judgement(all_of([*(above(ratio, 1) for ratio in ratios), below(throughput, 1.02)]), words)
