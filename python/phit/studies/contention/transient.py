@@ -1,6 +1,6 @@
 """What happens after UN becomes ADV+1 at a load of 0.2: figures 7 to 9, claims C12 to C16 (sections V-B and V-C)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -88,12 +88,31 @@ MISROUTED = "Globally misrouted packets (%)"
 
 
 def time_panel(
-    table: pl.DataFrame, look: Look, column: str, y_title: str, until: int, *, curve: str = "mechanism", title: str = ""
+    table: pl.DataFrame,
+    look: Look,
+    column: str,
+    y_title: str,
+    until: int,
+    *,
+    curve: str = "mechanism",
+    title: str = "",
+    legend: Sequence[str] = (),
 ) -> Chart:
-    """A quantity over the time from the change of traffic, which is marked by a line."""
+    """A quantity over the time from the change of traffic, which is marked by a line; see `panel`."""
     shown = table.filter(pl.col("t").is_between(-100, until))
     lines = panel(
-        shown, curve, "t", column, look, TIME, y_title, dots=False, width=520, domain=(-100, until), title=title
+        shown,
+        curve,
+        "t",
+        column,
+        look,
+        TIME,
+        y_title,
+        dots=False,
+        width=520,
+        domain=(-100, until),
+        title=title,
+        legend=legend,
     )
     return rule(lines, 0)
 
@@ -469,10 +488,10 @@ def oscillation(evidence: Evidence) -> Judgement:
 PARAMETERS: dict[str, tuple[Document, tuple[str, ...]]] = {
     "coefficient 1.5": ({"coefficient": 1.5}, ("small", "large")),
     "coefficient 2": ({"coefficient": 2.0}, ("small", "large")),
-    "T = 24": ({"global_threshold": 24, "local_threshold": 24}, ("large",)),
-    "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24, "local_threshold": 24}, ("large",)),
+    "T = 24": ({"global_threshold": 24}, ("large",)),
+    "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24}, ("large",)),
 }
-"""Other parameters of PB, and the buffers they are tried with. T = 24 is 8 times T, as the large buffers are."""
+"""Other parameters of PB's flags, and the buffers they are tried with. T = 24 is 8 times T, as the large buffers are."""
 
 
 @study.figure(
@@ -495,10 +514,13 @@ def parameters(setting: Setting, seeds: int | None) -> list[Case]:
 
 @parameters.draw
 def _parameter_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    look = Look.of(tuple(PARAMETERS))
+    names = tuple(PARAMETERS)
+    look = Look.of(names)
     until = min(setting.after, 4000)
     panels = [
-        time_panel(rows, look, "latency_mean", LATENCY, until, curve="parameters", title=f"{size} buffers")
+        time_panel(
+            rows, look, "latency_mean", LATENCY, until, curve="parameters", title=f"{size} buffers", legend=names
+        )
         for size in ("small", "large")
         if (rows := table.filter(pl.col("buffers") == size)).height
     ]
