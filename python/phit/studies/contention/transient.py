@@ -491,7 +491,7 @@ PARAMETERS: dict[str, tuple[Document, tuple[str, ...]]] = {
     "T = 24": ({"global_threshold": 24}, ("large",)),
     "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24}, ("large",)),
 }
-"""Other parameters of PB's flags, and the buffers they are tried with. T = 24 is 8 times T, as the large buffers are."""
+"""Other parameters of PB's flags, and buffers to try them with. T = 24 is 8 times T, as the large buffers are."""
 
 
 @study.figure(
