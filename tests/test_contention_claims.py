@@ -473,6 +473,33 @@ def test_a_fact_settles_a_claim_that_differs(claim: str, figure: str, rows_of_on
     assert words in finding.because
 
 
+def with_coefficients(latency: float, swing: float) -> dict[str, list[Row]]:
+    """PB with the other coefficients: its latency under ADV+1, and how it swings; with the own one it hardly does."""
+    names = ("1.5", "2")
+    return {
+        "9": [*step("PB", 0, swing=1.5), *step("ECtN", 0, swing=0.1)],
+        "piggyback": [
+            row | {"parameters": f"coefficient {name}", "buffers": "small"}
+            for name in names
+            for row in step("PB", 0, swing=swing)
+        ],
+        "piggyback-load": [
+            row for name in names for row in rows(f"PB, {name}", (0.3, 0.35, 0.4, 0.55), always(latency), 0.45)
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("latency", "swing", "settled"), [(400.0, 20.0, True), (310.0, 1.0, True), (310.0, 20.0, False)]
+)
+def test_no_coefficient_of_pb_fulfils_two_claims(latency: float, swing: float, settled: bool) -> None:
+    finding = found("C16", tables() | with_coefficients(latency, swing))
+    assert finding.verdict is Verdict.DIFFERS
+    assert finding.settled is settled
+    assert "with coefficient 2 PB's period 500 cycles" in finding.note
+    assert "with a coefficient of 2" in found("C6", tables() | with_coefficients(latency, swing)).note
+
+
 UNSETTLED: list[tuple[str, str, list[Row]]] = [
     # OLM accepts the most because Hybrid does, but Base fails; only counters; OLM fails; high thresholds do no harm.
     ("C4", "5a", changed(uniform(), of("Base", 1.0), accepted_load=0.805)),

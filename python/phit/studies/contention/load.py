@@ -278,32 +278,6 @@ COEFFICIENTS = (1.5, 2.0)
 """Of PB, besides the study's own; the simulator's default is 2."""
 
 
-@study.figure(
-    "piggyback-load",
-    title="PB's coefficient",
-    caption="Figure 5b for PB with other coefficients of the mean above which a global link is flagged.",
-)
-def other_coefficients(setting: Setting, seeds: int | None) -> list[Case]:
-    """PB under ADV+1 at the loads of C6 and at the highest, with other coefficients."""
-    loads = [load for load in setting.adversarial_loads if 0.3 - 1e-9 <= load <= 0.4 + 1e-9]
-    return [
-        Case(
-            {"mechanism": f"PB, {coefficient:g}", "pattern": "ADV+1", "load": load, "seed": seed},
-            scenario(setting, "PB", adversarial(1), load, seed, coefficient=coefficient),
-        )
-        for coefficient in COEFFICIENTS
-        for load in (*loads, setting.adversarial_loads[-1])
-        for seed in seeds_of(seeds, setting.seeds)
-    ]
-
-
-@other_coefficients.draw
-def _coefficient_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    chart = latency_and_load(table, "mechanism", Look.of([f"PB, {c:g}" for c in COEFFICIENTS]), UNIT)
-    notes = (f"{note(setting)}; {seeds_note(table)}", LOAD_MARKS)
-    return {"piggyback-load": finished(chart, "PB under ADV+1 with other coefficients", notes)}
-
-
 def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
     """PB's latency beside VAL's with other coefficients, where these were run."""
     valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
@@ -320,6 +294,17 @@ def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
             words += [f"saturated at {', '.join(f'{load:g}' for load in gone)}"] if gone else []
             found.append(f"with a coefficient of {coefficient:g} {', '.join(words)}")
     return "; ".join(found)
+
+
+def is_near_valiant(evidence: Evidence, coefficient: float) -> bool:
+    """Whether PB's latency is 0 to 25 % above VAL's at the loads of C6 with another coefficient."""
+    valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
+    name = f"PB, {coefficient:g}"
+    loads = [load for load in others.loads(mechanism=name) if load <= 0.4 + 1e-9]
+    if any(others.saturated(mechanism=name, load=load) for load in loads):
+        return False
+    ratios = [others.latency(mechanism=name, load=load) / valiant.latency(mechanism="VAL", load=load) for load in loads]
+    return all_of(between(ratio, 1, 1.25) for ratio in ratios).holds
 
 
 def _first_behind(evidence: Evidence) -> Judgement:
@@ -518,3 +503,29 @@ def competitive_in_mixes(evidence: Evidence) -> Judgement:
     checks += [between(ratio, 0.85, 1.15) for name in ("Base", "Hybrid") for ratio in found[name]]
     words = ", ".join(f"{name} {percent(of_one)}" for name, of_one in found.items())
     return Judgement(all_of(checks), f"{words} of OLM's latency at {', '.join(map(str, shares))} % UN")
+
+
+@study.figure(
+    "piggyback-load",
+    title="PB's coefficient",
+    caption="Figure 5b for PB with other coefficients of the mean above which a global link is flagged.",
+)
+def other_coefficients(setting: Setting, seeds: int | None) -> list[Case]:
+    """PB under ADV+1 at the loads of C6 and at the highest, with other coefficients."""
+    loads = [load for load in setting.adversarial_loads if 0.3 - 1e-9 <= load <= 0.4 + 1e-9]
+    return [
+        Case(
+            {"mechanism": f"PB, {coefficient:g}", "pattern": "ADV+1", "load": load, "seed": seed},
+            scenario(setting, "PB", adversarial(1), load, seed, coefficient=coefficient),
+        )
+        for coefficient in COEFFICIENTS
+        for load in (*loads, setting.adversarial_loads[-1])
+        for seed in seeds_of(seeds, setting.seeds)
+    ]
+
+
+@other_coefficients.draw
+def _coefficient_charts(table: pl.DataFrame, setting: Setting) -> Charts:
+    chart = latency_and_load(table, "mechanism", Look.of([f"PB, {c:g}" for c in COEFFICIENTS]), UNIT)
+    notes = (f"{note(setting)}; {seeds_note(table)}", LOAD_MARKS)
+    return {"piggyback-load": finished(chart, "PB under ADV+1 with other coefficients", notes)}

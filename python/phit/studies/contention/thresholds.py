@@ -361,6 +361,7 @@ def _too_many_channels(evidence: Evidence) -> Fact | None:
     first=Revision(
         _first_low_and_high,
         "monotone over th = 3 to 12 but for 0.5 %, worse below 2 × VCs (6) and above p (8); mean counter 2.74 ± 15 %",
+        weaker=True,
     ),
     fact=_too_many_channels,
     remark=(

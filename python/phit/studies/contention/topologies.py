@@ -154,7 +154,7 @@ def _topology_charts(table: pl.DataFrame, setting: Setting) -> Charts:  # noqa: 
             for pattern in network.patterns
             if (of := rows.filter(pl.col("pattern") == pattern)).height
         ]
-        notes = (f"{network.words}; {seeds_note(rows)}", LOAD_MARKS)
+        notes = (seeds_note(rows), f"{LOAD_MARKS}; equal curves hide one another")
         found[name] = finished(beside(*columns), f"Section VI-D: contention counters, {network.words}", notes)
     return found
 

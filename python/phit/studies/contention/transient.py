@@ -1,6 +1,6 @@
 """What happens after UN becomes ADV+1 at a load of 0.2: figures 7 to 9, claims C12 to C16 (sections V-B and V-C)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -8,6 +8,7 @@ from phit.markdown import markdown_table
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.contention import authors
+from phit.studies.contention.load import COEFFICIENTS, is_near_valiant, piggyback_behind_valiant
 from phit.studies.contention.paper import (
     ADAPTIVE,
     COUNTERS,
@@ -87,12 +88,31 @@ MISROUTED = "Globally misrouted packets (%)"
 
 
 def time_panel(
-    table: pl.DataFrame, look: Look, column: str, y_title: str, until: int, *, curve: str = "mechanism", title: str = ""
+    table: pl.DataFrame,
+    look: Look,
+    column: str,
+    y_title: str,
+    until: int,
+    *,
+    curve: str = "mechanism",
+    title: str = "",
+    legend: Sequence[str] = (),
 ) -> Chart:
-    """A quantity over the time from the change of traffic, which is marked by a line."""
+    """A quantity over the time from the change of traffic, which is marked by a line; see `panel`."""
     shown = table.filter(pl.col("t").is_between(-100, until))
     lines = panel(
-        shown, curve, "t", column, look, TIME, y_title, dots=False, width=520, domain=(-100, until), title=title
+        shown,
+        curve,
+        "t",
+        column,
+        look,
+        TIME,
+        y_title,
+        dots=False,
+        width=520,
+        domain=(-100, until),
+        title=title,
+        legend=legend,
     )
     return rule(lines, 0)
 
@@ -418,12 +438,34 @@ def _first_oscillation(evidence: Evidence) -> Judgement:
     return Judgement(_flatness(swings), _swing_words("PB", swings["PB"]))
 
 
+def _no_coefficient(evidence: Evidence) -> Fact | None:
+    """That PB swings with no coefficient with which it is near VAL, as far as coefficients were tried."""
+    near = [piggyback_behind_valiant(evidence).holds]
+    swings = [nominal(swing(evidence.responses("9"), "PB").percent)]
+    for coefficient in COEFFICIENTS:
+        responses = evidence.responses("piggyback", parameters=f"coefficient {coefficient:g}", buffers="small")
+        swings.append(nominal(swing(responses, "PB").percent))
+        near.append(is_near_valiant(evidence, coefficient))
+    if any(is_near and percent >= AMPLITUDE for is_near, percent in zip(near, swings, strict=True)):
+        return None
+    words = ", ".join(
+        f"{coefficient:g}: {percent:.2f} %, {'near VAL' if is_near else 'not near VAL'}"
+        for coefficient, percent, is_near in zip((PB_COEFFICIENT, *COEFFICIENTS), swings, near, strict=True)
+    )
+    return Fact(
+        f"figures 5b and 9 ask for different PB: with no coefficient does it swing by {AMPLITUDE:g} % of its latency "
+        f"and stay 0 to 25 % above VAL at 0.3 to 0.4, as C6 has it ({words})",
+        "PB's coefficient and PB's parameters below",
+    )
+
+
 @study.claim(
     "C16",
     figure="9",
     statement="PB oscillates with a period of about 500 cycles after the change; ECtN is flat",
     paper="period 300 to 700 cycles; ECtN's standard deviation below 1/3 of PB's; PB's at least 0.5 % of its mean",
     first=Revision(_first_oscillation, "period 300 to 700 cycles; ECtN's standard deviation below 1/3 of PB's"),
+    fact=_no_coefficient,
     remark=(
         "With the coefficient of 1, which brings PB close to VAL (C6), it hardly swings: its period is that of the "
         "paper, but less than 0.5 % of the latency is no oscillation. Larger coefficients swing more (see PB's "
@@ -446,10 +488,10 @@ def oscillation(evidence: Evidence) -> Judgement:
 PARAMETERS: dict[str, tuple[Document, tuple[str, ...]]] = {
     "coefficient 1.5": ({"coefficient": 1.5}, ("small", "large")),
     "coefficient 2": ({"coefficient": 2.0}, ("small", "large")),
-    "T = 24": ({"global_threshold": 24, "local_threshold": 24}, ("large",)),
-    "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24, "local_threshold": 24}, ("large",)),
+    "T = 24": ({"global_threshold": 24}, ("large",)),
+    "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24}, ("large",)),
 }
-"""Other parameters of PB, and the buffers they are tried with. T = 24 is 8 times T, as the large buffers are."""
+"""Other parameters of PB's flags, and buffers to try them with. T = 24 is 8 times T, as the large buffers are."""
 
 
 @study.figure(
@@ -472,10 +514,13 @@ def parameters(setting: Setting, seeds: int | None) -> list[Case]:
 
 @parameters.draw
 def _parameter_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    look = Look.of(tuple(PARAMETERS))
+    names = tuple(PARAMETERS)
+    look = Look.of(names)
     until = min(setting.after, 4000)
     panels = [
-        time_panel(rows, look, "latency_mean", LATENCY, until, curve="parameters", title=f"{size} buffers")
+        time_panel(
+            rows, look, "latency_mean", LATENCY, until, curve="parameters", title=f"{size} buffers", legend=names
+        )
         for size in ("small", "large")
         if (rows := table.filter(pl.col("buffers") == size)).height
     ]
