@@ -19,6 +19,8 @@ engine.use()
 
 from phit.cli import main  # noqa: E402
 from phit.scenario import set_path  # noqa: E402
+from phit.studies.kit import charts  # noqa: E402
+from phit.studies.kit.study import Figure  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -69,6 +71,19 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
         return status, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Studies draw no charts, until what this returns is undone: for tests of what is run and kept."""
+    monkeypatch.setattr(Figure, "charts", lambda *_: {})
+    return monkeypatch
+
+
+@pytest.fixture
+def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies draw their charts in one format only."""
+    monkeypatch.setattr(charts, "FORMATS", ("svg",))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # With a test among what is built, dependencies have the features that they have for all tests: they are compiled once.
-BUILD = "cargo build --workspace --lib --test smoke --quiet --message-format=json-render-diagnostics"
+BUILD = "cargo build -p phit-python -p phit-tests --lib --test smoke --quiet --message-format=json-render-diagnostics"
 
 
 def extension() -> Path:

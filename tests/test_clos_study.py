@@ -192,7 +192,7 @@ def test_a_name_may_stand_for_two_figures() -> None:
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = [part for name in ("5", "6", "11") for part in ("--figure", name)]
-    status, _, error = cli("reproduce", "clos", *chosen, "--scale", "smoke", "--output", out)
+    status, _, error = cli("reproduce", "clos", *chosen, "--scale", "smoke", "--output", out, "--jobs", 1)
     assert status == 0, error
     findings = {row["id"]: row for row in json.loads((out / "claims.json").read_text())}
     assert findings["K15"]["verdict"] == "holds"

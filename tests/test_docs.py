@@ -1,17 +1,16 @@
 """What README and the user guide say is executed, and every example is valid."""
 
+import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import phit
 import pytest
 
-from .conftest import ROOT, tiny
+from .conftest import ROOT, Cli, tiny
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -20,20 +19,31 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def executed() -> dict[str, Path | None]:
     """Commands of the pages before, without the folder that each names, and the folder with its results."""
     return {}
 
 
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in with the examples, each for a tenth of its cycles: what is shown is that commands work."""
+    (tmp_path / "examples").mkdir()
+    for example in (ROOT / "examples").glob("*.toml"):
+        (tmp_path / "examples" / example.name).write_text(shortened(example.read_text(encoding="utf-8")))
+    monkeypatch.chdir(tmp_path)
+    # Runs stay in this process: they are so short that others would take longer to start.
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    return tmp_path
+
+
+def shortened(example: str) -> str:
+    """An example with a tenth of the cycles, whatever their unit."""
+    return re.sub(r'^((?:warmup|cycles) = "?)(\d+)', lambda m: f"{m[1]}{int(m[2]) // 10}", example, flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands(page: Path, checkout: Path, executed: dict[str, Path | None]) -> None:
+def test_commands(page: Path, checkout: Path, cli: Cli, executed: dict[str, Path | None]) -> None:
     # Several pages begin alike: what a command has written is copied to the next page, into the folder named there.
     for line in "".join(blocks(page, "bash")).splitlines():
         command, *arguments = shlex.split(line)
@@ -44,21 +54,17 @@ def test_commands(page: Path, checkout: Path, executed: dict[str, Path | None]) 
         if general in executed and (written := executed[general]) and results:
             shutil.copytree(written, results)
         elif general not in executed or " out/" in general:
-            done = subprocess.run(
-                [sys.executable, "-m", "phit", *arguments], cwd=checkout, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, (line, done.stderr)
+            status, _, err = cli(*arguments)
+            assert status == 0, (line, err)
             executed[general] = results
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_python(page: Path, checkout: Path) -> None:
+@pytest.mark.usefixtures("checkout")
+def test_python(page: Path) -> None:
     for block in blocks(page, "python"):
         if not block.startswith("# not executed"):
-            done = subprocess.run(
-                [sys.executable, "-c", block], cwd=checkout, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, (block, done.stderr)
+            exec(compile(block, page.name, "exec"), {"__name__": "__main__"})
 
 
 def test_the_readme_lists_every_kind() -> None:

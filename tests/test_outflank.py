@@ -202,6 +202,7 @@ def test_cheap_runs_agree_with_the_authors() -> None:
             assert abs(comparison.difference) <= tolerance, (str(case), comparison)
 
 
+@pytest.mark.usefixtures("sketched")
 def test_reproduce_a_table(cli: Cli, tmp_path: Path) -> None:
     status, _, errors = cli(
         "reproduce", "outflank", "--table", "3", "--scale", "smoke", "--out", tmp_path / "out", "--jobs", "1"

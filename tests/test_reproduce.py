@@ -15,6 +15,7 @@ from phit.studies.contention.paper import MECHANISMS
 from phit.studies.kit.plan import Done, Plan
 from phit.studies.kit.reproduce import reproduce
 from phit.studies.kit.scale import Scale
+from phit.studies.kit.study import Figure
 from phit.studies.kit.tables import steady, transient
 
 from .conftest import Cli, Start
@@ -22,9 +23,11 @@ from .conftest import Cli, Start
 
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with figure 5b; tests work on copies."""
+    """A folder with the runs of figure 5b, not drawn; tests work on copies."""
     folder = tmp_path_factory.mktemp("reproduced")
-    reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "charts", lambda *_: {})
+        reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
     return folder
 
 
@@ -62,7 +65,7 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert stretch["processes"] == 1
 
 
-def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
+def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path, undrawn: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "results"
     short = ("--warmup", 100, "--cycles", 200)
     command = ("reproduce", "contention", "--scale", "smoke", *short, "--output", folder, "--jobs", 1, "--figure", "5a")
@@ -74,7 +77,8 @@ def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path) -> None:
     after = {path: path.stat().st_mtime_ns for path in (folder / "points").iterdir()}
     assert after.items() > first.items()
     assert set(pl.read_parquet(folder / "tables" / "5a.parquet")["seeds"]) == {2}
-    # Fewer seeds asked for: those that are there still count.
+    # Fewer seeds asked for: those that are there still count, and figures that were not asked for are drawn.
+    undrawn.undo()
     assert cli(*command)[0] == 0
     assert set(pl.read_parquet(folder / "tables" / "5a.parquet")["seeds"]) == {2}
     assert (folder / "figures" / "6.png").exists()
@@ -95,6 +99,7 @@ def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path, reprodu
     assert not (folder / "tables" / "5a.csv").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_killed_study_goes_on(start: Start, cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     arguments = ("reproduce", "contention", "--scale", "smoke", "--output", folder, "--jobs", 1, "--seeds", 1)

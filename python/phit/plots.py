@@ -320,15 +320,16 @@ def _colour(rows: pl.DataFrame) -> alt.Color:
 def styled(chart: Any, title: str, note: str | list[str]) -> Any:
     """The chart with its title and the type sizes and lines of a printed figure."""
     heading = alt.TitleParams(title, subtitle=note or alt.Undefined, anchor="start", offset=12)
-    return (
-        chart.properties(title=heading, padding=12, background="white")
-        .configure_title(fontSize=17, subtitleFontSize=12, subtitleColor="#555", font="sans-serif")
-        .configure_axis(
+    look = alt.Config(
+        title=alt.TitleConfig(fontSize=17, subtitleFontSize=12, subtitleColor="#555", font="sans-serif"),
+        axis=alt.AxisConfig(
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridColor="#e6e6e6", labelFlush=False
-        )
-        .configure_legend(labelFontSize=13, titleFontSize=13, orient="right", symbolOpacity=1)
-        .configure_view(stroke="#999")
+        ),
+        legend=alt.LegendConfig(labelFontSize=13, titleFontSize=13, orient="right", symbolOpacity=1),
+        view=alt.ViewConfig(stroke="#999"),
     )
+    # In one call: each copies the whole chart.
+    return chart.properties(title=heading, padding=12, background="white", config=look)
 
 
 def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")) -> list[Path]:

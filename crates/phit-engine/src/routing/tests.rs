@@ -6,88 +6,19 @@ use super::*;
 use crate::engine::{NONE, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::input_queued::{Partition, TAIL_PENDING, kind};
-use crate::measure::Counters;
 use crate::packet::Packet;
 use crate::proof::{Flaw, escape};
-use crate::run::{Options, Simulation, verify};
+use crate::run::{Options, Simulation};
 use crate::scenario::Scenario;
 use crate::topology::{Hop, HopState, Hops, Topology};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use scenarios::{dragonfly, grids, mechanisms};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// All adaptive mechanisms for Dragonflies, with thresholds that make them work hard in a small one.
-fn mechanisms() -> Vec<Value> {
-    let restriction = json!({ "coefficient": 1.5, "packets": 1 });
-    let mut all = vec![
-        json!({ "kind": "olm" }),
-        json!({ "kind": "olm", "restriction": restriction }),
-        json!({ "kind": "contention_base", "threshold": 3, "comparison": "reaches" }),
-        json!({ "kind": "contention_base", "threshold": 2, "trigger": { "probability": 0.3 } }),
-        json!({ "kind": "contention_hybrid", "threshold": 3 }),
-        json!({ "kind": "contention_hybrid", "candidates": "any", "restriction": restriction }),
-        json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 4, "candidates": "local" }),
-        json!({ "kind": "piggyback" }),
-        json!({ "kind": "piggyback", "second_half": "next", "coefficient": 1, "global_threshold": 0 }),
-        json!({ "kind": "piggyback", "via": "group" }),
-        json!({ "kind": "piggyback", "hop_count": "consecutive" }),
-        json!({ "kind": "ugal_l" }),
-        json!({ "kind": "ugal_l", "via": "group", "queue": "share" }),
-        json!({ "kind": "ugal_g" }),
-        json!({ "kind": "par" }),
-        json!({ "kind": "par", "via": "group", "queue": "phits", "threshold": 1 }),
-    ];
-    for updates in ["free", "full", "nonempty", "incremental", "asynchronous"] {
-        all.push(json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3, "updates": updates }));
-    }
-    all
-}
-
-/// A small busy Dragonfly. `groups`: fewer than nine have parallel links.
-fn dragonfly(routing: &Value, groups: u32, load: f64, offset: Option<u32>, seed: u64) -> Value {
-    let pattern = match offset {
-        Some(offset) => json!({ "kind": "adversarial", "offset": offset }),
-        None => json!({ "kind": "uniform" }),
-    };
-    json!({
-        "seed": seed,
-        "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2, "groups": groups },
-        "router": {
-            "latency": 3, "speedup": 2, "output_buffer": 32, "transit_priority": true, "credit_release": "output",
-            "links": {
-                "endpoint": { "latency": 0, "vcs": 2, "buffer": 64 },
-                "local": { "latency": 5, "vcs": 5, "buffer": 24 },
-                "global": { "latency": 20, "vcs": 2, "buffer": 64 },
-            },
-        },
-        "routing": routing,
-        "traffic": { "pattern": pattern, "load": load, "packet_size": 8 },
-        "measure": { "warmup": 0, "cycles": 1200 },
-    })
-}
-
-fn run(value: &Value, threads: usize, partitions: usize) -> Counters {
-    let scenario = Scenario::from_value(value).unwrap();
-    let options = Options { threads, partitions: Some(partitions) };
-    let outcome = Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true);
-    outcome.unwrap_or_else(|error| panic!("{error}")).collector().counters.clone()
-}
-
-#[test]
-fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
-    for (index, routing) in mechanisms().iter().enumerate() {
-        for (load, offset) in [(0.2, Some(1)), (0.6, None), (0.9, Some(2))] {
-            let groups = if index % 3 == 0 { 5 } else { 9 };
-            let mut value = dragonfly(routing, groups, load, offset, index as u64);
-            let on_change = run(&value, 1, 1);
-            assert!(on_change.packets.recorded > 500, "{routing} {load}: {}", on_change.packets.recorded);
-            assert_eq!(run(&value, 2, 3), on_change, "{routing} {load} {offset:?}: partitions");
-            value["router"]["redecision"] = json!("every_cycle");
-            assert_eq!(run(&value, 1, 2), on_change, "{routing} {load} {offset:?}: every cycle");
-        }
-    }
-}
+#[path = "../../tests/common/adaptive.rs"]
+mod scenarios;
 
 /// What a watched mechanism has told: what the head of each queue wants, by router, port and queue.
 type Told = Arc<Mutex<HashMap<(u32, u16, u16), Wish>>>;
@@ -243,7 +174,7 @@ proptest! {
         // Partial arrays as they were broadcast last.
         let mut sent: HashMap<(u32, u16), u32> = HashMap::new();
         let mut heard = sent.clone();
-        for tick in 0..500u32 {
+        for tick in (0..500u32).step_by(5) {
             simulation.advance_to(tick + 1);
             simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
             let partitions = simulation.parts();
@@ -300,21 +231,6 @@ proptest! {
 }
 
 #[test]
-fn every_mechanism_is_proved_free_of_deadlock() {
-    for routing in mechanisms() {
-        for groups in [3, 9] {
-            let report = verify(&Scenario::from_value(&dragonfly(&routing, groups, 0.1, None, 1)).unwrap()).unwrap();
-            assert_eq!(report["proved"], true, "{routing} with {groups} groups: {report}");
-            let mut wormhole = dragonfly(&routing, groups, 0.1, None, 1);
-            wormhole["router"]["switching"] = json!("wormhole");
-            let report = verify(&Scenario::from_value(&wormhole).unwrap()).unwrap();
-            let escapes = report["argument"].as_str().unwrap().contains("whole packets");
-            assert_eq!(report["proved"], if escapes { Value::Null } else { json!(true) }, "{routing}: {report}");
-        }
-    }
-}
-
-#[test]
 fn a_family_that_cannot_escape_is_found_out() {
     /// The family with its channels or its escapes spoilt.
     struct Spoilt(fn(&mut Step, &Standing));
@@ -337,112 +253,15 @@ fn a_family_that_cannot_escape_is_found_out() {
     assert!(matches!(check(|step, _| step.hop.vc += 1), Err(Flaw::NoSuchChannel { .. })));
 }
 
-/// A busy grid with contention counters.
-fn grid(kind: &str, dims: &[u32], alternatives: &str, load: f64) -> Value {
-    json!({
-        "topology": { "kind": kind, "dims": dims, "endpoints_per_router": 2 },
-        "router": {
-            "latency": 2, "speedup": 2, "output_buffer": 16,
-            "links": { "default": { "latency": 3, "vcs": 3, "buffer": 16 } },
-        },
-        "routing": { "kind": "contention_grid", "threshold": 2, "alternatives": alternatives },
-        "traffic": { "pattern": "tornado", "load": load, "packet_size": 4 },
-        "measure": { "warmup": 0, "cycles": 800 },
-    })
-}
-
 #[test]
-fn contention_counters_work_on_grids() {
-    let cases = [
-        ("mesh", vec![4, 5], "minimal"),
-        ("torus", vec![5, 4], "minimal"),
-        ("torus", vec![4, 3, 4], "minimal"),
-        ("hyperx", vec![4, 3], "minimal"),
-        ("hyperx", vec![5], "nonminimal"),
-        ("hyperx", vec![4, 3, 3], "nonminimal"),
-    ];
-    for (kind, dims, alternatives) in cases {
-        let mut value = grid(kind, &dims, alternatives, 0.9);
-        let report = verify(&Scenario::from_value(&value).unwrap()).unwrap();
-        assert_eq!(report["proved"], true, "{kind} {dims:?} {alternatives}: {report}");
-        let on_change = run(&value, 1, 1);
-        assert_eq!(run(&value, 2, 3), on_change, "{kind} {dims:?} {alternatives}: partitions");
-        value["router"]["redecision"] = json!("every_cycle");
-        assert_eq!(run(&value, 1, 2), on_change, "{kind} {dims:?} {alternatives}: every cycle");
+fn counters_on_grids_allow_only_what_was_proved() {
+    for value in grids() {
         let mut simulation = watched(&value, 2).0;
-        for tick in 1..300 {
+        for tick in (5..150).step_by(5) {
             simulation.advance_to(tick);
-            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {kind}"));
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {value}"));
         }
     }
-    let refused = Scenario::from_value(&grid("torus", &[4, 4], "nonminimal", 0.1)).unwrap();
-    let error = verify(&refused).unwrap_err().to_string();
-    assert!(error.contains("alternatives = \"nonminimal\": needs topology.kind = \"hyperx\""), "{error}");
-}
-
-#[test]
-fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
-    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other
-    // ways.
-    let accepted = |routing: Value| {
-        let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
-        value["routing"] = routing;
-        run(&value, 1, 1).packets.recorded_phits
-    };
-    let dimension_order = accepted(json!("dimension_order"));
-    let counters = accepted(json!({ "kind": "contention_grid", "threshold": 2, "alternatives": "nonminimal" }));
-    assert!(counters as f64 > 1.5 * dimension_order as f64, "{counters} against {dimension_order}");
-}
-
-#[test]
-fn updates_on_the_links_take_their_share() {
-    // 8 links of a group, 4 bits each: one phit of 40 bits to each of 3 neighbours every 50 cycles.
-    let routing = json!({ "kind": "ectn", "updates": "full", "period": 50, "phit_bits": 40 });
-    let scenario = Scenario::from_value(&dragonfly(&routing, 9, 0.3, None, 1)).unwrap();
-    let outcome = Simulation::new(&scenario, Options::default()).unwrap().run(&mut |_, _| true).unwrap();
-    let summary = outcome.summary();
-    assert_eq!(summary["control_messages"], 36 * 3 * 1200 / 50);
-    assert_eq!(summary["control_utilisation"]["local"], 1.0 / 50.0);
-    assert_eq!(summary["control_utilisation"]["global"], 0.0);
-}
-
-#[test]
-fn probes_see_the_same_whatever_the_partitions() {
-    let routing = json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3 });
-    let mut value = dragonfly(&routing, 9, 0.9, None, 7);
-    value["measure"] = json!({
-        "warmup": 150, "cycles": 600,
-        "probes": [{ "kind": "counters", "every": 50 }, { "kind": "buffers", "every": 100 }],
-    });
-    let scenario = Scenario::from_value(&value).unwrap();
-    let outcome = |partitions| {
-        let options = Options { threads: 1, partitions: Some(partitions) };
-        Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true).unwrap()
-    };
-    let (one, three) = (outcome(1), outcome(3));
-    assert_eq!(one.tables()["probes"], three.tables()["probes"]);
-    let table = &one.tables()["probes"];
-    let column = |name: &str| table[name].as_array().unwrap().clone();
-    // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
-    assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
-    assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
-    for ((quantity, class), count) in column("quantity").iter().zip(column("class")).zip(column("count")) {
-        let ports = match (quantity.as_str().unwrap(), class.as_str()) {
-            ("contention", None) => 36 * 7,
-            ("partial" | "combined", None) => 36 * 8,
-            ("input", Some("endpoint")) => 36 * 2 * 2,
-            ("input" | "output", Some("local")) => 36 * 3 * 5,
-            ("input" | "output", Some("global")) => 36 * 2 * 2,
-            other => panic!("unknown quantity {other:?}"),
-        };
-        assert_eq!(count, ports, "{quantity} {class}");
-    }
-    assert!(column("router").iter().chain(&column("index")).all(Value::is_null), "all routers together");
-    let means = &one.summary()["probes"];
-    // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
-    let contention = means["contention"].as_f64().unwrap();
-    assert!(contention > 0.7 && contention <= 17.0 / 7.0, "{contention}");
-    assert!(means["input local"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

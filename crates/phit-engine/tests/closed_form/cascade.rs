@@ -123,7 +123,7 @@ fn adversarial_traffic_leaves_a_router_one_link() {
     // row has two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
     let adversarial = json!({
         "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } },
-        "measure": { "warmup": 500, "cycles": 1500 },
+        "measure": { "warmup": 300, "cycles": 700 },
     });
     let value = |load| with(group(json!({ "kind": "cascade" }), json!("minimal"), load), adversarial.clone());
     let outcome = run(&value(0.2));

@@ -1,6 +1,8 @@
 //! What the integration tests share: running a scenario, and drawing random ones.
 #![allow(dead_code)]
 
+pub mod adaptive;
+
 use phit_engine::queueing::QueueingKind;
 use phit_engine::result::Outcome;
 use phit_engine::routing::RoutingKind;

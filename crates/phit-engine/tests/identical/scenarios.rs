@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// The folder of this test.
 pub fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/identical")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("identical")
 }
 
 /// All scenarios by name: group, `/`, name in the group.

@@ -4,7 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod adaptive;
 mod allocation;
+mod asking;
 mod bubble;
 mod conservation;
 mod determinism;

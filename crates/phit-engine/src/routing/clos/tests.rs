@@ -356,29 +356,6 @@ fn sums(value: &Value, threads: usize, partitions: usize) -> crate::measure::Cou
 }
 
 #[test]
-fn partitions_and_the_way_of_asking_again_change_nothing() {
-    let all = ["oblivious", "deterministic", "sequential", "greedy", "sequential_r", "greedy_r", "availability"];
-    let loads = [("credits", 0.4), ("credits", 0.95), ("contention", 0.95)];
-    for (allocation, (measure, load)) in all.iter().flat_map(|allocation| loads.map(|load| (allocation, load))) {
-        let routing =
-            json!({ "kind": "clos", "allocation": allocation, "measure": measure, "deterministic_share": 0.3 });
-        let mut value = scenario(routing, &[("/traffic/load", json!(load))]);
-        value["topology"]["faults"] = json!({ "count": 2 });
-        let one = sums(&value, 1, 1);
-        assert!(one.packets.recorded > 2000, "{allocation}: {}", one.packets.recorded);
-        assert_eq!(sums(&value, 2, 3), one, "{allocation}");
-        value["router"]["redecision"] = json!("every_cycle");
-        assert_eq!(sums(&value, 1, 2), one, "{allocation}");
-        value["routing"]["decide"] = json!("cycle");
-        for (key, given) in [("clock", "crossbar"), ("inputs", "link"), ("cut_through", "input")] {
-            value["router"][key] = json!(given);
-        }
-        value["router"]["speedup"] = json!(2);
-        assert_eq!(sums(&value, 2, 3), sums(&value, 1, 1), "{allocation}, decided once in a cycle");
-    }
-}
-
-#[test]
 fn decisions_at_arrival_are_the_same_in_any_partition() {
     for (allocation, busy) in [("greedy", "last"), ("greedy_r", "ignored")] {
         let mut routing =

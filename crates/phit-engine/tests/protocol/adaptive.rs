@@ -1,0 +1,161 @@
+//! Adaptive mechanisms: what partitions and the ways of asking a mechanism must not change, proofs, and what probes see.
+
+use crate::common::adaptive::{dragonfly, grid, grids, mechanisms};
+use crate::common::{run_with, scenario};
+use phit_engine::result::Outcome;
+use phit_engine::run::{Options, Simulation, verify};
+use serde_json::{Value, json};
+
+fn run(value: &Value, threads: usize, partitions: usize) -> Outcome {
+    run_with(value, Options { threads, partitions: Some(partitions) })
+}
+
+#[track_caller]
+fn assert_same(one: &Outcome, other: &Outcome, what: &str) {
+    assert_eq!(one.collector().counters, other.collector().counters, "{what}");
+}
+
+fn packets(outcome: &Outcome) -> u64 {
+    outcome.collector().counters.packets.recorded
+}
+
+#[test]
+fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
+    for (index, routing) in mechanisms().iter().enumerate() {
+        for (load, offset) in [(0.2, Some(1)), (0.6, None), (0.9, Some(2))] {
+            let groups = if index % 3 == 0 { 5 } else { 9 };
+            let mut value = dragonfly(routing, groups, load, offset, index as u64);
+            let on_change = run(&value, 1, 1);
+            assert!(packets(&on_change) > 500, "{routing} {load}: {}", packets(&on_change));
+            // Threads know nothing of the mechanism, and wait more than they work.
+            let threads = if load < 0.5 { 2 } else { 1 };
+            assert_same(&run(&value, threads, 3), &on_change, &format!("{routing} {load} {offset:?}: partitions"));
+            value["router"]["redecision"] = json!("every_cycle");
+            assert_same(&run(&value, 1, 2), &on_change, &format!("{routing} {load} {offset:?}: every cycle"));
+        }
+    }
+}
+
+#[test]
+fn every_mechanism_is_proved_free_of_deadlock() {
+    for routing in mechanisms() {
+        for groups in [3, 9] {
+            let report = verify(&scenario(&dragonfly(&routing, groups, 0.1, None, 1))).unwrap();
+            assert_eq!(report["proved"], true, "{routing} with {groups} groups: {report}");
+            let mut wormhole = dragonfly(&routing, groups, 0.1, None, 1);
+            wormhole["router"]["switching"] = json!("wormhole");
+            let report = verify(&scenario(&wormhole)).unwrap();
+            let escapes = report["argument"].as_str().unwrap().contains("whole packets");
+            assert_eq!(report["proved"], if escapes { Value::Null } else { json!(true) }, "{routing}: {report}");
+        }
+    }
+}
+
+#[test]
+fn contention_counters_work_on_grids() {
+    for mut value in grids() {
+        let report = verify(&scenario(&value)).unwrap();
+        assert_eq!(report["proved"], true, "{value}: {report}");
+        let on_change = run(&value, 1, 1);
+        assert_same(&run(&value, 2, 3), &on_change, &format!("{value}: partitions"));
+        value["router"]["redecision"] = json!("every_cycle");
+        assert_same(&run(&value, 1, 2), &on_change, &format!("{value}: every cycle"));
+    }
+    let refused = scenario(&grid("torus", &[4, 4], "nonminimal", 0.1));
+    let error = verify(&refused).unwrap_err().to_string();
+    assert!(error.contains("alternatives = \"nonminimal\": needs topology.kind = \"hyperx\""), "{error}");
+}
+
+#[test]
+fn contention_counters_beat_dimension_order_where_one_link_serves_a_line() {
+    // Tornado on a HyperX sends all endpoints of a router to the next but one: one link of the line, and three other
+    // ways.
+    let accepted = |routing: Value| {
+        let mut value = grid("hyperx", &[5], "nonminimal", 0.9);
+        value["routing"] = routing;
+        run(&value, 1, 1).collector().counters.packets.recorded_phits
+    };
+    let dimension_order = accepted(json!("dimension_order"));
+    let counters = accepted(json!({ "kind": "contention_grid", "threshold": 2, "alternatives": "nonminimal" }));
+    assert!(counters as f64 > 1.5 * dimension_order as f64, "{counters} against {dimension_order}");
+}
+
+#[test]
+fn updates_on_the_links_take_their_share() {
+    // 8 links of a group, 4 bits each: one phit of 40 bits to each of 3 neighbours every 50 cycles.
+    let routing = json!({ "kind": "ectn", "updates": "full", "period": 50, "phit_bits": 40 });
+    let scenario = scenario(&dragonfly(&routing, 9, 0.3, None, 1));
+    let outcome = Simulation::new(&scenario, Options::default()).unwrap().run(&mut |_, _| true).unwrap();
+    let summary = outcome.summary();
+    assert_eq!(summary["control_messages"], 36 * 3 * 1200 / 50);
+    assert_eq!(summary["control_utilisation"]["local"], 1.0 / 50.0);
+    assert_eq!(summary["control_utilisation"]["global"], 0.0);
+}
+
+#[test]
+fn probes_see_the_same_whatever_the_partitions() {
+    let routing = json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3 });
+    let mut value = dragonfly(&routing, 9, 0.9, None, 7);
+    value["measure"] = json!({
+        "warmup": 150, "cycles": 600,
+        "probes": [{ "kind": "counters", "every": 50 }, { "kind": "buffers", "every": 100 }],
+    });
+    let scenario = scenario(&value);
+    let outcome = |partitions| {
+        let options = Options { threads: 1, partitions: Some(partitions) };
+        Simulation::new(&scenario, options).unwrap().run(&mut |_, _| true).unwrap()
+    };
+    let (one, three) = (outcome(1), outcome(3));
+    assert_eq!(one.tables()["probes"], three.tables()["probes"]);
+    let table = &one.tables()["probes"];
+    let column = |name: &str| table[name].as_array().unwrap().clone();
+    // 12 looks of three counters from cycle 150 to 700, 6 looks from 200 to 700 at 3 kinds of input and 2 of output.
+    assert_eq!(column("cycle").len(), 12 * 3 + 6 * 5);
+    assert_eq!(column("cycle").iter().filter(|cycle| **cycle == 150).count(), 3);
+    for ((quantity, class), count) in column("quantity").iter().zip(column("class")).zip(column("count")) {
+        let ports = match (quantity.as_str().unwrap(), class.as_str()) {
+            ("contention", None) => 36 * 7,
+            ("partial" | "combined", None) => 36 * 8,
+            ("input", Some("endpoint")) => 36 * 2 * 2,
+            ("input" | "output", Some("local")) => 36 * 3 * 5,
+            ("input" | "output", Some("global")) => 36 * 2 * 2,
+            other => panic!("unknown quantity {other:?}"),
+        };
+        assert_eq!(count, ports, "{quantity} {class}");
+    }
+    assert!(column("router").iter().chain(&column("index")).all(Value::is_null), "all routers together");
+    let means = &one.summary()["probes"];
+    // Busy queues: 2 at each of 2 endpoint ports, channels 0 to 2 of 3 local ports, 2 at each of 2 global ports.
+    let contention = means["contention"].as_f64().unwrap();
+    assert!(contention > 0.7 && contention <= 17.0 / 7.0, "{contention}");
+    assert!(means["input local"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn partitions_and_the_way_of_asking_again_change_no_allocation() {
+    let all = ["oblivious", "deterministic", "sequential", "greedy", "sequential_r", "greedy_r", "availability"];
+    let loads = [("credits", 0.4), ("credits", 0.95), ("contention", 0.95)];
+    for (allocation, (measure, load)) in all.iter().flat_map(|allocation| loads.map(|load| (allocation, load))) {
+        let routing =
+            json!({ "kind": "clos", "allocation": allocation, "measure": measure, "deterministic_share": 0.3 });
+        let mut value = json!({
+            "topology": { "kind": "clos", "down": [4, 4], "up": [4], "faults": { "count": 2 } },
+            "router": { "links": { "default": { "vcs": 1, "buffer": 8 } } },
+            "routing": routing,
+            "traffic": { "load": load, "pattern": { "kind": "shift", "offset": 4 } },
+            "measure": { "warmup": 0, "cycles": 500 },
+        });
+        let one = run(&value, 1, 1);
+        assert!(packets(&one) > 2000, "{allocation}: {}", packets(&one));
+        let threads = if load < 0.5 { 2 } else { 1 };
+        assert_same(&run(&value, threads, 3), &one, allocation);
+        value["router"]["redecision"] = json!("every_cycle");
+        assert_same(&run(&value, 1, 2), &one, allocation);
+        value["routing"]["decide"] = json!("cycle");
+        for (key, given) in [("clock", "crossbar"), ("inputs", "link"), ("cut_through", "input")] {
+            value["router"][key] = json!(given);
+        }
+        value["router"]["speedup"] = json!(2);
+        assert_same(&run(&value, 1, 3), &run(&value, 1, 1), &format!("{allocation}, decided once in a cycle"));
+    }
+}
