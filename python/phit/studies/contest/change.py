@@ -29,6 +29,9 @@ DRIFT = 0.1
 """A response whose last quarter rises by more than this share of the step has no final value: the network saturates."""
 
 
+RAMP = 2.5
+"""Or, if that is more, than so many standard deviations of its bins: of a straight line it would be 3.5."""
+
 SATURATED = 5.0
 """Final latencies of more than so many times that before are those of a network that does not carry the load: of the
 packets that are generated late only those are known that arrive, so that their latencies need not grow any more."""
@@ -59,7 +62,7 @@ def adaptation(times: Sequence[float], values: Sequence[float]) -> float | None:
     deviation = (sum((value - final) ** 2 for value in last) / (count - 1)) ** 0.5
     if final > SATURATED * sum(before) / len(before):
         return None
-    if 2 * drift > max(DRIFT * step, SCATTER * 2 * deviation / half**0.5):
+    if 2 * drift > max(DRIFT * step, RAMP * deviation):
         return None
     near = max(TOLERANCE * step, SCATTER * deviation)
     signs = [(value > final + near) - (value < final - near) for _, value in after]
