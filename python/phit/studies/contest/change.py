@@ -25,7 +25,7 @@ SCATTER = 3.0
 FINAL_SHARE = 0.25
 """Share of the recorded time after the change, at its end, whose mean is the final value."""
 
-DRIFT = 0.1
+DRIFT = 0.2
 """A response whose last quarter rises by more than this share of the step has no final value: the network saturates."""
 
 
