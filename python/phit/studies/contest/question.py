@@ -103,9 +103,10 @@ def options(of: Setting) -> str:
         "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links."
     )
     cycles = (
-        f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured, {of.seeds} seeds, each with a "
-        f"permutation of its own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} "
-        f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds."
+        f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured; each seed has a permutation of its own. "
+        f"Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} recorded before the change "
+        f"and {of.after:,} after it, in bins of {of.bin} cycles. The scale has {of.seeds} and {of.change_seeds} seeds; "
+        "tables and charts say how many of them were run."
     )
     contestants = [_contestants(on) for on in by_network(of)]
     absent = (
