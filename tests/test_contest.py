@@ -86,7 +86,20 @@ def test_adaptation_times_are_those_of_exponentials() -> None:
     assert adaptation(times(), exponential(300, 100, 120)) == adaptation(times(), exponential(100, 300, 120))
 
 
+def test_a_single_bin_outside_is_chance_but_for_the_first() -> None:
+    response = exponential(100, 300, 50)
+    usual = adaptation(times(), response)
+    late = times().index(1400)
+    response[late] = 900.0
+    assert adaptation(times(), response) == usual
+    response[late + 1] = 900.0
+    assert adaptation(times(), response) == 1440
+    assert adaptation(times(), [{-20: 100.0, 0: 500.0}.get(t, 100.0 if t < 0 else 300.0) for t in times()]) == 20
+
+
 def test_what_grows_without_end_does_not_adapt() -> None:
+    # What arrives of it in the end is no slower than what came before.
+    assert adaptation(times(), exponential(100, 800, 200)) is None
     assert adaptation(times(), [100.0 if t < 0 else 100 + 2 * t for t in times()]) is None
     assert adaptation(times()[:25], exponential(100, 300, 50)[:25]) is None
 

@@ -1,6 +1,7 @@
 """Changes of traffic: uniform traffic becomes the network's adversary, and how long every mechanism takes to adapt."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import polars as pl
 
@@ -24,8 +25,16 @@ SCATTER = 3.0
 FINAL_SHARE = 0.25
 """Share of the recorded time after the change, at its end, whose mean is the final value."""
 
-DRIFT = 0.1
+DRIFT = 0.2
 """A response whose last quarter rises by more than this share of the step has no final value: the network saturates."""
+
+
+RAMP = 2.5
+"""Or, if that is more, than so many standard deviations of its bins: of a straight line it would be 3.5."""
+
+SATURATED = 5.0
+"""Final latencies of more than so many times that before are those of a network that does not carry the load: of the
+packets that are generated late only those are known that arrive, so that their latencies need not grow any more."""
 
 
 def adaptation(times: Sequence[float], values: Sequence[float]) -> float | None:
@@ -33,7 +42,7 @@ def adaptation(times: Sequence[float], values: Sequence[float]) -> float | None:
 
     The step is the difference between the final latency and that before the change. A bin is near if it is within a
     tenth of the step, or within three standard deviations of the bins that make the final value. The answer is the end
-    of the last bin that is not.
+    of the last two bins one after the other that are not, on the same side, or of the first bin if it alone is not.
 
     Args:
         times: cycles from the change at which equal bins start.
@@ -51,11 +60,16 @@ def adaptation(times: Sequence[float], values: Sequence[float]) -> float | None:
     half = count // 2
     drift = abs(sum(last[half:]) / (count - half) - sum(last[:half]) / half)
     deviation = (sum((value - final) ** 2 for value in last) / (count - 1)) ** 0.5
-    if 2 * drift > max(DRIFT * step, SCATTER * 2 * deviation / half**0.5):
+    if final > SATURATED * sum(before) / len(before):
+        return None
+    if 2 * drift > max(DRIFT * step, RAMP * deviation):
         return None
     near = max(TOLERANCE * step, SCATTER * deviation)
-    outside = [t for t, value in after if abs(value - final) > near]
-    return float(outside[-1] + width) if outside else 0.0
+    signs = [(value > final + near) - (value < final - near) for _, value in after]
+    # A single bin may lie outside by chance; one at the start is part of the response.
+    pairs = (i + 1 for i, (one, other) in enumerate(pairwise(signs)) if one and one == other)
+    last_outside = max(pairs, default=0 if signs[0] else -1)
+    return float((last_outside + 1) * width)
 
 
 def adaptation_time(responses: Responses, name: str) -> Value | None:

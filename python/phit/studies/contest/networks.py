@@ -141,7 +141,7 @@ def isolation(memory: int) -> Document:
 def queued(channels: Mapping[str, int], ports: int, memory: int) -> list[Contestant]:
     """The queue organisations of the FBICM report, over deterministic tables.
 
-    VOQnet is not among them: a queue of one packet for each endpoint is more than the memory of a port.
+    VOQnet is not among them: a queue of two packets for each endpoint is more than the memory of a port.
     """
     table: Document = {"kind": "table"}
     rows: list[tuple[str, Document, int]] = [

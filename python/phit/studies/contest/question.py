@@ -103,13 +103,14 @@ def options(of: Setting) -> str:
         "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links."
     )
     cycles = (
-        f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured, {of.seeds} seeds, each with a "
-        f"permutation of its own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} "
-        f"recorded before the change and {of.after:,} after it, in bins of {of.bin} cycles, {of.change_seeds} seeds."
+        f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured; each seed has a permutation of its "
+        f"own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} recorded before the "
+        f"change and {of.after:,} after it, in bins of {of.bin} cycles. The scale has {of.seeds} and {of.change_seeds} "
+        "seeds; tables and charts say how many of them were run."
     )
     contestants = [_contestants(on) for on in by_network(of)]
     absent = (
-        f"VOQnet runs nowhere: a queue of one packet for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
+        f"VOQnet runs nowhere: a queue of two packets for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
         f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in "
         "a circle (`phit verify`)."
     )
@@ -118,7 +119,7 @@ def options(of: Setting) -> str:
 
 def _voqnet(of: Setting) -> str:
     parts = [
-        f"{on.endpoints * PHITS:,} phits at a port of the {on.name}, which has {next(iter(on.links.values()))[1]}"
+        f"{2 * on.endpoints * PHITS:,} phits at a port of the {on.name}, which has {next(iter(on.links.values()))[1]}"
         for on in by_network(of)
     ]
     return "; ".join(parts)

@@ -89,7 +89,7 @@ _SMALL: dict[str, Any] = {
         TORUS: (0.2, 0.4, 0.6),
     },
     "permutation_loads": (0.5, 1.0),
-    "change_load": {DRAGONFLY: 0.2, CLOS: 0.4, TORUS: 0.4},
+    "change_load": {DRAGONFLY: 0.2, CLOS: 0.4, TORUS: 0.35},
     "settle": 1500,
     "before": 500,
     "after": 3000,

@@ -72,10 +72,12 @@ def _adapting(changes: pl.DataFrame, name: str) -> dict[str, float | None]:
         found = adaptation_time(Responses(changes, CHANGE), name)
     except NotRunError:
         return {}
+    seeds = int(max(changes.filter(pl.col("mechanism") == name)["seeds"]))
     if found is None:
-        return {"adaptation": None, "adapts": False}
+        return {"adaptation": None, "adapts": False, "change_seeds": seeds}
     half = Z * error(found)
-    return {"adaptation": nominal(found), "adaptation_half": None if isnan(half) else half, "adapts": True}
+    known = None if isnan(half) else half
+    return {"adaptation": nominal(found), "adaptation_half": known, "adapts": True, "change_seeds": seeds}
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
@@ -141,12 +143,20 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
     shown = markdown_table(heads(setting, name), rows, heads(setting, name)[1:])
     words = (
         f"{on.words}, {on.endpoints:,} endpoints. Accepted loads in phits/(endpoint·cycle), the most of a curve; ± the "
-        f"half width of the 95 % interval over {max(table['seeds'])} seeds ({PERM}: each draws its own). Beside a hot "
+        f"half width of the 95 % interval, {_seeds(table)} ({PERM}: each seed draws its own). Beside a hot "
         "spot: the share of all other traffic that is delivered. A mechanism has adapted when the latency of new "
         f"packets stays within {change.TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
         "or brings to its decisions besides packets, credits and tables, by the cost models of the papers' studies."
     )
     return f"{shown}\n\n{_leaders(table, on)}\n\n{words}"
+
+
+def _seeds(table: pl.DataFrame) -> str:
+    """What the intervals are of, in words."""
+    steady = int(max(table["seeds"]))
+    own = "from the batches of one seed" if steady == 1 else f"of {steady} seeds"
+    changes = max(table["change_seeds"].drop_nulls(), default=0) if "change_seeds" in table.columns else 0
+    return own + (f", of times over {changes} seeds" if changes else "")
 
 
 def _leaders(table: pl.DataFrame, on: Network) -> str:
