@@ -92,7 +92,14 @@ impl Reached {
 
 impl Precisions {
     /// What is reached after so many measured cycles, of all that is asked for.
-    fn reached(&self, window: &Window, endpoints: u32, cycles: u32, asked: &Precision, confidence: f64) -> Vec<Reached> {
+    fn reached(
+        &self,
+        window: &Window,
+        endpoints: u32,
+        cycles: u32,
+        asked: &Precision,
+        confidence: f64,
+    ) -> Vec<Reached> {
         let complete = (cycles * window.ticks_per_cycle / window.batch) as usize;
         let time = u64::from(window.batch / window.ticks_per_cycle) * u64::from(endpoints);
         // A batch in which nothing was delivered at the end of the window is not there, but counts.
@@ -200,15 +207,15 @@ impl Counts for Precisions {
 
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
-        if let Some(at) = it.in_window.filter(|_| self.width > 0) {
-            slot(&mut self.bins, at / self.width).phits += it.phits;
+        if let Some(bin) = it.in_window.and_then(|at| at.checked_div(self.width)) {
+            slot(&mut self.bins, bin).phits += it.phits;
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
-        if self.width > 0 {
-            let bin = slot(&mut self.bins, when / self.width);
+        if let Some(bin) = when.checked_div(self.width) {
+            let bin = slot(&mut self.bins, bin);
             bin.packets += 1;
             bin.latency += it.latency;
             bin.network += it.network_latency;
