@@ -104,15 +104,15 @@ def options(of: Setting) -> str:
     )
     cycles = (
         f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured; each seed has a permutation of its "
-        f"own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} recorded before the "
-        f"change and {of.after:,} after it, in bins of {of.bin} cycles. The scale has {of.seeds} and {of.change_seeds} "
-        "seeds; tables and charts say how many of them were run."
+        f"own. Changes of traffic: {of.settle:,} cycles of {UN} before the recording, {of.before:,} recorded before "
+        f"the change and {of.after:,} after it, in bins of {of.bin} cycles. The scale has {of.seeds} and "
+        f"{of.change_seeds} seeds; tables and charts say how many of them were run."
     )
     contestants = [_contestants(on) for on in by_network(of)]
     absent = (
-        f"VOQnet runs nowhere: a queue of two packets for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run on "
-        f"the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another in "
-        "a circle (`phit verify`)."
+        f"VOQnet runs nowhere: a queue of two packets for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run "
+        f"on the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another "
+        "in a circle (`phit verify`)."
     )
     return "\n\n".join([fair, *contestants, absent, cycles])
 
