@@ -1,9 +1,9 @@
 //! What quantities are computed from.
 
+use super::Precision;
 use super::Snapshot;
 use super::collector::Window;
 use super::quantities::Counters;
-use crate::scenario::Precision;
 use crate::topology::Topology;
 
 /// Everything that a run has counted, and what it was counted in: what quantities and columns are computed from.

@@ -1,6 +1,7 @@
 //! `[measure]`: what is measured and for how long.
 
 use crate::error::ScenarioError;
+use crate::measure::Precision;
 use crate::probes::ProbeKind;
 use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -171,36 +172,6 @@ impl Default for Until {
     fn default() -> Self {
         Self { half_width: 0.03, confidence: 0.99, max_cycles: 1_000_000 }
     }
-}
-
-/// How precisely means are to be known: half widths of their intervals relative to the means, each more than 0 and less
-/// than 1. The level of the intervals is `measure.confidence`.
-///
-/// ```toml
-/// [measure]
-/// cycles = 5000
-/// precision = { latency_mean = 0.01, accepted_load = 0.005 }
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(inline)]
-pub struct Precision {
-    /// Of the mean packet latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub latency_mean: Option<f64>,
-    /// Of the part of it after the head has left its injection queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub network_latency_mean: Option<f64>,
-    /// Of the accepted load.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub accepted_load: Option<f64>,
-    /// Of the mean number of hops.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-    pub hops_mean: Option<f64>,
 }
 
 /// A time series.

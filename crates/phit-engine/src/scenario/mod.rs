@@ -21,8 +21,9 @@ mod measure;
 mod routers;
 mod units;
 
+pub use crate::measure::Precision;
 pub use document::{numbers, schema};
-pub use measure::{Count, MeasureParams, Precision, SeriesBy, Until, Warmup};
+pub use measure::{Count, MeasureParams, SeriesBy, Until, Warmup};
 pub use routers::RouterKind;
 pub use units::UnitsParams;
 

@@ -32,6 +32,7 @@ mod units;
 mod work;
 
 pub(crate) use batches::Batches;
+pub use precision::Precision;
 pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};

@@ -6,8 +6,39 @@ use crate::measure::collector::Window;
 use crate::measure::confidence::{Batch, Estimate, mean_of_correlated};
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
 use crate::measure::{Counters, Reading};
-use crate::scenario::Precision;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+
+/// How precisely means are to be known: half widths of their intervals relative to the means, each more than 0 and less
+/// than 1. The level of the intervals is `measure.confidence`.
+///
+/// ```toml
+/// [measure]
+/// cycles = 5000
+/// precision = { latency_mean = 0.01, accepted_load = 0.005 }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Precision {
+    /// Of the mean packet latency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub latency_mean: Option<f64>,
+    /// Of the part of it after the head has left its injection queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub network_latency_mean: Option<f64>,
+    /// Of the accepted load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub accepted_load: Option<f64>,
+    /// Of the mean number of hops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+    pub hops_mean: Option<f64>,
+}
 
 /// The batches of a run that is to be precise; empty of any other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
