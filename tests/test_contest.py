@@ -1,7 +1,7 @@
 """`phit reproduce contest`: the networks are the same for all, and the rules tell tables apart."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import phit
@@ -154,7 +154,7 @@ def steady_tables(changes: dict[tuple[str, str, str], float]) -> dict[str, pl.Da
     return found
 
 
-def responses(constants: dict[str, float]) -> pl.DataFrame:
+def responses(constants: Mapping[str, float]) -> pl.DataFrame:
     """Latencies after a change, by the time constants of mechanisms."""
     rows = [
         {"mechanism": name, "t": t, "latency_mean": value}

@@ -245,8 +245,10 @@ def stacked(hash_: str, point: Point, table: str, columns: Mapping[str, list[Any
 
 
 def _constant(name: str, value: Any, rows: int) -> pl.Series:
-    """A column of one value, of the type that polars gives to such a literal: without a query, which would cost more
-    than a short run."""
+    """A column of one value, of the type that polars gives to such a literal.
+
+    Without a query, which would cost more than a short run.
+    """
     small = isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
     return pl.Series(name, [value], dtype=pl.Int32 if small else None).new_from_index(0, rows)
 
