@@ -132,5 +132,6 @@ def test_rules_tell_the_shapes_apart(
 ) -> None:
     found = next(c for c in study.claims if c.id == claim)
     verdict = judge(found, evidence(GOOD | changes, after=after)).verdict
-    expected = {True: "holds", False: "differs", None: "not run"}.get(holds, holds)
+    names: dict[bool | str | None, str] = {True: "holds", False: "differs", None: "not run"}
+    expected = names.get(holds, holds)
     assert verdict == expected

@@ -114,7 +114,12 @@ pub(super) fn mean_of_correlated(batches: &[Batch], confidence: f64) -> Option<E
             let count = batches.iter().map(|b| b.count).sum::<u64>() as f64 / n;
             let left = correlation.clamp(0.0, LARGEST);
             let half_width = t * ((1.0 + left) / (1.0 - left) * squares / (n * (n - 1.0))).sqrt() / count;
-            return Some(Estimate { interval: Interval { mean, half_width }, batches: whole, correlation, independent });
+            return Some(Estimate {
+                interval: Interval { mean, half_width },
+                batches: whole,
+                correlation,
+                independent,
+            });
         }
         // Of an odd number the first, nearest to the warm-up, is left out of the variance.
         let pairs = batches[whole % 2..].chunks_exact(2);

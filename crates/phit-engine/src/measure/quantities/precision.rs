@@ -92,7 +92,14 @@ impl Reached {
 
 impl Precisions {
     /// What is reached after so many measured cycles, of all that is asked for.
-    fn reached(&self, window: &Window, endpoints: u32, cycles: u32, asked: &Precision, confidence: f64) -> Vec<Reached> {
+    fn reached(
+        &self,
+        window: &Window,
+        endpoints: u32,
+        cycles: u32,
+        asked: &Precision,
+        confidence: f64,
+    ) -> Vec<Reached> {
         let complete = (cycles * window.ticks_per_cycle / window.batch) as usize;
         let time = u64::from(window.batch / window.ticks_per_cycle) * u64::from(endpoints);
         // A batch in which nothing was delivered at the end of the window is not there, but counts.
