@@ -207,15 +207,15 @@ impl Counts for Precisions {
 
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
-        if let Some(at) = it.in_window.filter(|_| self.width > 0) {
-            slot(&mut self.bins, at / self.width).phits += it.phits;
+        if let Some(batch) = it.in_window.and_then(|at| at.checked_div(self.width)) {
+            slot(&mut self.bins, batch).phits += it.phits;
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
-        if self.width > 0 {
-            let bin = slot(&mut self.bins, when / self.width);
+        if let Some(batch) = when.checked_div(self.width) {
+            let bin = slot(&mut self.bins, batch);
             bin.packets += 1;
             bin.latency += it.latency;
             bin.network += it.network_latency;
