@@ -22,7 +22,8 @@ PAGE: str = runpy.run_path(str(ROOT / "docs" / "model_reference.py"))["results"]
 @pytest.fixture(scope="module")
 def result() -> phit.Result:
     asked = {"warmup": 200, "cycles": 600, "links": True, "endpoints": True, "series": {"bin": 50}, "order": True}
-    return phit.run(tiny(measure={**asked, "probes": ["buffers"]}))
+    precise = {"precision": {"latency_mean": 0.01}, "max_cycles": 600}
+    return phit.run(tiny(measure={**asked, **precise, "probes": ["buffers"]}))
 
 
 def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> None:

@@ -49,7 +49,8 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert minimal["saturated"].item()
     claims = {row["id"]: row for row in json.loads((folder / "claims.json").read_text())}
     assert list(claims) == [claim.id for claim in study.claims]
-    assert set(claims["C1"]) == {"id", "figure", "statement", "paper", "measured", "verdict", "note"}
+    judged = {"measured", "verdict", "note", "margin", "exact", "settled", "because"}
+    assert set(claims["C1"]) == {"id", "figure", "statement", "paper"} | judged
     assert claims["C1"]["verdict"] == claims["C12"]["verdict"] == "not run"
     assert "C18" in out
     page = (folder / "report.md").read_text()
@@ -178,16 +179,27 @@ def test_means_over_seeds() -> None:
             "offered_load": [0.5, 0.5, 0.5],
             "accepted_load": [0.5, 0.4, 0.5],
             "latency_mean": [100.0, 110.0, 90.0],
-            "latency_ci": [1.0, 1.0, 2.0],
             "saturated": [False, True, False],
             "cpu_seconds": [1.0, 1.0, 1.0],
         }
     )
-    first, second = steady(labels, Done(points=points)).iter_rows(named=True)
+    batches = pl.DataFrame(
+        {
+            "point": ["z"] * 4,
+            "batch": [0, 1, 2, 3],
+            "packets": [10] * 4,
+            "latency_mean": [88.0, 92.0, 88.0, 92.0],
+            "accepted_load": [0.5] * 4,
+        }
+    )
+    first, second = steady(labels, Done(points=points, batches=batches)).iter_rows(named=True)
     assert (first["seeds"], first["latency_mean"], first["saturated"]) == (2, 105.0, True)
     # Student's t with one degree of freedom, of a standard deviation of 7.07 over the root of 2.
-    assert first["latency_mean_half"] == pytest.approx(12.71 * 5.0)
-    assert (second["seeds"], second["latency_mean_half"], second["saturated"]) == (1, 2.0, False)
+    assert first["latency_mean_half"] == pytest.approx(12.706 * 5.0, rel=1e-4)
+    assert (second["seeds"], second["accepted_load_half"], second["saturated"]) == (1, 0.0, False)
+    # From its batches, with three degrees of freedom: a standard deviation of 2.31 over the root of 4.
+    assert second["latency_mean_half"] == pytest.approx(3.1824 * (16 / 3) ** 0.5 / 2, rel=1e-4)
+    assert first["runs"] == ["x", "y"]
 
 
 def test_responses_over_seeds() -> None:

@@ -238,15 +238,15 @@ impl Counts for Precisions {
 
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
-        if let Some(bin) = it.in_window.and_then(|at| at.checked_div(self.width)) {
-            slot(&mut self.bins, bin).phits += it.phits;
+        if let Some(batch) = it.in_window.and_then(|at| at.checked_div(self.width)) {
+            slot(&mut self.bins, batch).phits += it.phits;
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
-        if let Some(bin) = when.checked_div(self.width) {
-            let bin = slot(&mut self.bins, bin);
+        if let Some(batch) = when.checked_div(self.width) {
+            let bin = slot(&mut self.bins, batch);
             bin.packets += 1;
             bin.latency += it.latency;
             bin.network += it.network_latency;
