@@ -9,10 +9,9 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -78,7 +77,7 @@ class ResultsFolder:
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self.folder = folder
         self._warn = warn
-        self._lock: IO[str] | None = None
+        self._lock: int | None = None
         self._manifest: Document = {}
         self._added = 0
         self._start = time.monotonic()
@@ -93,39 +92,45 @@ class ResultsFolder:
             (self.folder / POINTS).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder / POINTS), tempfile.TemporaryFile(dir=self.folder):
                 pass
-            lock = os.open(
-                self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666
-            )
-            self._lock = os.fdopen(lock, "r+", encoding="utf-8")
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._lock = os.open(self.folder / LOCK, flags, 0o666)
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        try:
+            self._take_over()
+        except OSError as error:
+            self._unlock()
+            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        except ResultsError:
+            self._unlock()
+            raise
+        return self
+
+    def _take_over(self) -> None:
+        """Takes the lock and leaves our name in it, for those who come later; clears up after those before."""
+        assert self._lock is not None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._lock.seek(0)
-            owner = self._lock.read(20).strip()
-            owner = owner if owner.isdecimal() else "unknown"
-            self._lock.close()
+            owner = os.pread(self._lock, 20, 0).strip()
             raise ResultsError(
-                f"{self.folder}: another phit (process {owner}) is writing to this folder; "
-                "wait for it or choose another --out"
+                f"{self.folder}: another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is writing "
+                "to this folder; wait for it or choose another --out"
             ) from None
-        try:
-            self._lock.truncate(0)
-            self._lock.write(f"{os.getpid()}\n")
-            self._lock.flush()
-            remove_leftovers(self.folder)
-            remove_leftovers(self.folder / POINTS)
-        except OSError as error:
-            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
-        return self
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, f"{os.getpid()}\n".encode())
+        remove_leftovers(self.folder)
+        remove_leftovers(self.folder / POINTS)
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._lock is not None:
-            with suppress(OSError):
-                self._lock.close()
+        self._unlock()
 
     def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Summary]:
         """Makes this the folder of the experiment, or refuses; returns the summaries that are already there."""
