@@ -103,6 +103,9 @@ class Experiment:
         document = apply_settings(load(source), settings)
         with located(document):
             sweep, plot = (_table(document.pop(name, {}), name) for name in SECTIONS)
+            for key, value in plot.items():
+                if not isinstance(value, str | int | float):
+                    raise InputError(f"plot.{key} = {quoted(value)}: expected a text", f"plot.{key}")
             stem = "experiment" if isinstance(source, Mapping) else Path(source).stem
             name = sweep.get("name", stem)
             if not isinstance(name, str) or not is_name(name):

@@ -14,7 +14,7 @@ from phit.errors import InputError, ResultsError
 from phit.files import read_bytes, write_atomically
 from phit.quantities import QUANTITIES, TABLES, Cell
 from phit.scenario import Document, canonical, check_values
-from phit.sections import SECTIONS
+from phit.sections import keys_of
 from phit.text import HIDDEN, quoted
 
 FORMAT = 2
@@ -47,7 +47,7 @@ _PLOT = {
     "type": "object",
     "description": "the table [plot]",
     "properties": {
-        name: {"type": key["type"], "description": "a text"} for name, key in SECTIONS["plot"]["properties"].items()
+        name: {"type": ["string", "number", "boolean"], "description": "a text"} for name in keys_of("plot")
     },
 }
 
