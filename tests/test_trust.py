@@ -21,9 +21,10 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from phit import files, stored, text, traces
+from phit import files, results, stored, text, traces
 from phit.cli import running
 from phit.errors import InputError, ResultsError
+from phit.experiment import Point
 from phit.markdown import markdown_table
 
 from .conftest import Cli, Write
@@ -152,7 +153,86 @@ WRONG = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=40 * MORE, suppress_health_check=FIXTURES)
+def changed(data: st.DataObject, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a file with one thing changed, as one who means harm, or an older version, would write it."""
+    *parents, last = data.draw(st.sampled_from([path for path in nodes(content) if path]))
+    inside: Any = content
+    for step in parents:
+        inside = inside[step]
+    change = data.draw(st.sampled_from(["value", "remove", "rename"]))
+    if change == "value":
+        inside[last] = data.draw(WRONG)
+    elif change == "remove" or isinstance(inside, list):
+        del inside[last]
+    else:
+        inside[data.draw(st.sampled_from(["../../overwritten", "points", "\x1b", "a", "x.y"]))] = inside.pop(last)
+    content.pop("digest", None)
+    return content
+
+
+PATHS = ["../../precious", "../precious", "precious", "{absolute}", "..", "x/../../precious", "\x00", "precious\n"]
+"""Names that are none; as a hash each would be a file outside of `points/`."""
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("command", ["report", "plot", "sweep"])
+def test_a_hash_is_no_path(command: str, name: str, kept: Path, cli: Cli, write: Write, tmp_path: Path) -> None:
+    folder, manifest = Path(shutil.copytree(kept, tmp_path / "a" / "r")), tmp_path / "a" / "r" / "manifest.json"
+    for place in (tmp_path, tmp_path / "a", folder, folder / "points"):
+        (place / "precious.json").write_text("{}")
+    content = json.loads(manifest.read_text())
+    name = name.format(absolute=tmp_path / "precious")
+    content["points"].append({"hash": name, "values": {"traffic.load": 0.1}, "state": "done"})
+    manifest.write_text(json.dumps(content))
+    document = write(small(sweep=LOADS | {"name": "r"}))
+    with nothing_else_changes(tmp_path, tmp_path / "nowhere"):
+        status, out, err = cli(command, *((document, "--out") if command == "sweep" else ()), folder)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"{manifest}: corrupt (" in err
+    assert "points[2].hash = " in err or "a text without control" in err
+
+
+@pytest.mark.parametrize("name", ["../../overwritten", "/overwritten", "points", "histograms", "a.b", "a\n", "", "A"])
+def test_the_name_of_a_table_is_no_path(name: str, kept: Path, tmp_path: Path) -> None:
+    path = next((kept / "points").iterdir())
+    point = json.loads(path.read_text())
+    del point["digest"]
+    point["tables"][name] = {"a": [1]}
+    place = tmp_path / path.name
+    place.write_text(json.dumps(point))
+    with pytest.raises(ResultsError, match="expected the name of a table"):
+        stored.read_point(place)
+
+
+def names_what_is_wrong(said: str) -> None:
+    assert re.search(r" = .*: expected|this key is missing|; expected|expected", said), said
+    plain_words(said)
+
+
+@settings(deadline=None, max_examples=200 * MORE, suppress_health_check=FIXTURES)
+@given(data=st.data())
+def test_what_is_read_can_be_used(data: st.DataObject, kept: Path, tmp_path: Path) -> None:
+    """Any value becomes any other, or goes, and tables can be made of what is read, or it is refused by its key."""
+    victim = data.draw(st.sampled_from([kept / "manifest.json", *sorted((kept / "points").iterdir())]))
+    content = changed(data, json.loads(victim.read_text()))
+    path = tmp_path / victim.name
+    path.write_text(json.dumps(content))
+    try:
+        if victim.name == "manifest.json":
+            for entry in stored.read_manifest_file(path)["points"]:
+                assert Point(entry["values"], {}).columns.keys() == entry["values"].keys()
+            return
+        point = stored.read_point(path)
+    except ResultsError as error:
+        names_what_is_wrong(str(error))
+        return
+    row = results.point_row(point["hash"], Point(point["values"], point["summary"]["scenario"]), point["summary"])
+    results.points_frame([row])
+    for name, columns in point["tables"].items():
+        results.stacked(point["hash"], Point(point["values"], point["summary"]["scenario"]), name, columns)
+
+
+@settings(deadline=None, max_examples=8 * MORE, suppress_health_check=FIXTURES)
 @given(data=st.data())
 def test_folders_with_wrong_contents_are_refused_or_mended(
     data: st.DataObject, kept: Path, cli: Cli, tmp_path: Path
@@ -164,21 +244,7 @@ def test_folders_with_wrong_contents_are_refused_or_mended(
         (place / "precious.json").write_text("{}")
         (folder / "precious.json").write_text("{}")
         victim = data.draw(st.sampled_from([folder / "manifest.json", *sorted((folder / "points").iterdir())]))
-        content = json.loads(victim.read_text())
-        *parents, last = data.draw(st.sampled_from([path for path in nodes(content) if path]))
-        inside = content
-        for step in parents:
-            inside = inside[step]
-        change = data.draw(st.sampled_from(["value", "remove", "rename"]))
-        if change == "value":
-            inside[last] = data.draw(WRONG)
-        elif change == "remove" or isinstance(inside, list):
-            del inside[last]
-        else:
-            inside[data.draw(st.sampled_from(["../../overwritten", "points", "\x1b", "a", "x.y"]))] = inside.pop(last)
-        if victim.name != "manifest.json":
-            # As one who means harm would write it, or an older version.
-            content.pop("digest", None)
+        content = changed(data, json.loads(victim.read_text()))
         victim.write_text(json.dumps(content))
         document = small(sweep=LOADS | {"name": "r"})
         (place / "scenario.json").write_text(json.dumps(document))

@@ -25,7 +25,7 @@ POINTS = "points"
 TABLE_FILES = {name: f"{'histograms' if name == 'histogram' else name}.parquet" for name in TABLES}
 """File of each table of a run, the tables of all points stacked."""
 
-_HASH = {"type": "string", "pattern": "^[0-9a-f]{32}$", "maxLength": 32, "description": "32 hexadecimal digits"}
+_HASH = {"type": "string", "pattern": r"^[0-9a-f]{32}\Z", "description": "32 hexadecimal digits"}
 _TABLE = {"type": "object", "description": "a table"}
 _KIND = {
     "type": "object",
@@ -113,8 +113,8 @@ POINT_SCHEMA: Document = {
             "description": "tables of results",
             # In small letters, and not the name of the table of points: the names of the files in the folder follow.
             "propertyNames": {
-                "pattern": "^(?!points$|histograms$)[a-z][a-z_]{0,30}$",
-                "maxLength": 31,
+                # Not `$`, which a line break may follow.
+                "pattern": r"^(?!(points|histograms)\Z)[a-z][a-z_]{0,30}\Z",
                 "description": "the name of a table",
             },
             "additionalProperties": {
