@@ -472,6 +472,22 @@ def test_texts_are_texts_in_every_output(said: str, cli: Cli, write: Write, tmp_
     assert (folder / "plots" / "accepted_load.svg").exists()
 
 
+def test_tables_of_other_kinds_are_refused(kept: Path, cli: Cli, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(kept, tmp_path / "r"))
+    points = pl.read_parquet(folder / "points.parquet")
+    for wrong in (
+        points.drop("saturated"),
+        points.with_columns(saturated=pl.lit("x")),
+        points.with_columns(latency_mean=pl.lit("x")),
+        points.drop("traffic.load"),
+        points.drop("point"),
+    ):
+        wrong.write_parquet(folder / "points.parquet")
+        status, _, err = cli("plot", folder, "--format", "svg")
+        one_error(status, err)
+        assert status == 2
+
+
 def test_a_chart_with_hidden_characters_is_drawn(tmp_path: Path) -> None:
     from phit import plots
 
@@ -549,6 +565,24 @@ def test_damaged_parquet_is_refused(data: st.DataObject, tmp_path: Path, capfd: 
         traces.read(path, 4)
     with suppress(OSError):
         files.read_parquet(path)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_reader_that_panics_is_refused_in_silence(
+    kept: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As some damaged files make it: it writes to standard error and raises what is no `Exception`."""
+
+    def panic(*_: Any, **__: Any) -> None:
+        os.write(2, b"thread panicked at index out of bounds\n")
+        raise pl.exceptions.PanicException("index out of bounds")
+
+    path = Path(shutil.copy(kept / "points.parquet", tmp_path / "trace.parquet"))
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(InputError, match=r"trace\.parquet: cannot be read \(index out of bounds\)"):
+        traces.read(path, 4)
+    with pytest.raises(ResultsError, match=r"points\.parquet: corrupt \(index out of bounds\)"):
+        results.read_table(kept)
     assert capfd.readouterr().err == ""
 
 

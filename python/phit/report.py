@@ -9,7 +9,7 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.errors import InputError
+from phit.errors import InputError, ResultsError
 from phit.experiment import heading
 from phit.files import name_of, write_text
 from phit.markdown import markdown_table
@@ -156,5 +156,8 @@ def write_figures(
     from phit import plots
 
     target = into or folder.path / "plots"
-    drawn = figures(folder, settings)
+    try:
+        drawn = figures(folder, settings)
+    except pl.exceptions.PolarsError as error:
+        raise ResultsError(f"{folder.path}: its tables cannot be drawn ({' '.join(str(error).split())})") from None
     return [path for stem, chart in drawn.items() for path in plots.save(chart, target / name_of(stem), formats)]
