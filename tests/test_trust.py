@@ -23,9 +23,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from phit import files, results, stored, text, traces
 from phit.cli import running
+from phit.cli.app import out
 from phit.errors import InputError, ResultsError
 from phit.experiment import Point
 from phit.markdown import markdown_table
+from rich.table import Table
 
 from .conftest import Cli, Write
 
@@ -529,6 +531,33 @@ def test_messages_have_an_end(path: tuple[Any, ...], which: str, cli: Cli, tmp_p
         assert UNFORESEEN not in err
         assert all(len(line) < 2500 for line in err.splitlines())
         assert err.count("\n") <= 21
+
+
+def test_errors_in_python_have_an_end() -> None:
+    for kind in (InputError, ResultsError, phit.SimulationError, phit.PhitError):
+        said = str(kind(f"start {'x' * 1_000_000} end"))
+        assert said.startswith("start xxx")
+        assert said.endswith("xxx end")
+        assert len(said) < 2500
+
+
+def test_every_table_of_the_terminal_is_plain(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("[/x] \x1b[2J", caption="[bold]c\x07", title=":smile:\u202e")
+    table.add_row("[red]x[/red]\x9b")
+    out(table)
+    said = capsys.readouterr().out
+    plain_words(said)
+    for words in ("[/x] \\u001b[2J", "[bold]c\\u0007", ":smile:\\u202e", "[red]x[/red]\\u009b"):
+        assert words in said
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1e999", "NaN", "Infinity", "1" + "0" * 30, "1" + "0" * 5000, "[" * 99999])
+def test_numbers_that_are_none_are_no_results(value: str, tmp_path: Path) -> None:
+    for name, read in (("manifest", stored.read_manifest_file), ("0" * 32, stored.read_point)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(f'{{"format": 2, "points": [], "scenario": {{"a": {value}}}}}')
+        with pytest.raises(ResultsError, match=r"scenario\.a|finite|levels|digits"):
+            read(path)
 
 
 # Traces
