@@ -91,7 +91,7 @@ def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
     )
     for (column, _), name in zip(short_columns(points, swept), headings, strict=True):
         table.add_column(
-            plain(name),
+            name,
             justify="right" if points[column].dtype.is_numeric() else "left",
             header_style="bold",
             no_wrap=True,
