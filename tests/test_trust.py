@@ -444,30 +444,26 @@ def check_outputs(folder: Path) -> None:
             assert len({line.count("|") for line in said.splitlines()}) == 1
 
 
-@pytest.mark.parametrize("said", [" ".join(HOSTILE[:3]), *HOSTILE[3:]])
-def test_texts_are_texts_in_every_output(said: str, cli: Cli, write: Write, tmp_path: Path) -> None:
+def test_texts_are_texts_in_every_output(cli: Cli, write: Write, tmp_path: Path) -> None:
     """Written into a scenario; and, with what a scenario cannot hold, into the tables of a folder."""
-    curves = [{"name": said, "traffic.load": [0.1, 0.2]}, {"name": f"{said} 2", "traffic.load": [0.1]}]
-    document = small(sweep={"name": "r", "curves": curves}, plot={"title": said})
+    curves = [{"name": said, "traffic.load": 0.1 + 0.01 * i} for i, said in enumerate(HOSTILE)]
+    document = small(sweep={"name": "r", "curves": curves}, plot={"title": "".join(HOSTILE)})
     folder = tmp_path / "r"
     status, out, err = cli("sweep", write(document), "--out", folder, "--workers", 1)
     assert (status, err.count("phit: error")) == (0, 0)
     plain_words(out + err)
-    hidden = f"{said}\x1b]0;x\x07\x9b\u202e"
     points = pl.read_parquet(folder / "points.parquet")
-    points = points.with_columns(curve=pl.col("curve") + pl.lit(hidden[len(said) :]))
+    points = points.with_columns(curve=pl.col("curve") + pl.lit("\x1b]0;x\x07\x9b\u202e"))
     points.write_parquet(folder / "points.parquet")
     for options in ([], ["--csv"], ["--markdown"]):
         status, out, err = cli("report", folder, *options)
         assert (status, err) == (0, "")
         plain_words(out)
         if not options:
-            assert said.split("\n")[0] in out
+            assert all(said.split("\n")[0] in out for said in HOSTILE)
             rows = [line for line in out.splitlines() if line.strip()]
             assert len(rows) == len(("heading", "rule", *points["point"], "caption"))
-    charts = ["--y", "accepted_load", "--format", "html", "--format", "svg"]
-    drawn = [*charts, "--format", "png"] if "script" in said else charts
-    status, out, err = cli("plot", folder, *drawn)
+    status, out, err = cli("plot", folder, "--y", "accepted_load")
     assert (status, err) == (0, "")
     from phit import report
 
