@@ -96,15 +96,19 @@ def test_a_killed_sweep_resumes(start: Start, cli: Cli, write: Write, tmp_path: 
     assert not list(folder.rglob("*.tmp"))
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_keeps_what_has_finished_and_says_so(workers: int, start: Start, write: Write, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("workers", "sent", "status"), [(1, signal.SIGINT, 130), (2, signal.SIGINT, 130), (2, signal.SIGTERM, 143)]
+)
+def test_an_interrupted_sweep_keeps_what_has_finished_and_says_so(
+    workers: int, sent: signal.Signals, status: int, start: Start, write: Write, tmp_path: Path
+) -> None:
     folder = tmp_path / "r"
     process = start("sweep", write(slow()), "--out", folder, "--workers", workers)
     wait_for_points(folder, process)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, err = process.communicate(timeout=30)
     kept = len(files(folder))
-    assert process.returncode == 130, err
+    assert process.returncode == status, err
     assert f"phit: interrupted: {kept} of {SLOW_POINTS} points finished, kept in {folder}" in err
     assert "Traceback" not in err
     assert pl.read_parquet(folder / "points.parquet").height == kept

@@ -150,7 +150,7 @@ BAD = [
     ("", "empty; expected a line with the names of the columns"),
     (
         "time,from,to\n",
-        "line 1: the columns are time, from, to; expected time, source, destination, bytes or timestamp",
+        "line 1: the columns source, destination, bytes are missing; expected time, source, destination, bytes or",
     ),
     (MESSAGES + "11,3\n", "line 5: column 3: 2 fields; expected 4, as in the first line"),
     (MESSAGES + "11,3,0,5,9\n", "line 5: column 5: 5 fields; expected 4, as in the first line"),
@@ -186,6 +186,7 @@ def test_lines_that_are_left_out_are_counted(tmp_path: Path, cli: Cli) -> None:
     document: dict[str, Any] = {
         "topology": {"kind": "single", "endpoints": 4},
         "traffic": {"load": 0, "trace": {"file": "trace.csv", "skip_bad": True}},
+        "measure": {"warmup": 0},
     }
     (tmp_path / "scenario.json").write_text(json.dumps(document))
     words = "trace.csv: 2 lines left out; the first is line 5: column destination: 'x'; expected a number, 0 or more"

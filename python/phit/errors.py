@@ -4,12 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from phit._phit import ScenarioError
+from phit.text import shortened
 
 __all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError", "SimulationError"]
 
 
+MOST_LINES = 20
+"""Most errors of one document that are shown."""
+
+
 class PhitError(ValueError):
     """What Phit refuses: the base of every error below."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 class InputError(PhitError):
@@ -41,4 +49,5 @@ def one_line(error: BaseException) -> str:
 def each_line(error: BaseException) -> list[str]:
     """The messages of `error`: one, or of a scenario with several errors one for each."""
     errors: Sequence[BaseException] = error.errors if isinstance(error, ScenarioError) else ()
-    return [" ".join(str(one).split()) or type(one).__name__ for one in errors or (error,)]
+    shown = [shortened(" ".join(str(one).split())) or type(one).__name__ for one in (errors or (error,))[:MOST_LINES]]
+    return shown + [f"and {len(errors) - MOST_LINES:,} more errors"] * (len(errors) > MOST_LINES)

@@ -12,6 +12,7 @@ from typing import Any
 
 from phit import _phit
 from phit.errors import InputError, ScenarioError, one_line
+from phit.files import LONGEST_NAME, is_name
 from phit.origins import Located, located
 from phit.scenario import (
     Document,
@@ -27,6 +28,7 @@ from phit.scenario import (
     to_json,
 )
 from phit.sections import SECTIONS, keys_of
+from phit.text import quoted
 
 Values = dict[str, Any]
 """Swept keys of one point by their dotted path."""
@@ -101,10 +103,17 @@ class Experiment:
         document = apply_settings(load(source), settings)
         with located(document):
             sweep, plot = (_table(document.pop(name, {}), name) for name in SECTIONS)
+            for key, value in plot.items():
+                if not isinstance(value, str | int | float):
+                    raise InputError(f"plot.{key} = {quoted(value)}: expected a text", f"plot.{key}")
             stem = "experiment" if isinstance(source, Mapping) else Path(source).stem
             name = sweep.get("name", stem)
-            if not isinstance(name, str) or not name:
-                raise InputError(f"sweep.name = {name!r}: expected a name", "sweep.name")
+            if not isinstance(name, str) or not is_name(name):
+                raise InputError(
+                    f"sweep.name = {quoted(name)}: expected a name of at most {LONGEST_NAME} letters, digits and "
+                    "signs, without slashes and not beginning with a dot, as a folder gets it",
+                    "sweep.name",
+                )
         return cls(name, document, sweep, plot)
 
     @property
@@ -120,7 +129,7 @@ class Experiment:
         for i, axis in enumerate(axes):
             for key in {key for values in axis for key in values}:
                 if seen.setdefault(key, i) != i:
-                    raise InputError(f"sweep: the key {key!r} is swept twice")
+                    raise InputError(f"sweep: the key {quoted(key)} is swept twice")
         for parts in itertools.product(*axes):
             yield {key: value for part in parts for key, value in part.items()}
 
@@ -182,7 +191,7 @@ class Experiment:
                 continue
             if get_path(completed, key, default := object()) is default:
                 known = [path for path in paths(completed) if path not in others]
-                return InputError(f"sweep: the scenario has no key {key!r}{hint(key, known)}: {one_line(error)}")
+                return InputError(f"sweep: the scenario has no key {quoted(key)}{hint(key, known)}: {one_line(error)}")
         if not values:
             return error
         where = ", ".join(f"{key} = {label(value)}" for key, value in values.items())
@@ -206,7 +215,7 @@ def _common(quantities: Iterable[str]) -> str:
 def _table(value: Any, name: str) -> Document:
     known = keys_of(name)
     if not isinstance(value, dict):
-        raise InputError(f"{name} = {value!r}: expected a table with {', '.join(known)}", name)
+        raise InputError(f"{name} = {quoted(value)}: expected a table with {', '.join(known)}", name)
     for key in value:
         if key not in known:
             message = f"{name}.{key}: unknown key; expected one of {', '.join(known)}{hint(key, known)}"
@@ -218,7 +227,8 @@ def _swept(table: Any, where: str) -> Values:
     """Keys of a table by dotted path; a table on the way stands for dots, unless it is a range or has a `kind`."""
     if not isinstance(table, dict):
         raise InputError(
-            f'{where} = {table!r}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]', where
+            f'{where} = {quoted(table)}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]',
+            where,
         )
     found: Values = {}
     for key, value in table.items():
@@ -236,7 +246,8 @@ def _values(where: str, value: Any) -> list[Any]:
     if isinstance(value, dict) and "start" in value:
         return expand_range(where, value)
     raise InputError(
-        f"{where} = {value!r}: expected a list, or a range {{ start, stop, step }} or {{ start, stop, count }}", where
+        f"{where} = {quoted(value)}: expected a list, or a range {{ start, stop, step }} or {{ start, stop, count }}",
+        where,
     )
 
 
@@ -246,17 +257,17 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
         raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}", where)
     for key, number in table.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
-            raise InputError(f"{where}.{key} = {number!r}: expected a number", f"{where}.{key}")
+            raise InputError(f"{where}.{key} = {quoted(number)}: expected a number", f"{where}.{key}")
     start, stop = table["start"], table["stop"]
     if "count" in table:
         count, whole = table["count"], False
         if not isinstance(count, int) or count < 1:
-            raise InputError(f"{where}.count = {count!r}: expected a whole number, at least 1", f"{where}.count")
+            raise InputError(f"{where}.count = {quoted(count)}: expected a whole number, at least 1", f"{where}.count")
         step = (stop - start) / (count - 1) if count > 1 else 0.0
     else:
         step = table["step"]
         if step == 0 or (stop - start) / step < 0:
-            raise InputError(f"{where}.step = {step!r}: does not lead from {start} to {stop}", f"{where}.step")
+            raise InputError(f"{where}.step = {quoted(step)}: does not lead from {start} to {stop}", f"{where}.step")
         count = math.floor((stop - start) / step + 1e-9) + 1
         whole = all(isinstance(number, int) for number in (start, stop, step))
     if count > 1_000_000:
@@ -330,5 +341,5 @@ def _seeds(sweep: Document) -> list[Values]:
     ):
         return [{"seed": seed} for seed in seeds]
     raise InputError(
-        f"sweep.seeds = {seeds!r}: expected a number of seeds, at least 1, or a list of them", "sweep.seeds"
+        f"sweep.seeds = {quoted(seeds)}: expected a number of seeds, at least 1, or a list of them", "sweep.seeds"
     )

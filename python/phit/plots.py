@@ -1,6 +1,5 @@
 """Plots as altair charts, drawn from tables of results: PNG, SVG and interactive HTML from one description."""
 
-import json
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,10 @@ import vl_convert
 
 from phit.errors import InputError
 from phit.experiment import CURVE
+from phit.files import write_atomically
 from phit.quantities import diverges, interval, title
 from phit.scenario import hint
+from phit.text import harmless, in_script, quoted
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette: told apart with any colour vision."""
@@ -59,7 +60,7 @@ def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any
         if column is not None and column not in points.columns:
             found = hint(str(column), points.columns)
             known = "; `phit list quantities` lists what results have" * (role in ("x", "y"))
-            raise InputError(f"plot.{role} = {column!r}: no such column in the table of points{found}{known}")
+            raise InputError(f"plot.{role} = {quoted(column)}: no such column in the table of points{found}{known}")
     x = plot.get("x") or next((c for c in ("traffic.load", "offered_load") if c in points.columns), None)
     if x is None:
         raise InputError("plot.x: expected the column of the horizontal axis")
@@ -141,7 +142,7 @@ def load_curves(
     drawn = series_of(points, swept, plot)
     rows = curves(drawn, y)
     if rows.is_empty():
-        raise InputError(f"plot: no point has a value of {y!r}")
+        raise InputError(f"plot: no point has a value of {quoted(y)}")
     names = rows["series"].unique(maintain_order=True).to_list()
     chosen = alt.selection_point(fields=["series"], bind="legend", name="chosen")
     panels = rows["panel"].unique(maintain_order=True).to_list()
@@ -244,7 +245,7 @@ def _quantile(table: pl.DataFrame, share: float) -> float:
 def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str, str] | None = None) -> Chart:
     """A quantity over time, one line per point of a table with `cycle` and `point`."""
     if y not in table.columns:
-        raise InputError(f"plot: the time series has no column {y!r}{hint(y, table.columns)}")
+        raise InputError(f"plot: the time series has no column {quoted(y)}{hint(y, table.columns)}")
     rows = table.with_columns(series=_series(table, names or {})).select("series", "cycle", y).drop_nulls()
     chart = (
         alt.Chart(rows)
@@ -337,9 +338,10 @@ def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
     if isinstance(chart, alt.TopLevelMixin):
-        drawn = _Drawn(chart.to_dict())
+        drawn = _Drawn(harmless(chart.to_dict()))
         for path in paths:
-            path.write_bytes(getattr(drawn, path.suffix[1:])())
+            content = getattr(drawn, path.suffix[1:])()
+            write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
     else:
         for path in paths:
             chart.save(path)
@@ -364,9 +366,7 @@ class _Drawn:
         return vl_convert.svg_to_png(self._picture, scale=2)
 
     def html(self) -> bytes:
-        # A string in the description cannot end the script that it stands in.
-        text = json.dumps(self._description).replace("</", "<\\/")
-        return _PAGE.format(script=_vega(), description=text).encode()
+        return _PAGE.format(script=_vega(), description=in_script(self._description)).encode()
 
 
 VEGA_LITE = ".".join(alt.VEGALITE_VERSION.split(".")[:2])

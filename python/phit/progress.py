@@ -7,9 +7,24 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from phit.experiment import Point, heading, label
 from phit.result import readable
+from phit.text import plain, plain_lines
+
+
+class PlainConsole(Console):
+    """A console to which text is text: no markup, no emoji, no control characters."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        options |= {"markup": False, "emoji": False, "highlight": False}
+        return super().render_str(plain_lines(text), **options)
+
+
+def terminal(stderr: bool = False) -> Console:
+    """The terminal, or what stands in its place."""
+    return PlainConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def duration(seconds: float) -> str:
@@ -116,7 +131,7 @@ class BarReporter(Reporter):
     def __init__(self, console: Console) -> None:
         super().__init__()
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("[progress.elapsed]{task.fields[share]}"),
@@ -129,8 +144,8 @@ class BarReporter(Reporter):
     def begin(self, name: str, points: list[Point], kept: int) -> None:
         super().begin(name, points, kept)
         if kept:
-            self._progress.console.print(f"{name}: {kept} points already there", highlight=False)
-        self._progress.update(self._task, description=name, total=len(points), visible=True)
+            self._progress.console.print(f"{name}: {kept} points already there")
+        self._progress.update(self._task, description=plain(name), total=len(points), visible=True)
         self._progress.start()
         self._show()
 
@@ -140,7 +155,7 @@ class BarReporter(Reporter):
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
-        self._progress.console.print(f"[dim]{describe(point)}[/dim]  {outcome(summary)}", highlight=False)
+        self._progress.console.print(Text.assemble((plain(describe(point)), "dim"), "  ", outcome(summary)))
         self._show()
 
     def _show(self) -> None:
@@ -153,7 +168,7 @@ class BarReporter(Reporter):
         )
 
     def warn(self, message: str) -> None:
-        self._progress.console.print(f"[yellow]phit: warning:[/yellow] {message}", highlight=False)
+        self._progress.console.print(Text.assemble(("phit: warning:", "yellow"), " ", plain(message)))
 
     def close(self) -> None:
         self._progress.stop()
@@ -163,7 +178,7 @@ class RunProgress:
     """Progress of a single run: a bar on a terminal, nothing elsewhere. Call it with cycles done and planned."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = terminal(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -193,12 +208,12 @@ class RunProgress:
 
 
 def _line(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(plain(text), file=sys.stderr, flush=True)
 
 
 def reporter(show: bool) -> Reporter:
     """The reporter that fits standard error, or a silent one."""
     if not show:
         return Reporter()
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     return BarReporter(console) if console.is_terminal else PlainReporter()

@@ -9,13 +9,15 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.errors import InputError
+from phit.errors import InputError, ResultsError
 from phit.experiment import heading
+from phit.files import name_of, write_text
 from phit.markdown import markdown_table
 from phit.quantities import HEADLINES
 from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document
+from phit.text import csv_text, in_markdown, plain
 
 MAX_SERIES = 8
 """Most points whose histograms or time series are drawn in one figure."""
@@ -32,7 +34,11 @@ class Folder:
     @classmethod
     def read(cls, path: Path) -> "Folder":
         """Reads the manifest and the table of points."""
-        return cls(path, read_manifest(path), read_table(path))
+        manifest = read_manifest(path)
+        swept = dict.fromkeys(
+            key for entry in manifest["points"] if entry["state"] == "done" for key in entry["values"]
+        )
+        return cls(path, manifest, read_table(path, needed=["point", *swept]))
 
     @property
     def swept(self) -> list[str]:
@@ -46,7 +52,8 @@ class Folder:
 
     def names(self) -> dict[str, str]:
         """A short name of every point."""
-        shown = [key for key in self.swept if self.points[key].n_unique() > 1] if self.points.height else []
+        there = [key for key in self.swept if key in self.points.columns]
+        shown = [key for key in there if self.points[key].n_unique() > 1] if self.points.height else []
         rows = self.points.select("point", *shown).iter_rows()
         return {hash_: " ".join(readable_cell(v) for v in values) or "this run" for hash_, *values in rows}
 
@@ -84,25 +91,26 @@ def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
     )
     for (column, _), name in zip(short_columns(points, swept), headings, strict=True):
         table.add_column(
-            name, justify="right" if points[column].dtype.is_numeric() else "left", header_style="bold", no_wrap=True
+            name,
+            justify="right" if points[column].dtype.is_numeric() else "left",
+            header_style="bold",
+            no_wrap=True,
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(plain, row))
     return table
 
 
 def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:
     """The short table in Markdown."""
     headings, rows = short_rows(points, swept)
-    return markdown_table(headings, rows) + "\n"
+    return markdown_table(map(in_markdown, headings), (map(in_markdown, row) for row in rows)) + "\n"
 
 
 def write_tables(folder: Folder) -> list[Path]:
     """Writes the table of points as CSV and the short one as Markdown."""
-    csv, text = folder.path / "points.csv", folder.path / "points.md"
-    folder.points.write_csv(csv)
-    text.write_text(markdown(folder.points, folder.swept), encoding="utf-8")
-    return [csv, text]
+    contents = {"points.csv": csv_text(folder.points), "points.md": markdown(folder.points, folder.swept)}
+    return [write_text(folder.path / name, text) for name, text in contents.items()]
 
 
 def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -148,5 +156,8 @@ def write_figures(
     from phit import plots
 
     target = into or folder.path / "plots"
-    drawn = figures(folder, settings)
-    return [path for stem, chart in drawn.items() for path in plots.save(chart, target / stem, formats)]
+    try:
+        drawn = figures(folder, settings)
+    except pl.exceptions.PolarsError as error:
+        raise ResultsError(f"{folder.path}: its tables cannot be drawn ({' '.join(str(error).split())})") from None
+    return [path for stem, chart in drawn.items() for path in plots.save(chart, target / name_of(stem), formats)]

@@ -2,13 +2,14 @@
 
 import html
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from phit import _phit
 from phit._results import Quantities
-from phit.errors import InputError
+from phit.errors import InputError, SimulationError
 from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
@@ -138,15 +139,39 @@ def frame(table: str, columns: Mapping[str, list[Any]]) -> "pl.DataFrame":
     return pl.DataFrame(columns, schema_overrides=types, strict=False)
 
 
+def unmeasured(summary: Mapping[str, Any]) -> str:
+    """That a trace lies outside of what was measured, in words; empty if it does not."""
+    trace = summary["scenario"].get("traffic", {}).get("trace")
+    if not trace or summary.get("packets") != 0:
+        return ""
+    first, last, start = trace[0][0], trace[-1][0], summary["warmup_cycles"]
+    return (
+        f"traffic.trace: no packet of it was measured: its messages are of the cycles {first:,} to {last:,}, and "
+        f"measure.warmup and measure.cycles measure those from {start:,} to {start + summary['cycles']:,}"
+    )
+
+
 def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], None] | None = None) -> Result:
     """Simulates one scenario: the path of a TOML or JSON file, or the document itself.
 
     The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second.
+
+    Raises:
+        ScenarioError: the scenario cannot be simulated.
+        InputError: the document cannot be read, or is no scenario.
+        SimulationError: the run came to a deadlock.
     """
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; run it with `phit sweep`")
     document.pop("plot", None)
     with located(document):
-        answer = json.loads(_phit.run(to_json(document), threads=threads, progress=progress))
+        text = to_json(document)
+        try:
+            answer = json.loads(_phit.run(text, threads=threads, progress=progress))
+        except RuntimeError as error:
+            # What a valid scenario runs into: a deadlock.
+            raise SimulationError(str(error)) from None
+    if words := unmeasured(answer["summary"]):
+        warnings.warn(words, stacklevel=2)
     return Result(answer["summary"], answer["tables"])

@@ -11,70 +11,52 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import polars as pl
 
 from phit import _phit
 from phit.errors import ResultsError
 from phit.experiment import Experiment, Point, engine_version
-from phit.quantities import TABLES
+from phit.files import read_parquet, remove_leftovers, write_atomically, write_parquet
 from phit.result import frame
 from phit.scenario import Document, flatten
+from phit.stored import (
+    FORMAT,
+    MANIFEST,
+    POINTS,
+    TABLE_FILES,
+    read_manifest_file,
+    read_point,
+    write_json,
+    write_point,
+)
+from phit.text import quoted
 
-FORMAT = 2
-"""Of a results folder; since 2, rows of the table of probes are typed."""
+__all__ = [
+    "MANIFEST",
+    "POINTS",
+    "TABLE_FILES",
+    "Answer",
+    "ResultsFolder",
+    "Summary",
+    "point_row",
+    "points_frame",
+    "read_manifest",
+    "read_table",
+    "stacked",
+    "summary_row",
+    "write_atomically",
+    "write_parquet",
+]
 
-MANIFEST = "manifest.json"
-POINTS = "points"
 LOCK = ".lock"
-TABLE_FILES = {name: f"{'histograms' if name == 'histogram' else name}.parquet" for name in TABLES}
-"""File of each table of a run, the tables of all points stacked."""
 
 Answer = dict[str, Any]
 """What a run gives: `summary` and `tables`."""
 
 Summary = dict[str, Any]
 """The summary of a run."""
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Writes a file so that at every moment the old or the new content is there, whole."""
-    try:
-        _write_atomically(path, write)
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def _write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Writes a value as JSON, atomically."""
-    text = json.dumps(value, indent=1 if path.name == MANIFEST else None, ensure_ascii=False)
-    write_atomically(path, lambda file: file.write(text.encode()))
 
 
 def summary_row(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,7 +77,7 @@ class ResultsFolder:
     def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
         self.folder = folder
         self._warn = warn
-        self._lock: IO[str] | None = None
+        self._lock: int | None = None
         self._manifest: Document = {}
         self._added = 0
         self._start = time.monotonic()
@@ -104,35 +86,51 @@ class ResultsFolder:
         existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
         if existing and not any((self.folder / name).exists() for name in (MANIFEST, POINTS, LOCK)):
             raise ResultsError(f"{self.folder}: not a results folder and not empty; choose another one with --out")
+        if (self.folder / POINTS).is_symlink():
+            raise ResultsError(f"{self.folder / POINTS}: a link to another place; expected a folder")
         try:
             (self.folder / POINTS).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder / POINTS), tempfile.TemporaryFile(dir=self.folder):
                 pass
-            self._lock = (self.folder / LOCK).open("a+", encoding="utf-8")
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._lock = os.open(self.folder / LOCK, flags, 0o666)
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
         try:
+            self._take_over()
+        except OSError as error:
+            self._unlock()
+            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        except ResultsError:
+            self._unlock()
+            raise
+        return self
+
+    def _take_over(self) -> None:
+        """Takes the lock and leaves our name in it, for those who come later; clears up after those before."""
+        assert self._lock is not None
+        try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._lock.seek(0)
-            owner = self._lock.read().strip() or "unknown"
-            self._lock.close()
+            owner = os.pread(self._lock, 20, 0).strip()
             raise ResultsError(
-                f"{self.folder}: another phit (process {owner}) is writing to this folder; "
-                "wait for it or choose another --out"
+                f"{self.folder}: another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is writing "
+                "to this folder; wait for it or choose another --out"
             ) from None
-        self._lock.truncate(0)
-        self._lock.write(f"{os.getpid()}\n")
-        self._lock.flush()
-        for leftover in (*self.folder.glob(".*.tmp"), *(self.folder / POINTS).glob(".*.tmp")):
-            leftover.unlink(missing_ok=True)
-        return self
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, f"{os.getpid()}\n".encode())
+        remove_leftovers(self.folder)
+        remove_leftovers(self.folder / POINTS)
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._lock is not None:
-            self._lock.close()
+        self._unlock()
 
     def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Summary]:
         """Makes this the folder of the experiment, or refuses; returns the summaries that are already there."""
@@ -166,7 +164,7 @@ class ResultsFolder:
 
     def add(self, point: Point, answer: Answer) -> None:
         """Keeps the answer of a finished point."""
-        write_json(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
+        write_point(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
         self._added += 1
 
     def answer(self, point: Point) -> Answer:
@@ -213,16 +211,18 @@ class ResultsFolder:
     def _read_point(self, hash_: str) -> Answer | None:
         path = self._point_file(hash_)
         try:
-            answer = json.loads(path.read_bytes())
-            if answer["hash"] == hash_ and isinstance(answer["summary"], dict) and isinstance(answer["tables"], dict):
-                return {"summary": answer["summary"], "tables": answer["tables"]}
+            point = read_point(path)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        self._warn(f"{path}: this finished point cannot be read; it is run again")
-        path.unlink(missing_ok=True)
-        return None
+        except ResultsError as error:
+            # Kept, as it may be the only trace of hours of work.
+            aside = path.with_suffix(".damaged")
+            self._warn(f"{path}: this finished point cannot be read; it is run again ({error}; now {aside.name})")
+            path.replace(aside)
+            return None
+        if "digest" not in point:
+            write_point(path, point)
+        return {"summary": point["summary"], "tables": point["tables"]}
 
 
 def point_row(hash_: str, point: Point, summary: Summary) -> dict[str, Any]:
@@ -253,18 +253,13 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
     return pl.Series(name, [value], dtype=pl.Int32 if small else None).new_from_index(0, rows)
 
 
-def write_parquet(path: Path, frame: pl.DataFrame) -> None:
-    """Writes a table, atomically."""
-    write_atomically(path, frame.write_parquet)
-
-
 def _refuse_other(folder: Path, old: Document, experiment: Experiment) -> None:
     """Raises if the folder holds something else than earlier or other points of this experiment."""
     differences = []
     if old.get("engine") != engine_version():
         differences.append(f"its engine is {old.get('engine')}, this one is {engine_version()}")
     if old.get("name") != experiment.name:
-        differences.append(f"its experiment is {old.get('name')!r}, this one is {experiment.name!r}")
+        differences.append(f"its experiment is {quoted(old.get('name'))}, this one is {quoted(experiment.name)}")
     swept = {key for entry in old["points"] for key in entry["values"]} | set(experiment.keys)
     there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(experiment.base))
     differences += [
@@ -289,32 +284,31 @@ def read_manifest(folder: Path) -> Document:
     if not folder.is_dir():
         raise ResultsError(f"{folder}: no such results folder")
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_manifest_file(path)
     except FileNotFoundError:
         raise ResultsError(f"{folder}: not a results folder (it has no {MANIFEST})") from None
-    except (OSError, ValueError) as error:
+    except ResultsError as error:
         raise ResultsError(f"{path}: corrupt ({error}); {_REMEDY}") from None
-    try:
-        sound = manifest["format"] == FORMAT and all({"hash", "values"} <= entry.keys() for entry in manifest["points"])
-    except (KeyError, TypeError, AttributeError):
-        raise ResultsError(f"{path}: corrupt (keys are missing); {_REMEDY}") from None
-    if not sound:
+    if manifest["format"] != FORMAT:
         raise ResultsError(
             f"{path}: results of format {manifest['format']}; this version of phit reads format {FORMAT}: "
             "choose another folder, or delete this one"
         )
-    return dict(manifest)
+    return manifest
 
 
 _REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, tables are made anew"
 
 
-def read_table(folder: Path, file: str = "points.parquet") -> pl.DataFrame:
-    """A table of a results folder."""
+def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str] = ()) -> pl.DataFrame:
+    """A table of a results folder, which has the needed columns."""
     path = folder / file
     try:
-        return pl.read_parquet(path)
+        table = read_parquet(path)
     except FileNotFoundError:
         raise ResultsError(f"{path}: no such table; was it asked for in [measure]?") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise ResultsError(f"{path}: corrupt ({' '.join(str(error).split())}); {_REMEDY}") from None
+    except OSError as error:
+        raise ResultsError(f"{path}: corrupt ({error.strerror}); {_REMEDY}") from None
+    if table.height and (missing := next((name for name in needed if name not in table.columns), None)) is not None:
+        raise ResultsError(f"{path}: corrupt (it has no column {quoted(missing)}); {_REMEDY}")
+    return table

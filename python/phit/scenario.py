@@ -3,6 +3,7 @@
 import copy
 import difflib
 import json
+import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,12 +15,61 @@ from phit import _phit, traces
 from phit.errors import InputError
 from phit.origins import Located, Origin, located
 from phit.sections import REFERENCE
+from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened
 
 Document = dict[str, Any]
 """A scenario or experiment as read from TOML or JSON."""
 
 Source = str | os.PathLike[str] | Mapping[str, Any]
 """A scenario or experiment: the path of a TOML or JSON file, or the document itself."""
+
+LEVELS = 32
+"""Most levels of tables and lists within one another, and most parts of a dotted path."""
+
+_BREAKS = "\n\t"
+"""Hidden characters that a text may have."""
+
+
+def check_values(value: Any, largest: int = 10**300) -> None:
+    """Refuses what no document may hold, wherever it comes from: it names the key.
+
+    That is hidden characters in a text or key, texts longer than any path, numbers that are not finite or beyond
+    `largest`, and too many levels of tables and lists.
+    """
+    waiting: list[tuple[Any, str, int]] = [(value, "", 0)]
+    while waiting:
+        here, place, level = waiting.pop()
+        if level > LEVELS:
+            start = quoted(place.split(".")[0])
+            raise InputError(f"{start}: too many levels of tables and lists; expected at most {LEVELS}")
+        if isinstance(here, Mapping):
+            for key, inner in here.items():
+                if isinstance(key, str):
+                    _check_text(key, f"a key of {place or 'the document'}", _BREAKS, place)
+                waiting.append((inner, f"{place}.{key}" if place else str(key), level + 1))
+        elif isinstance(here, list | tuple):
+            others = (i for i, inner in enumerate(here) if type(inner) is not int)
+            waiting.extend((here[i], f"{place}[{i}]", level + 1) for i in others)
+            if (wide := next((n for n in here if type(n) is int and abs(n) >= largest), None)) is not None:
+                raise InputError(f"{place}: there is {_long(wide)}; expected numbers below {largest:.0e}", place)
+        elif isinstance(here, str):
+            _check_text(here, place, _BREAKS, place)
+        elif isinstance(here, float) and not math.isfinite(here):
+            raise InputError(f"{place} = {here}: expected a finite number", place)
+        elif isinstance(here, int) and abs(here) >= largest:
+            raise InputError(f"{place} = {_long(here)}: expected a number below {largest:.0e}", place)
+
+
+def _long(number: int) -> str:
+    # Python refuses to write a number of thousands of digits.
+    return f"a number of {number.bit_length():,} bits"
+
+
+def _check_text(text: str, what: str, but: str, path: str) -> None:
+    if any(found[0] not in but for found in HIDDEN.finditer(text)):
+        raise InputError(f"{what} = {quoted(text)}: expected a text without control and other hidden characters", path)
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"{what} = {quoted(text)}: expected a text of at most {LONGEST_TEXT:,} characters", path)
 
 
 def load(source: Source) -> Document:
@@ -29,6 +79,7 @@ def load(source: Source) -> Document:
     `$schema`, by which editors find the JSON Schema, is left out.
     """
     if isinstance(source, Mapping):
+        check_values(source)
         document = copy.deepcopy(source if isinstance(source, Located) else dict(source))
         document.pop(REFERENCE, None)
         return document
@@ -50,9 +101,18 @@ def _read(path: Path, text: str) -> Document:
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not valid JSON: {error}") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
+        raise InputError(f"{path}: not valid TOML: {shortened(str(error))}") from None
+    except RecursionError:
+        raise InputError(f"{path}: too many levels of tables and lists; expected at most {LEVELS}") from None
+    except ValueError as error:
+        # A number of thousands of digits.
+        raise InputError(f"{path}: cannot be read: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: expected a table with the sections of a scenario")
+    try:
+        check_values(document)
+    except InputError as error:
+        raise InputError(f"{path}: {error}", error.path) from None
     return Located(_with_files(document, path.parent), Origin.of_file(path, text))
 
 
@@ -99,7 +159,7 @@ def _route_entries(path: Path) -> list[list[int]]:
     for number, line in enumerate(lines[1:], 2):
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 3 or not all(field.isdecimal() for field in fields):
-            raise InputError(f"{path}: line {number}: {line!r}; expected three whole numbers")
+            raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
         entries.append([int(field) for field in fields])
     return entries
 
@@ -108,7 +168,7 @@ def parse_value(text: str) -> Any:
     """A value as TOML would read it; what is not TOML is a string."""
     try:
         table = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return text
     value = table.get("value")
     return text if len(table) != 1 or not _is_json(value) else value
@@ -117,7 +177,7 @@ def parse_value(text: str) -> Any:
 def _is_json(value: Any) -> bool:
     try:
         json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return False
     return True
 
@@ -138,8 +198,10 @@ def apply_settings(document: Document, settings: Iterable[str]) -> Document:
 def set_path(document: Document, path: str, value: Any) -> None:
     """Sets the key at a dotted path; tables on the way are made, a bare name becomes a table with that `kind`."""
     *parents, last = path.split(".")
+    if len(parents) >= LEVELS:
+        raise InputError(f"{quoted(path)}: expected a dotted path of at most {LEVELS} parts")
     if not all((*parents, last)):
-        raise InputError(f"{path!r}: expected a dotted path, for example traffic.load")
+        raise InputError(f"{quoted(path)}: expected a dotted path, for example traffic.load")
     here: Any = document
     for i, key in enumerate(parents):
         if isinstance(here, list):
@@ -151,7 +213,8 @@ def set_path(document: Document, path: str, value: Any) -> None:
         elif child is None:
             child = here[key] = {}
         elif not isinstance(child, dict | list):
-            raise InputError(f"{'.'.join(parents[: i + 1])} = {child!r}: not a table, so it has no key {path!r}")
+            parent = ".".join(parents[: i + 1])
+            raise InputError(f"{parent} = {quoted(child)}: not a table, so it has no key {quoted(path)}")
         here = child
     if isinstance(here, list):
         here[_index(here, last, path)] = copy.deepcopy(value)
@@ -164,7 +227,7 @@ def set_path(document: Document, path: str, value: Any) -> None:
 def _index(values: list[Any], key: str, path: str) -> int:
     if key.isdecimal() and int(key) < len(values):
         return int(key)
-    raise InputError(f"{path}: {key!r} is not a position in a list of {len(values)}")
+    raise InputError(f"{path}: {quoted(key)} is not a position in a list of {len(values)}")
 
 
 def get_path(document: Mapping[str, Any], path: str, default: Any = None) -> Any:
@@ -231,7 +294,7 @@ def to_json(document: Mapping[str, Any]) -> str:
         for path, value in flatten(document):
             if not _is_json(value):
                 what = "expected a finite number, a string, true, false, a list or a table"
-                raise InputError(f"{path} = {value}: {what}") from None
+                raise InputError(f"{path} = {quoted(value)}: {what}", path) from None
         raise
 
 

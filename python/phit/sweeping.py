@@ -13,6 +13,7 @@ from phit.errors import SimulationError, one_line
 from phit.executors import Answer, processes, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
 from phit.progress import Reporter, describe, reporter
+from phit.result import unmeasured
 from phit.results import ResultsFolder, point_row, points_frame
 from phit.scenario import Source, to_json
 
@@ -90,6 +91,8 @@ def _sweep(
             if results:
                 results.add(point, answer)
             each(point, answer)
+            if words := unmeasured(answer["summary"]):
+                report.warn(f"{describe(point)}: {words}")
             report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
         # What is on disk counts, wherever between a point's end and its file the interruption came.

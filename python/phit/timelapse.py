@@ -14,6 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from phit.files import write_atomically, write_text
+from phit.text import plain_lines
+
 PALETTE = ("#fcffa4", "#f6d746", "#fca50a", "#f37819", "#dd513a", "#a52c60", "#6a176e", "#1b0c41")
 """From few phits to many: each step is twice as many."""
 
@@ -102,13 +105,14 @@ class Timelapse:
         path = Path(path)
         match path.suffix:
             case ".svg":
-                path.write_text(self.svg(), encoding="utf-8")
+                write_text(path, plain_lines(self.svg()))
             case ".html":
-                path.write_text(_PAGE.format(title=escape(self.title), svg=self.svg()), encoding="utf-8")
+                write_text(path, plain_lines(_PAGE.format(title=escape(self.title), svg=self.svg())))
             case _:
                 import vl_convert
 
-                path.write_bytes(vl_convert.svg_to_png(self.svg(self.still()), scale=2))
+                content = vl_convert.svg_to_png(plain_lines(self.svg(self.still())), scale=2)
+                write_atomically(path, lambda file: file.write(content))
 
     def still(self) -> float:
         """The frame that stands for all: where most ports are part of a tree, or, if none is, hold anything."""

@@ -1,16 +1,28 @@
-"""The command line. Bad input gets one line on standard error and exit status 2; Ctrl-C gives 130."""
+"""The command line. Whatever goes wrong gets one line on standard error and an exit status.
 
+It is 2 for bad input, 1 for what failed, 130 for Ctrl-C and 143 for a request to end.
+"""
+
+import os
+import signal
+import threading
+import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 import typer
 
 import phit
 from phit.cli import inspecting, running, showing, studying
-from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, app, note
-from phit.errors import PhitError, ScenarioError, each_line
+from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
+from phit.errors import PhitError, ScenarioError, each_line, one_line
 
 __all__ = ["main"]
+
+DEBUG = "PHIT_DEBUG"
+"""Environment variable: if it is set, an error that nobody foresaw is shown with where it comes from."""
 
 for group in (running, showing, inspecting, studying):
     app.add_typer(group.commands)
@@ -18,9 +30,32 @@ for group in (running, showing, inspecting, studying):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _ended_as_interrupted() as received:
         warnings.showwarning = lambda message, *_, **__: note(f"phit: warning: {message}")
-        return _main(arguments)
+        status = _main(arguments)
+        return SIGNALLED + received[0] if received and status == INTERRUPTED else status
+
+
+@contextmanager
+def _ended_as_interrupted() -> Iterator[list[int]]:
+    """A request to end, or the end of the terminal, does what Ctrl-C does, once; yields the signals that came."""
+    received: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    # Who ignores a signal, as `nohup` does, has it ignored.
+    ours = threading.current_thread() is threading.main_thread()
+    held = [s for s in (signal.SIGTERM, signal.SIGHUP) if ours and signal.getsignal(s) is signal.SIG_DFL]
+    for number in held:
+        signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number in held:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _main(arguments: Sequence[str] | None) -> int:
@@ -31,16 +66,22 @@ def _main(arguments: Sequence[str] | None) -> int:
             note(f"phit: error: {line}")
         return FAILED if isinstance(error, phit.SimulationError) else BAD_INPUT
     except OSError as error:
-        if error.filename is None:
-            raise
-        note(f"phit: error: {error.filename}: {error.strerror}")
+        place = f"{error.filename}: " if error.filename is not None else ""
+        note(f"phit: error: {place}{error.strerror or one_line(error)}")
         return BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except Exception as error:
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
         # Wrong options and arguments: the exceptions of click, which typer may carry inside itself.
         show = getattr(error, "show", None)
-        if show is None:
-            raise
-        show()
-        return int(getattr(error, "exit_code", BAD_INPUT))
+        if show is not None:
+            show()
+            return int(getattr(error, "exit_code", BAD_INPUT))
+        # Libraries in Rust panic, which is no `Exception`.
+        if os.environ.get(DEBUG):
+            traceback.print_exception(error)
+        what = "not enough memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {one_line(error)}"
+        note(f"phit: error: this should not happen: {what} (set {DEBUG}=1 to see where)")
+        return FAILED

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 import phit
 from phit.errors import PhitError, one_line
+from phit.progress import terminal
+from phit.text import plain_lines
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+SIGNALLED = 128
+"""And the number of a signal."""
 
 app = typer.Typer(
     name="phit",
@@ -35,12 +39,14 @@ ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.
 def out(text: str | RenderableType) -> None:
     """Writes to standard output; ends quietly if nobody reads it any more."""
     if not isinstance(text, str):
-        console = Console(highlight=False)
+        console = terminal()
         if not console.is_terminal:
             console.width = 160
         with console.capture() as capture:
             console.print(text)
         text = "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))
+    else:
+        text = plain_lines(text)
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -53,8 +59,8 @@ def out(text: str | RenderableType) -> None:
 
 def note(text: str) -> None:
     """Writes a line to standard error."""
-    with suppress(BrokenPipeError):
-        print(text, file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(plain_lines(text), file=sys.stderr, flush=True)
 
 
 @contextmanager

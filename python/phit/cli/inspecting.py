@@ -18,6 +18,7 @@ from phit.errors import InputError
 from phit.keys import Key, keys, resolved
 from phit.scenario import apply_settings, hint, load
 from phit.sections import described
+from phit.text import quoted
 
 commands = typer.Typer()
 
@@ -140,14 +141,14 @@ def list_(
     listed = list(dict.fromkeys([*concepts, *sections, *listing.LISTS]))
     if name not in listed:
         raise InputError(
-            f"{name!r}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"
+            f"{quoted(name)}: no such concept or section; expected one of {', '.join(listed)}{hint(name, listed)}"
         )
     if kind is not None:
         if name not in concepts:
-            raise InputError(f"{kind!r}: the section {name} has no kinds; expected `phit list {name}`")
+            raise InputError(f"{quoted(kind)}: the section {name} has no kinds; expected `phit list {name}`")
         kinds = {entry["kind"]: entry for entry in concepts[name]}
         if kind not in kinds:
-            raise InputError(f"{kind!r}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
+            raise InputError(f"{quoted(kind)}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
         entry = kinds[kind]
         _list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
         return

@@ -10,6 +10,7 @@ from phit.cli.app import out
 from phit.errors import InputError
 from phit.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
 from phit.scenario import hint
+from phit.text import quoted
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ def grid(rows: Entries, *headings: str) -> Table:
 def chosen(name: str, of: Mapping[str, T], what: str) -> T:
     """The entry of that name."""
     if name not in of:
-        raise InputError(f"{name!r}: no such {what}; expected one of {', '.join(of)}{hint(name, of)}")
+        raise InputError(f"{quoted(name)}: no such {what}; expected one of {', '.join(of)}{hint(name, of)}")
     return of[name]
 
 

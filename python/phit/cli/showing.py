@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from phit.cli.app import ResultsDir, note, out
+from phit.text import csv_text
 
 commands = typer.Typer()
 
@@ -72,7 +73,7 @@ def report(
 
     found = report.Folder.read(folder)
     if as_csv:
-        out(found.points.write_csv().rstrip("\n"))
+        out(csv_text(found.points).rstrip("\n"))
     elif as_markdown:
         out(report.markdown(found.points, found.swept).rstrip("\n"))
     else:

@@ -4,8 +4,10 @@ A trace is a list of messages in the order of their times: `(cycle, source, dest
 of a scenario holds. Two layouts are known by the names in the first line:
 
 * messages: `time, source, destination, bytes`;
-* block I/O: `timestamp, host, disk, type, offset, size`, in any case and order, further columns ignored; `hostname`,
-  `disknumber`, `device`, `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
+* block I/O: `timestamp, host, disk, type, offset, size`, in any case and order; `hostname`, `disknumber`, `device`,
+  `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
+
+A warning names further columns, which mean nothing here.
 
 A file without names, whose first field is a number, has the columns of one of them in this order, block I/O perhaps
 with a response time at the end.

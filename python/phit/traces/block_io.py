@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phit.errors import InputError
+from phit.text import quoted
 
 REQUEST_BYTES = 64
 """A request for data, or the acknowledgement of a write, if nobody says otherwise."""
@@ -35,7 +36,7 @@ def _places(
         return {name: min(first + 2 * (i % places), endpoints - 1) for i, name in enumerate(distinct)}
     for name in distinct:
         if name not in given:
-            raise InputError(f"{what}: no endpoint is given for {name!r}")
+            raise InputError(f"{what}: no endpoint is given for {quoted(name)}")
         if not 0 <= given[name] < endpoints:
             raise InputError(f"{what}.{name} = {given[name]}: expected an endpoint, 0 to {endpoints - 1}")
     return dict(given)

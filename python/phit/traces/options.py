@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from phit.errors import InputError
+from phit.text import quoted
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
 """Nanoseconds of a unit of time; `100ns` is that of Windows event tracing."""
@@ -79,7 +80,7 @@ def check(options: Mapping[str, Any], prefix: str = "") -> None:
         if key not in OPTIONS:
             raise InputError(f"{prefix}{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
         if not OPTIONS[key].accepts(value):
-            raise InputError(f"{prefix}{key} = {value!r}: expected {OPTIONS[key].expected}")
+            raise InputError(f"{prefix}{key} = {quoted(value)}: expected {OPTIONS[key].expected}")
 
 
 def exact(number: float | Fraction) -> Fraction:

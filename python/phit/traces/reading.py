@@ -1,6 +1,7 @@
 """Reads traces line by line."""
 
 import csv
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -9,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from phit.errors import InputError
+from phit.files import read_parquet
+from phit.text import quoted
 from phit.traces.block_io import Io
 
 NAMES = {
@@ -24,6 +27,9 @@ MESSAGES = ("time", "source", "destination", "bytes")
 BLOCK_IO = ("timestamp", "host", "disk", "type", "size")
 NAMELESS = ("timestamp", "host", "disk", "type", "offset", "size")
 """The columns of block I/O where the file does not name them."""
+
+NEEDLESS = ("offset", "responsetime")
+"""Columns of block I/O that mean nothing to a network."""
 
 PARQUET = frozenset({".parquet", ".pq"})
 """Suffixes of Parquet files, in small letters."""
@@ -43,6 +49,11 @@ class Skipped:
 
     lines: int = 0
     first: str = ""
+
+
+def _key(name: str) -> str:
+    """The name of a column without what is a matter of taste."""
+    return name.strip().lower().replace("_", "")
 
 
 def _is_number(text: str) -> bool:
@@ -107,30 +118,41 @@ class Reader:
         except csv.Error as error:
             # Of a quote that is never closed the rest of the file is one field.
             raise InputError(f"{self.path}: line {reader.line_num}: {error}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{self.path}: cannot be read ({error})") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self.path}: cannot be read (it is no text in UTF-8)") from None
 
     def _parquet(self) -> Iterator[tuple[int, dict[str, str]]]:
-        # It takes longer to import than most commands take.
-        import polars as pl
-
         try:
-            table = pl.read_parquet(self.path)
+            table = read_parquet(self.path)
         except FileNotFoundError:
             raise InputError(f"{self.path}: no such file") from None
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self.path}: cannot be read ({error})") from None
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
         columns = self._columns(table.columns)
         for line, row in enumerate(table.iter_rows(), 1):
             yield line, {name: str(row[at]).strip() for name, at in columns.items()}
 
     def _columns(self, header: Sequence[str]) -> dict[str, int]:
-        known = {NAMES[n]: i for i, name in enumerate(header) if (n := name.strip().lower().replace("_", "")) in NAMES}
+        known = {NAMES[n]: i for i, name in enumerate(header) if (n := _key(name)) in NAMES}
         for layout in (MESSAGES, BLOCK_IO):
             if set(layout) <= set(known):
+                self._warn_of_others(header, layout)
                 return {name: known[name] for name in layout}
+        # What stands there is not said: a scenario may name any file.
+        layouts: list[Sequence[str]] = [MESSAGES, BLOCK_IO]
+        nearest = max(layouts, key=lambda names: len(set(names) & set(known)))
+        missing = ", ".join(name for name in nearest if name not in known)
         wanted = f"{', '.join(MESSAGES)} or {', '.join(BLOCK_IO)}"
-        raise InputError(f"{self.path}: line 1: the columns are {', '.join(header)}; expected {wanted}")
+        raise InputError(f"{self.path}: line 1: the columns {missing} are missing; expected {wanted}")
+
+    def _warn_of_others(self, header: Sequence[str], layout: Sequence[str]) -> None:
+        """Says which columns mean nothing here: a trace may say more than is simulated."""
+        others = [name for name in header if NAMES.get(_key(name), _key(name)) not in (*layout, *NEEDLESS)]
+        if others:
+            shown = ", ".join(map(quoted, others[:5])) + f" and {len(others) - 5} more" * (len(others) > 5)
+            warnings.warn(f"{self.path}: columns that are not used: {shown}", stacklevel=2)
 
     def _places(self, first: Sequence[str]) -> dict[str, int]:
         """Columns without names: in the order of a layout, block I/O perhaps with a response time after it."""
@@ -156,7 +178,7 @@ class Reader:
         value = EXACT.create_decimal(text)
         if value.is_finite() and value >= 0:
             return value
-        self.bad(line, f"column {column}: {text!r}; expected a number, 0 or more")
+        self.bad(line, f"column {column}: {quoted(text)}; expected a number, 0 or more")
         return None
 
     def in_order(self, line: int, column: str, time: int | Decimal) -> bool:
@@ -220,7 +242,7 @@ def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], scale: 
             continue
         kind = row["type"].lower()
         if kind not in READS | WRITES:
-            reader.bad(line, f"column type: {row['type']!r}; expected Read or Write")
+            reader.bad(line, f"column type: {quoted(row['type'])}; expected Read or Write")
             continue
         if not reader.fits(line, "size", size, scale):
             continue

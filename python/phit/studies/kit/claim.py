@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from phit.errors import ResultsError
 from phit.markdown import markdown_table
@@ -310,7 +311,7 @@ def rich_table(findings: Sequence[Finding]) -> Table:
     for same in zip(*readings.values(), strict=True):
         for finding in same:
             measured = "\n".join(text for text in (finding.measured, finding.note) if text)
-            verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
+            verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
             head = (finding.id, finding.figure, finding.statement) if finding is same[0] else ("", "", "")
             table.add_row(*head, *([finding.reading] if own else []), measured, verdict, _in_short(finding))
     return table

@@ -91,7 +91,8 @@ class Done:
             return cls()
         manifest = read_manifest(folder)
         entries = manifest["points"]
-        seeds = max((int(entry["values"].get("seed", 0)) for entry in entries), default=0)
+        found = (entry["values"].get("seed") for entry in entries)
+        seeds = max((seed for seed in found if isinstance(seed, int)), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
         tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes", "batches")}
         return cls(

@@ -21,6 +21,7 @@ from phit.studies.kit.plan import WORK_PER_SECOND, Done, Plan, pace, seconds_lef
 from phit.studies.kit.scale import S, Scale
 from phit.studies.kit.study import Study
 from phit.sweeping import run_points
+from phit.text import csv_text
 
 CLAIMS = "claims.json"
 PAGE = "report.md"
@@ -213,7 +214,7 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     # Not `with_suffix`: the name of a figure may have a dot.
     csv, parquet = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "parquet"))
     flat = table.select(~selectors.list())
-    write_atomically(csv, flat.write_csv)
+    write_atomically(csv, lambda file: file.write(csv_text(flat).encode()))
     write_parquet(parquet, flat)
     return [csv, parquet]
 

@@ -1,0 +1,136 @@
+"""Files, written whole or not at all, and read without trusting what they are."""
+
+import io
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from phit.errors import ResultsError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME = re.compile(r"[^\W_][\w .,;+=~()\[\]{}&%@!^-]*")
+"""What the name of a folder or file may be that stands in a document: one step of a path, with no hidden characters."""
+
+LONGEST_NAME = 100
+"""Most characters of such a name."""
+
+
+def is_name(name: str) -> bool:
+    """Whether this can be the name of a folder: one step down, and not up or elsewhere."""
+    return len(name) <= LONGEST_NAME and NAME.fullmatch(name) is not None and name == name.rstrip(" .")
+
+
+def name_of(text: str) -> str:
+    """A file's name for a text: what cannot stand in one becomes a line."""
+    return re.sub(r"[^\w.+=,-]", "_", text)[:LONGEST_NAME].lstrip(".") or "_"
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Writes a file so that at every moment the old or the new content is there, whole."""
+    try:
+        _write_atomically(path, write)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Writes a text, atomically; returns where."""
+    write_atomically(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+    return path
+
+
+LEFTOVER = re.compile(r"\..+\.(json|parquet|csv|md|svg|png|html)\.\w{8}\.tmp")
+"""The name of a file whose writer was killed."""
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Deletes what killed writers have left in a folder."""
+    for path in folder.iterdir():
+        if LEFTOVER.fullmatch(path.name) and not path.is_symlink() and path.is_file():
+            path.unlink(missing_ok=True)
+
+
+def write_parquet(path: Path, frame: "pl.DataFrame") -> None:
+    """Writes a table, atomically."""
+    # Through memory: of a disk that is full the library for tables makes errors of many kinds.
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    write_atomically(path, lambda file: file.write(content.getbuffer()))
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file that is no link, pipe or device: of these nobody knows where they lead, or end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "not a regular file", str(path))
+        return file.read()
+
+
+def read_parquet(path: Path) -> "pl.DataFrame":
+    """A table from a Parquet file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it is not Parquet, or damaged, however the reader says so.
+    """
+    import polars as pl
+
+    if not path.exists():
+        raise FileNotFoundError(path)
+    if not path.is_file():
+        raise OSError(0, "not a regular file", str(path))
+    try:
+        with _silent():
+            return pl.read_parquet(path, glob=False)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OSError(0, " ".join(str(error).split()) or type(error).__name__, str(path)) from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing comes to standard error: where a library panics it writes there before it raises."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
