@@ -42,6 +42,7 @@ COUNTED_OTHERWISE = {
     "injection_rate": "a multiple of a load",
     "local_low": "packets per cycle",
     "global_low": "packets per cycle",
+    "precision": "parts of means",
     "precompute": "at most two cycles of the router",
     "redecide": "true or false",
     "trace": "messages",
