@@ -35,8 +35,8 @@ pub(crate) struct Due {
     last: u32,
 }
 
-/// Lists are intrusive, over one pool of nodes, so memory follows the number of pending events and the nodes in use stay
-/// in the cache.
+/// Lists are intrusive, over one pool of nodes, so memory follows the number of pending events and the nodes in use
+/// stay in the cache.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     /// First node of every list: [`LISTS`] of each tick.

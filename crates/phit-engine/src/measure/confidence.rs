@@ -85,8 +85,8 @@ pub(super) struct Estimate {
     pub independent: bool,
 }
 
-/// The mean of batches in their order, as in [`mean_per_packet`], whose neighbours are merged by two as long as they are
-/// significantly correlated and enough of them are left.
+/// The mean of batches in their order, as in [`mean_per_packet`], whose neighbours are merged by two as long as they
+/// are significantly correlated and enough of them are left.
 ///
 /// The correlation is 1 less half of von Neumann's ratio, which of n independent batches is nearly normal with variance
 /// (n - 2) / (n^2 - 1); it is significant where one in ten of these is as large (Fishman, *Principles of Discrete Event

@@ -205,8 +205,8 @@ fn destinations_share_a_queue_as_their_numbers_say() {
 fn adaptive_tables_share_the_ways_up() {
     // A 4-ary 2-tree under bit reverse. Of each leaf's four endpoints one sends to the leaf itself, the others to
     // destinations with the same last digit, which the tables send up over one link: (3 * 1/3 + 1) / 4 = 1/2 of the
-    // load is carried. All four links would carry all of it; but for what heads of the same cycle choose together they do,
-    // the more so where packets that wait do not hold up others.
+    // load is carried. All four links would carry all of it; but for what heads of the same cycle choose together they
+    // do, the more so where packets that wait do not hold up others.
     let accepted = |adaptive: bool, queueing: Value| {
         let outcome = run(&json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },

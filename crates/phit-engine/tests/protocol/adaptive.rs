@@ -1,4 +1,5 @@
-//! Adaptive mechanisms: what partitions and the ways of asking a mechanism must not change, proofs, and what probes see.
+//! Adaptive mechanisms: what partitions and the ways of asking a mechanism must not change, proofs, and what probes
+//! see.
 
 use crate::common::adaptive::{dragonfly, grid, grids, mechanisms};
 use crate::common::{run_with, scenario};

@@ -104,8 +104,8 @@ fn grants_are_requests_at_most_one_per_input_and_output() {
     }
 }
 
-/// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are as
-/// if every router had a round of its own.
+/// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are
+/// as if every router had a round of its own.
 #[test]
 fn all_rounds_at_once_are_the_rounds_of_each_router() {
     for kind in all_kinds() {

@@ -105,8 +105,8 @@ pub(crate) enum Compiled {
     Batched,
     /// [`Plain`]: besides, no optional call.
     Plain,
-    /// [`Fixed`]: besides, all packets are of one size and take the minimal hops of one of Phit's own topologies, output
-    /// buffers are known by the time for which their link is taken, and no arbiter asks for a packet's age.
+    /// [`Fixed`]: besides, all packets are of one size and take the minimal hops of one of Phit's own topologies,
+    /// output buffers are known by the time for which their link is taken, and no arbiter asks for a packet's age.
     Fixed,
     /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
     Staged,
@@ -412,10 +412,10 @@ pub(crate) struct Policies {
 /// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.
 ///
 /// The buffer has room for n packets of `size` phits, and one counts until it starts on the link. Where those that have
-/// not started follow one another without a gap, the last but n starts n serialisations before the link is free again, so
-/// that the buffer is full if that is not over. A gap could only come before a packet that leaves the crossbar later than
-/// the link has taken the one before it, which was in the buffer when it was granted: none, if a packet is through the
-/// router in the time that the link takes for the one before, and its last phit in the time that it takes for both.
+/// not started follow one another without a gap, the last but n starts n serialisations before the link is free again,
+/// so that the buffer is full if that is not over. A gap could only come before a packet that leaves the crossbar later
+/// than the link has taken the one before it, which was in the buffer when it was granted: none, if a packet is through
+/// the router in the time that the link takes for the one before, and its last phit in the time that it takes for both.
 fn backlog(
     config: &Config,
     ideal: bool,

@@ -146,7 +146,8 @@ impl Partition {
         }
     }
 
-    /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that output.
+    /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that
+    /// output.
     #[inline(always)]
     fn waits_alone<K: Kernel>(&self) -> bool {
         !K::LISTS && !self.settings.wants::<K>().redecide

@@ -63,8 +63,8 @@ impl VcAllocator {
 
     /// Matches heads with channels; calls `won(head, channel)` for every pair. `first_channel` is the router's first.
     ///
-    /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in its
-    /// turn, whatever becomes of the others.
+    /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in
+    /// its turn, whatever becomes of the others.
     #[inline]
     pub(crate) fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
         let (mut outputs, mut shared) = (0, 0);

@@ -59,8 +59,8 @@ pub trait Allocator: Send {
         true
     }
 
-    /// True if what the requests with shared ports win does not depend on those that meet no other at their ports, which
-    /// then need not come to [`Self::allocate`].
+    /// True if what the requests with shared ports win does not depend on those that meet no other at their ports,
+    /// which then need not come to [`Self::allocate`].
     fn splits(&self) -> bool {
         false
     }

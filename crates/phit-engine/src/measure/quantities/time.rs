@@ -47,7 +47,8 @@ impl Counts for Time {
             name: "converged",
             words: "converged",
             about: "Whether the run has got as far as it was to: the intervals are as narrow as `measure.until` \
-                    or `measure.precision` asks for, and all packets that count have been delivered or lost. True if neither is asked for.",
+                    or `measure.precision` asks for, and all packets that count have been delivered \
+                    or lost. True if neither is asked for.",
             shape: Shape::Flag,
             value: |at| json!(at.converged),
             ..WHOLE

@@ -34,9 +34,9 @@ mod rule;
 /// allocation, which alone has the whole list, update, which adds one destination, and Stop, Go and deallocation, which
 /// only name the line. CFQs that are linked to no line of the next router then go before those that are.
 ///
-/// With adaptive routing (`routing.adaptive` of the tables) a packet is isolated only where it has no other way, or where
-/// a port further on holds back its destination on all of its ways; isolated packets keep to the tables. The report has
-/// deterministic routing alone.
+/// With adaptive routing (`routing.adaptive` of the tables) a packet is isolated only where it has no other way, or
+/// where a port further on holds back its destination on all of its ways; isolated packets keep to the tables. The
+/// report has deterministic routing alone.
 ///
 /// Needs routing by tables, switching of whole packets, one injection queue and admittance queues for
 /// each destination at the endpoints, which obey the notifications as output ports do.

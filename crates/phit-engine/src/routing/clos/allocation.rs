@@ -17,8 +17,8 @@ pub(super) struct Output {
     pub ready: bool,
 }
 
-/// How little an output is wanted, as one number. Most important is that it cannot take the packet now, then the fill of
-/// its buffer as precisely as it is known, then that an input before has been given it in this cycle.
+/// How little an output is wanted, as one number. Most important is that it cannot take the packet now, then the fill
+/// of its buffer as precisely as it is known, then that an input before has been given it in this cycle.
 type Demerit = u64;
 
 /// The allocation of one router in one cycle.

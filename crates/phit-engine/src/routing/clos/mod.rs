@@ -370,8 +370,8 @@ impl Rule {
         at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs, &mut self.ways);
     }
 
-    /// The best output upwards where all of them lead to the destination, have one channel each and are read as they are
-    /// now; `None` if it is not so simple.
+    /// The best output upwards where all of them lead to the destination, have one channel each and are read as they
+    /// are now; `None` if it is not so simple.
     #[inline]
     fn best_in_row(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Option<Hop> {
         if !self.whole || self.contention.is_some() || self.history.is_some() {

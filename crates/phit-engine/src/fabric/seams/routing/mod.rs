@@ -118,7 +118,8 @@ pub struct Wants {
     pub occupancy_class: u8,
     /// Call [`Routing::period`] every so many cycles; 0: never.
     pub period: u32,
-    /// Call neither [`Routing::inject`] nor [`Routing::route`]: every packet goes to its destination by [`minimal_hop`].
+    /// Call neither [`Routing::inject`] nor [`Routing::route`]: every packet goes to its destination by
+    /// [`minimal_hop`].
     pub settled: bool,
 }
 

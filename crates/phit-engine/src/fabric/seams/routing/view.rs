@@ -85,8 +85,8 @@ impl RouterView<'_> {
         (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
-    /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have several
-    /// virtual channels or queues, if packets hold channels, or if output buffers are counted.
+    /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have
+    /// several virtual channels or queues, if packets hold channels, or if output buffers are counted.
     #[inline]
     pub(crate) fn row(&self, ports: Range<u16>) -> Option<Row<'_>> {
         let first = self.first_port[self.local];
@@ -102,8 +102,8 @@ impl RouterView<'_> {
         Some(Row { outputs, channels, now: self.now, capacity: self.capacity[class], backlog })
     }
 
-    /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet holds
-    /// has credits for `phits`, and the output buffer room for them.
+    /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet
+    /// holds has credits for `phits`, and the output buffer room for them.
     #[inline]
     pub(crate) fn emptiest(&self, port: u16, phits: u32) -> (u32, bool) {
         let output = self.output(port);
