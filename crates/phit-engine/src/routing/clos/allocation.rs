@@ -92,32 +92,36 @@ impl Allocator {
         &mut self,
         first: u16,
         capacity: u32,
-        states: impl Iterator<Item = (u32, bool)>,
+        states: impl ExactSizeIterator<Item = (u32, bool)>,
         phits: u32,
         rng: &mut Rng,
     ) -> usize {
-        let known = self.given.get(usize::from(first)..).unwrap_or_default();
-        let given = known.iter().copied().chain(std::iter::repeat(0));
-        self.demerits.clear();
-        match self.precision {
-            None => self.demerits.extend(states.zip(given).map(|((depth, ready), given)| {
-                let depth = depth + given;
-                let full = capacity.saturating_sub(depth) < phits;
-                demerit(self.busy_last & (!ready | full), depth, given)
-            })),
-            Some(bits) => self.demerits.extend(states.zip(given).map(|((depth, ready), given)| {
-                let depth = depth + given;
-                let full = capacity.saturating_sub(depth) < phits;
-                demerit(self.busy_last & (!ready | full), part(depth, capacity, bits), given)
-            })),
+        let first = usize::from(first);
+        self.given.resize(self.given.len().max(first + states.len()), 0);
+        self.demerits.resize(states.len(), 0);
+        let outputs = self.demerits.iter_mut().zip(states).zip(&self.given[first..]);
+        let (busy_last, precision) = (self.busy_last, self.precision);
+        let mut least = Demerit::MAX;
+        for ((place, (depth, ready)), &given) in outputs {
+            let depth = depth + given;
+            let unavailable = busy_last & (!ready | (capacity.saturating_sub(depth) < phits));
+            let known = precision.map_or(depth, |bits| part(depth, capacity, bits));
+            *place = demerit(unavailable, known, given);
+            least = least.min(*place);
         }
-        self.draw_best(rng)
+        self.draw_among(least, rng)
     }
 
     /// The place of the least demerit; ties are broken at random.
     #[inline]
     fn draw_best(&mut self, rng: &mut Rng) -> usize {
         let least = self.demerits.iter().copied().fold(Demerit::MAX, Demerit::min);
+        self.draw_among(least, rng)
+    }
+
+    /// The place of one of those with the demerit `least`, drawn at random.
+    #[inline]
+    fn draw_among(&mut self, least: Demerit, rng: &mut Rng) -> usize {
         self.ties.resize(self.demerits.len(), 0);
         let mut count = 0;
         for (place, demerit) in (0..).zip(&self.demerits) {

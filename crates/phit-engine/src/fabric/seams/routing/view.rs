@@ -230,7 +230,7 @@ impl Row<'_> {
 
     /// Of each output, its occupancy in phits, and whether it could be granted a packet of `phits` now.
     #[inline(always)]
-    pub(crate) fn states(&self, phits: u32) -> impl Iterator<Item = (u32, bool)> {
+    pub(crate) fn states(&self, phits: u32) -> impl ExactSizeIterator<Item = (u32, bool)> {
         let Self { now, capacity, backlog, .. } = *self;
         self.outputs.iter().zip(self.channels).map(move |(output, channel)| {
             let free = output.busy <= now && output.free.saturating_sub(now) < backlog;
