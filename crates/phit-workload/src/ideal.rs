@@ -1,0 +1,105 @@
+//! A network without contention: every message arrives a constant time after it has left, or one that depends on the
+//! two ranks.
+
+use crate::host::{Effects, HostParams, Hosts, Left, Message};
+use crate::program::Program;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// What happens at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    /// Operation `number` of `rank` is due.
+    Operation { rank: u32, number: u32 },
+    /// A message arrives.
+    Message(Message),
+}
+
+/// Events by time; those of one time in the order in which they were said.
+#[derive(Debug, Default)]
+struct Queue {
+    heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    events: Vec<Event>,
+    free: Vec<u32>,
+    number: u64,
+}
+
+impl Queue {
+    fn add(&mut self, time: u64, event: Event) {
+        let number = self.number;
+        self.number += 1;
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.events[place as usize] = event;
+                place
+            }
+            None => {
+                self.events.push(event);
+                self.events.len() as u32 - 1
+            }
+        };
+        self.heap.push(Reverse((time, number, place)));
+    }
+}
+
+/// What came of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// When each rank has finished.
+    pub ranks: Vec<u64>,
+    /// What is left, if the program did not come to its end.
+    pub left: Left,
+    /// Events.
+    pub events: u64,
+}
+
+impl Finish {
+    /// When the last rank has finished.
+    pub fn completion(&self) -> u64 {
+        self.ranks.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// Executes a program; `latency` is the time from a source to a destination, L of LogGOPS.
+pub fn run(program: Arc<Program>, params: HostParams, latency: impl Fn(u32, u32) -> u64) -> Finish {
+    let mut hosts = Hosts::new(program, params);
+    let mut queue = Queue::default();
+    let mut effects = Effects::default();
+    let ranks = hosts.program().ranks();
+    for rank in 0..ranks {
+        hosts.roots(rank, &mut effects);
+    }
+    settle(&hosts, &mut effects, &mut queue, &latency);
+    let mut events = 0;
+    while let Some(Reverse((now, number, place))) = queue.heap.pop() {
+        let event = queue.events[place as usize];
+        let outcome = match event {
+            Event::Operation { rank, number } => hosts.perform(rank, number, now, &mut effects),
+            Event::Message(message) => hosts.arrive(message, now, &mut effects),
+        };
+        match outcome {
+            // It keeps its place among those of the same time.
+            Err(later) => queue.heap.push(Reverse((later, number, place))),
+            Ok(()) => {
+                events += 1;
+                queue.free.push(place);
+                if let Some(taken) = effects.taken.take() {
+                    hosts.taken(taken, now, &mut effects);
+                }
+                settle(&hosts, &mut effects, &mut queue, &latency);
+            }
+        }
+    }
+    Finish { ranks: (0..ranks).map(|rank| hosts.finish(rank)).collect(), left: hosts.left(), events }
+}
+
+/// Queues what an event has led to.
+fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue, latency: &impl Fn(u32, u32) -> u64) {
+    if let Some((message, time)) = effects.sent.take() {
+        queue.add(time + latency(message.source, message.destination), Event::Message(message));
+    }
+    hosts.ready(effects, |ready| {
+        queue.add(ready.at, Event::Operation { rank: ready.rank, number: ready.number });
+    });
+}

@@ -1,0 +1,18 @@
+//! Programs of communicating ranks: their form ([`Program`]), readers and writers, and the LogGOPS model of the host
+//! that executes them.
+//!
+//! Nothing here knows of a network. What carries messages from rank to rank drives [`host::Hosts`]: the ideal network
+//! of [`ideal`], or the engine with its routers.
+
+#![warn(unreachable_pub)]
+
+mod error;
+mod mailbox;
+mod program;
+
+pub mod goal;
+pub mod host;
+pub mod ideal;
+
+pub use error::Error;
+pub use program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Successor, Transfer, Until};
