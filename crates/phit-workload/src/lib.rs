@@ -10,6 +10,8 @@ mod error;
 mod mailbox;
 mod program;
 
+pub mod collective;
+pub mod compose;
 pub mod goal;
 pub mod host;
 pub mod ideal;
