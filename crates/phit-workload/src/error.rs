@@ -20,14 +20,14 @@ impl Error {
         Self { line: None, rank: None, message: message.into() }
     }
 
-    /// The same of a line.
+    /// The same of a line, unless it names one.
     pub fn at(self, line: u64) -> Self {
-        Self { line: Some(line), ..self }
+        Self { line: self.line.or(Some(line)), ..self }
     }
 
-    /// The same of a rank.
+    /// The same of a rank, unless it names one.
     pub fn of(self, rank: u32) -> Self {
-        Self { rank: Some(rank), ..self }
+        Self { rank: self.rank.or(Some(rank)), ..self }
     }
 }
 

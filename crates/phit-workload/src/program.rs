@@ -165,7 +165,7 @@ impl Stored {
 }
 
 /// Where the operations and edges of a rank begin, and how many there are.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
     operations: usize,
     edges: usize,
@@ -174,7 +174,7 @@ struct Place {
 }
 
 /// The operations of all ranks with their order: 24 bytes an operation, 4 a dependency.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
     places: Vec<Place>,
     operations: Vec<Stored>,
@@ -275,12 +275,8 @@ impl Program {
         assert!(place.count == 0, "rank {rank} has operations already");
         let RankProgram { operations, dependencies } = list;
         let (first, edges) = (self.operations.len(), self.edges.len());
-        *place = Place {
-            operations: first,
-            edges,
-            count: operations.len() as u32,
-            edge_count: dependencies.len() as u32,
-        };
+        *place =
+            Place { operations: first, edges, count: operations.len() as u32, edge_count: dependencies.len() as u32 };
         // Counting sort by predecessor; what waits for the same operation stays in its order.
         let mut next = vec![0u32; operations.len() + 1];
         dependencies.iter().for_each(|(before, _)| next[*before as usize + 1] += 1);

@@ -64,10 +64,7 @@ pub enum Algorithm {
 const TABLE: &[(Collective, &[Algorithm])] = {
     use Algorithm::*;
     &[
-        (
-            Collective::AllReduce,
-            &[Ring, RecursiveDoubling, HalvingDoubling, DoubleBinaryTree, Direct, Hierarchical],
-        ),
+        (Collective::AllReduce, &[Ring, RecursiveDoubling, HalvingDoubling, DoubleBinaryTree, Direct, Hierarchical]),
         (Collective::AllGather, &[Ring, RecursiveDoubling, Bruck, Direct]),
         (Collective::ReduceScatter, &[Ring, RecursiveHalving, Pairwise, Direct]),
         (Collective::AllToAll, &[Pairwise, Bruck, Direct, Ring]),
@@ -295,7 +292,8 @@ impl Members {
             let steps: Arc<dyn Steps> = Arc::new(Ring { cut, around });
             phase(*members, groups, |_| steps.clone())
         };
-        let across: Vec<Vec<u32>> = (0..inside).map(|place| groups.iter().map(|group| group[place]).collect()).collect();
+        let across: Vec<Vec<u32>> =
+            (0..inside).map(|place| groups.iter().map(|group| group[place]).collect()).collect();
         let between = phase(*members, &across, |place| {
             let bytes = cut.size(Blocks { first: place, count: 1 });
             Arc::new(Ring { cut: Cut { members: groups.len() as u32, bytes }, around: Around::Both })

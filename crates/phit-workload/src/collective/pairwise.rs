@@ -77,10 +77,6 @@ impl Steps for Relay {
         let count = members.checked_sub(number + 1).filter(|count| *count > 0)?;
         let cut = Cut { members, bytes };
         let part = |peer| Part { peer, bytes: bytes * u64::from(count), blocks: Blocks { first: 0, count } };
-        Some(Step {
-            sends: vec![part(cut.next(member, 1))],
-            receives: vec![part(cut.back(member, 1))],
-            reduces: false,
-        })
+        Some(Step { sends: vec![part(cut.next(member, 1))], receives: vec![part(cut.back(member, 1))], reduces: false })
     }
 }

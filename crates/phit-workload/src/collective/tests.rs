@@ -38,7 +38,8 @@ fn follow(steps: &dyn Steps, members: u32, data: &mut [Data]) {
                     at[member as usize][lane as usize].1 = true;
                     moved = true;
                 }
-                let there = |part: &Part| messages.get(&(part.peer, member, lane)).is_some_and(|queue| !queue.is_empty());
+                let there =
+                    |part: &Part| messages.get(&(part.peer, member, lane)).is_some_and(|queue| !queue.is_empty());
                 if !step.receives.iter().all(there) {
                     continue;
                 }
@@ -123,7 +124,9 @@ fn each_collective_does_what_it_says() {
                 };
                 let every = |data: &Data, members| data.iter().all(|sum| *sum == all(members));
                 match collective {
-                    _ if algorithm == Algorithm::Hierarchical => follow(&*steps, members, &mut vec![vec![]; members as usize]),
+                    _ if algorithm == Algorithm::Hierarchical => {
+                        follow(&*steps, members, &mut vec![vec![]; members as usize])
+                    }
                     Collective::AllReduce => {
                         let mut data = of(&|_, _| true);
                         follow(&*steps, members, &mut data);
@@ -170,7 +173,8 @@ fn bruck_moves_each_block_to_its_destination() {
         let each = |member| (0..members).map(move |destination| (member, destination)).collect();
         let mut held: Vec<Vec<(u32, u32)>> = (0..members).map(each).collect();
         for number in (0..).take_while(|&number| bruck.step(0, 0, number).is_some()) {
-            let moves = |(source, destination): &(u32, u32)| ((destination + members - source) % members) >> number & 1 == 1;
+            let moves =
+                |(source, destination): &(u32, u32)| ((destination + members - source) % members) >> number & 1 == 1;
             let mut arriving = vec![vec![]; members as usize];
             for (member, held) in (0..).zip(&mut held) {
                 let (gone, kept) = held.iter().partition(|block| moves(block));
@@ -220,7 +224,13 @@ fn times_are_those_of_the_closed_forms() {
             (C::AllReduce, A::HalvingDoubling, 2 * lg, 2 * (p - 1) * n / p, (p - 1) * n / p),
             (C::AllToAll, A::Pairwise, p - 1, (p - 1) * n, 0),
             (C::AllToAll, A::Ring, p - 1, p * (p - 1) / 2 * n, 0),
-            (C::AllToAll, A::Bruck, lg, n * (0..lg).map(|k| (0..p).filter(|j| j >> k & 1 == 1).count() as u64).sum::<u64>(), 0),
+            (
+                C::AllToAll,
+                A::Bruck,
+                lg,
+                n * (0..lg).map(|k| (0..p).filter(|j| j >> k & 1 == 1).count() as u64).sum::<u64>(),
+                0,
+            ),
             (C::Broadcast, A::Binomial, lg, lg * n, 0),
             (C::Reduce, A::Binomial, lg, lg * n, lg * n),
             (C::Barrier, A::Dissemination, lg, lg * n, 0),

@@ -46,7 +46,8 @@ impl Steps for Binomial {
                 Way::Up => Step { sends: parent, ..Step::default() },
             });
         }
-        let child: Vec<Part> = (place + (1 << round) < cut.members).then(|| part(place + (1 << round))).into_iter().collect();
+        let child: Vec<Part> =
+            (place + (1 << round) < cut.members).then(|| part(place + (1 << round))).into_iter().collect();
         Some(match way {
             Way::Down => Step { sends: child, ..Step::default() },
             Way::Up => Step { reduces: !child.is_empty(), receives: child, ..Step::default() },

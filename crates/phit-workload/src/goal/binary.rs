@@ -151,7 +151,11 @@ impl<R: Read> Bytes<R> {
         };
         let any = matches!(action, Action::Recv(_)) && peer == crate::ANY;
         if kind != 3 && peer >= ranks && !any {
-            return Err(Error::new(format!("{} with rank {peer}: expected 0 to {}", TYPES[kind as usize - 1], ranks - 1)));
+            return Err(Error::new(format!(
+                "{} with rank {peer}: expected 0 to {}",
+                TYPES[kind as usize - 1],
+                ranks - 1
+            )));
         }
         Ok(Operation { action, cpu: cpu.min(u8::MAX - 1), nic: nic.min(u8::MAX - 1) })
     }
