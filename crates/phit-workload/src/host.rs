@@ -10,8 +10,9 @@
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
 use crate::mailbox::Mailbox;
-use crate::program::{Action, Operation, Program, Transfer, Until};
-use std::sync::Arc;
+use crate::plan::{Plan, Which};
+use crate::program::{Action, Operation, Transfer};
+use std::collections::BTreeSet;
 
 /// What a host takes for a message, in units of time. L is the network's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub struct Effects {
     pub sent: Option<(Message, u64)>,
     /// The send of a message that its receive has taken now, if the sender waits for that: [`Hosts::taken`] tells it.
     pub taken: Option<Taken>,
-    released: Vec<(u32, u32)>,
+    released: Vec<Which>,
 }
 
 /// A message that a receive has taken.
@@ -88,11 +89,11 @@ pub struct Taken {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// Receives without a message, as (rank, number).
-    pub receives: Vec<(u32, u32)>,
+    pub receives: Vec<Which>,
     /// Messages that no receive has taken.
     pub messages: Vec<Message>,
     /// Operations that have never been performed, as (rank, number); receives that are waiting are not among them.
-    pub never: Vec<(u32, u32)>,
+    pub never: Vec<Which>,
 }
 
 impl Left {
@@ -103,19 +104,11 @@ impl Left {
     }
 }
 
-/// An operation has been performed: what [`Hosts::waiting`] holds instead of a number.
-const PERFORMED: u32 = u32::MAX;
-
 /// The state of the hosts of all ranks.
 #[derive(Debug)]
 pub struct Hosts {
-    program: Arc<Program>,
+    plan: Box<dyn Plan>,
     params: HostParams,
-    /// How many operations each one waits for, rank by rank; [`PERFORMED`] later.
-    waiting: Vec<u32>,
-    /// The end of what each operation has waited for so far, if ranks have several CPUs: with one, the time at which
-    /// that is free says it.
-    earliest: Option<Vec<u64>>,
     /// When each CPU is free, rank by rank.
     cpus: Vec<u64>,
     /// When each interface can send again.
@@ -130,37 +123,33 @@ pub struct Hosts {
 
 impl Hosts {
     /// The hosts of a program before it begins.
-    pub fn new(program: Arc<Program>, params: HostParams) -> Self {
-        let ranks = program.ranks() as usize;
-        let (cpus, nics) = (program.cpus(), program.nics());
+    pub fn new(plan: Box<dyn Plan>, params: HostParams) -> Self {
+        let ranks = plan.ranks() as usize;
+        let (cpus, nics) = (plan.cpus(), plan.nics());
         Self {
-            waiting: program.waiting(),
-            earliest: (cpus > 1).then(|| vec![0; program.operations()]),
             cpus: vec![0; ranks * cpus],
             sending: vec![0; ranks * nics],
             receiving: vec![0; ranks * nics],
             posted: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
             unexpected: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
-            program,
+            plan,
             params,
         }
     }
 
     /// The program.
-    pub fn program(&self) -> &Arc<Program> {
-        &self.program
+    pub fn plan(&self) -> &dyn Plan {
+        &*self.plan
     }
 
-    /// The operations of `rank` that wait for nothing, in the order in which they are performed if their times are
-    /// equal.
-    pub fn roots(&self, rank: u32, effects: &mut Effects) {
-        let roots = (0..self.program.len(rank)).filter(|&number| self.waiting[self.program.index(rank, number)] == 0);
-        effects.released.extend(roots.map(|number| (rank, number)));
+    /// Begins the program of a rank.
+    pub fn begin(&mut self, rank: u32, effects: &mut Effects) {
+        self.plan.begin(rank, &mut effects.released);
     }
 
     /// Performs an operation at time `now`, or says when its CPU and interface are free.
     pub fn perform(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) -> Result<(), u64> {
-        let operation = self.program.operation(rank, number);
+        let operation = self.plan.operation(rank, number);
         let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
         match operation.action {
             Action::Calc(time) => {
@@ -251,7 +240,7 @@ impl Hosts {
     /// Tells a sender at time `now` that its message has been taken.
     pub fn taken(&mut self, taken: Taken, now: u64, effects: &mut Effects) {
         let Taken { source: rank, number } = taken;
-        let operation = self.program.operation(rank, number);
+        let operation = self.plan.operation(rank, number);
         let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
         self.cpus[cpu] = self.cpus[cpu].max(now);
         self.sending[nic] = self.sending[nic].max(now);
@@ -262,7 +251,7 @@ impl Hosts {
     /// are equal: by rank, sends before receives before calculations.
     pub fn ready(&self, effects: &mut Effects, mut each: impl FnMut(Ready)) {
         let order = |&(rank, number): &(u32, u32)| {
-            let kind = match self.program.operation(rank, number).action {
+            let kind = match self.plan.operation(rank, number).action {
                 Action::Send(_) => 0,
                 Action::Recv(_) => 1,
                 Action::Calc(_) => 2,
@@ -271,22 +260,19 @@ impl Hosts {
         };
         effects.released.sort_by_key(order);
         for (rank, number) in effects.released.drain(..) {
-            let operation = self.program.operation(rank, number);
+            let operation = self.plan.operation(rank, number);
             let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
             let mut at = self.cpus[cpu];
             if matches!(operation.action, Action::Send(_)) {
                 at = at.max(self.sending[nic]);
             }
-            if let Some(earliest) = &self.earliest {
-                at = at.max(earliest[self.program.index(rank, number)]);
-            }
-            each(Ready { rank, number, at });
+            each(Ready { rank, number, at: at.max(self.plan.earliest(rank, number)) });
         }
     }
 
     /// The time at which the last CPU of a rank is free.
     pub fn finish(&self, rank: u32) -> u64 {
-        let count = self.program.cpus();
+        let count = self.plan.cpus();
         let first = rank as usize * count;
         self.cpus[first..first + count].iter().copied().max().unwrap_or(0)
     }
@@ -294,49 +280,35 @@ impl Hosts {
     /// What is left.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
-        for rank in 0..self.program.ranks() {
-            left.receives.extend(self.posted[rank as usize].iter().map(|&number| (rank, number)));
+        for rank in 0..self.plan.ranks() {
+            let waiting: BTreeSet<u32> = self.posted[rank as usize].iter().copied().collect();
             left.messages.extend(self.unexpected[rank as usize].iter().map(|(message, _)| *message));
-            let waits = |number: &u32| self.waiting[self.program.index(rank, *number)] != PERFORMED;
-            left.never.extend((0..self.program.len(rank)).filter(waits).map(|number| (rank, number)));
+            let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
+            left.never.extend(never.map(|number| (rank, number)));
+            left.receives.extend(self.posted[rank as usize].iter().map(|&number| (rank, number)));
         }
         left
     }
 
     /// Bytes of the state, without the program's.
     pub fn bytes(&self) -> usize {
-        let Self { program: _, params: _, waiting, earliest, cpus, sending, receiving, posted, unexpected } = self;
-        waiting.capacity() * size_of::<u32>()
+        let Self { plan, params: _, cpus, sending, receiving, posted, unexpected } = self;
+        plan.bytes()
             + (cpus.capacity() + sending.capacity() + receiving.capacity()) * size_of::<u64>()
-            + earliest.as_ref().map_or(0, |earliest| earliest.capacity() * size_of::<u64>())
             + posted.capacity() * size_of::<Mailbox<u32>>()
             + unexpected.capacity() * size_of::<Mailbox<(Message, u64)>>()
     }
 
     fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
         let rank = rank as usize;
-        (rank * self.program.cpus() + usize::from(cpu), rank * self.program.nics() + usize::from(nic))
+        (rank * self.plan.cpus() + usize::from(cpu), rank * self.plan.nics() + usize::from(nic))
     }
 
     fn started(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) {
-        self.waiting[self.program.index(rank, number)] = PERFORMED;
-        self.release(rank, number, Until::Started, now, effects);
+        self.plan.started(rank, number, now, &mut effects.released);
     }
 
     fn done(&mut self, rank: u32, number: u32, end: u64, effects: &mut Effects) {
-        self.release(rank, number, Until::Done, end, effects);
-    }
-
-    fn release(&mut self, rank: u32, number: u32, until: Until, time: u64, effects: &mut Effects) {
-        for successor in self.program.successors(rank, number).filter(|successor| successor.until == until) {
-            let index = self.program.index(rank, successor.operation);
-            if let Some(earliest) = &mut self.earliest {
-                earliest[index] = earliest[index].max(time);
-            }
-            self.waiting[index] -= 1;
-            if self.waiting[index] == 0 {
-                effects.released.push((rank, successor.operation));
-            }
-        }
+        self.plan.done(rank, number, end, &mut effects.released);
     }
 }

@@ -2,10 +2,9 @@
 //! two ranks.
 
 use crate::host::{Effects, HostParams, Hosts, Left, Message};
-use crate::program::Program;
+use crate::plan::Plan;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,13 +61,13 @@ impl Finish {
 }
 
 /// Executes a program; `latency` is the time from a source to a destination, L of LogGOPS.
-pub fn run(program: Arc<Program>, params: HostParams, latency: impl Fn(u32, u32) -> u64) -> Finish {
-    let mut hosts = Hosts::new(program, params);
+pub fn run(plan: Box<dyn Plan>, params: HostParams, latency: impl Fn(u32, u32) -> u64) -> Finish {
+    let mut hosts = Hosts::new(plan, params);
     let mut queue = Queue::default();
     let mut effects = Effects::default();
-    let ranks = hosts.program().ranks();
+    let ranks = hosts.plan().ranks();
     for rank in 0..ranks {
-        hosts.roots(rank, &mut effects);
+        hosts.begin(rank, &mut effects);
     }
     settle(&hosts, &mut effects, &mut queue, &latency);
     let mut events = 0;

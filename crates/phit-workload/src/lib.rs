@@ -8,13 +8,16 @@
 
 mod error;
 mod mailbox;
+mod plan;
 mod program;
 
 pub mod collective;
 pub mod compose;
+pub mod generated;
 pub mod goal;
 pub mod host;
 pub mod ideal;
 
 pub use error::Error;
+pub use plan::{Plan, StoredPlan, Which};
 pub use program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Successor, Transfer, Until};

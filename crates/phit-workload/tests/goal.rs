@@ -2,7 +2,7 @@
 
 use phit_workload::goal::{self, binary, text};
 use phit_workload::host::HostParams;
-use phit_workload::{ANY, Action, Operation, Program, RankProgram, Transfer, Until, ideal};
+use phit_workload::{ANY, Action, Operation, Program, RankProgram, StoredPlan, Transfer, Until, ideal};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
@@ -57,7 +57,7 @@ fn times_are_those_of_loggopsim() {
             overhead_per_byte: number(overhead_per_byte),
             eager: number(eager),
         };
-        let finish = ideal::run(program, params, |_, _| number(l));
+        let finish = ideal::run(Box::new(StoredPlan::new(program)), params, |_, _| number(l));
         // There a receive of fewer bytes than its message leaves the sender waiting for ever.
         if name == "d06_rendezvous_recv_declared_small" {
             assert_eq!(outcome(&finish), "finished");
@@ -78,7 +78,7 @@ fn times_are_those_of_loggopsim() {
 fn dependencies_hold_across_cpus() {
     let program = Arc::new(schedule("m13_two_cpus_cross_dependency").unwrap());
     let params = HostParams { overhead: 1, gap: 1, gap_per_byte: 1, overhead_per_byte: 0, eager: 0 };
-    assert_eq!(ideal::run(program, params, |_, _| 1).completion(), 1700);
+    assert_eq!(ideal::run(Box::new(StoredPlan::new(program)), params, |_, _| 1).completion(), 1700);
 }
 
 fn read(text: &str) -> Result<Program, String> {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::compose::Composer;
+use crate::generated::{Generated, Phase};
 use crate::host::HostParams;
 use crate::ideal;
+use crate::plan::StoredPlan;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -191,14 +193,29 @@ fn bruck_moves_each_block_to_its_destination() {
     }
 }
 
+fn phase_of(call: &Members, gamma: u64) -> Phase {
+    let communicators = vec![((0..call.members).collect(), call.steps().unwrap())];
+    Phase::Collective { communicators, combine: gamma as f64 }
+}
+
 /// α a message, β a byte after the first, γ a byte that is combined.
 fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
     let mut composer = Composer::new(call.members);
     let ranks: Vec<u32> = (0..call.members).collect();
     composer.collective(&ranks, &*call.steps().unwrap(), |bytes| bytes * gamma);
     let params = HostParams { overhead: 0, gap: 0, gap_per_byte: beta, overhead_per_byte: 0, eager: u64::MAX };
-    let finish = ideal::run(Arc::new(composer.finish()), params, |_, _| alpha);
+    let stored = StoredPlan::new(Arc::new(composer.finish()));
+    let finish = ideal::run(Box::new(stored), params, |_, _| alpha);
     assert!(finish.left.is_empty());
+    // The same without a program: each step when it is due.
+    let communicators = vec![(ranks.into(), call.steps().unwrap())];
+    let phase = Phase::Collective { communicators, combine: gamma as f64 };
+    let generated = Generated::new(call.members, vec![Phase::Calc(5), phase.clone(), phase]);
+    let twice = ideal::run(Box::new(generated), params, |_, _| alpha);
+    assert!(twice.left.is_empty(), "{:?}", twice.left);
+    assert!(twice.completion() <= 5 + 2 * finish.completion() && twice.completion() > finish.completion());
+    let once = Generated::new(call.members, vec![phase_of(call, gamma)]);
+    assert_eq!(ideal::run(Box::new(once), params, |_, _| alpha).ranks, finish.ranks, "{call:?}");
     finish.completion()
 }
 
