@@ -53,6 +53,11 @@ impl Composer {
     /// `ranks` execute a collective. What is received and combined takes a calculation of `combine` of its bytes, if that
     /// is not 0.
     pub fn collective(&mut self, ranks: &[u32], steps: &dyn Steps, combine: impl Fn(u64) -> u64) {
+        self.collective_on(0, ranks, steps, combine);
+    }
+
+    /// The same on another CPU of each rank.
+    pub fn collective_on(&mut self, cpu: u8, ranks: &[u32], steps: &dyn Steps, combine: impl Fn(u64) -> u64) {
         let tag = self.tag;
         self.tag += steps.lanes();
         for (member, &rank) in (0..).zip(ranks) {
@@ -65,16 +70,16 @@ impl Composer {
                     let peer = |peer: u32| ranks[peer as usize];
                     let mut now: Frontier = vec![];
                     for part in &step.sends {
-                        now.push(list.after(&last, Operation::send(part.bytes, peer(part.peer), tag + lane)));
+                        now.push(list.after(&last, Operation::send(part.bytes, peer(part.peer), tag + lane).on(cpu)));
                     }
                     let sent = now.len();
                     for part in &step.receives {
-                        now.push(list.after(&last, Operation::recv(part.bytes, peer(part.peer), tag + lane)));
+                        now.push(list.after(&last, Operation::recv(part.bytes, peer(part.peer), tag + lane).on(cpu)));
                     }
                     let time = combine(step.reduced());
                     if step.reduced() > 0 && time > 0 {
                         let received = now.split_off(sent);
-                        now.push(list.after(&received, Operation::calc(time)));
+                        now.push(list.after(&received, Operation::calc(time).on(cpu)));
                     }
                     if !now.is_empty() {
                         last = now;

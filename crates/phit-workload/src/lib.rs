@@ -11,6 +11,7 @@ mod mailbox;
 mod plan;
 mod program;
 
+pub mod chakra;
 pub mod collective;
 pub mod compose;
 pub mod generated;
