@@ -1,8 +1,8 @@
 //! Programs of communicating ranks: their form ([`Program`]), readers and writers, and the LogGOPS model of the host
 //! that executes them.
 //!
-//! Nothing here knows of a network. What carries messages from rank to rank drives [`host::Hosts`]: the ideal network
-//! of [`ideal`], or the engine with its routers.
+//! Nothing here knows of a network. What carries messages from rank to rank drives [`host::Hosts`]: [`run`] with a
+//! network of whole messages, or the engine with its routers.
 
 #![warn(unreachable_pub)]
 
@@ -17,7 +17,8 @@ pub mod compose;
 pub mod generated;
 pub mod goal;
 pub mod host;
-pub mod ideal;
+pub mod network;
+pub mod run;
 
 pub use error::Error;
 pub use plan::{Plan, StoredPlan, Which};

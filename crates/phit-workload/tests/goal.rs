@@ -2,7 +2,9 @@
 
 use phit_workload::goal::{self, binary, text};
 use phit_workload::host::HostParams;
-use phit_workload::{ANY, Action, Operation, Program, RankProgram, StoredPlan, Transfer, Until, ideal};
+use phit_workload::network::Ideal;
+use phit_workload::run::{Finish, run};
+use phit_workload::{ANY, Action, Operation, Program, RankProgram, StoredPlan, Transfer, Until};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,7 +22,7 @@ fn schedule(name: &str) -> Result<Program, phit_workload::Error> {
 }
 
 /// What became of a schedule, in LogGOPSim's words.
-fn outcome(finish: &ideal::Finish) -> &'static str {
+fn outcome(finish: &Finish) -> &'static str {
     if !finish.left.receives.is_empty() || !finish.left.messages.is_empty() {
         "queues_not_empty"
     } else if !finish.left.never.is_empty() {
@@ -57,7 +59,7 @@ fn times_are_those_of_loggopsim() {
             overhead_per_byte: number(overhead_per_byte),
             eager: number(eager),
         };
-        let finish = ideal::run(Box::new(StoredPlan::new(program)), params, |_, _| number(l));
+        let finish = run(Box::new(StoredPlan::new(program)), params, Ideal(|_, _| number(l)));
         // There a receive of fewer bytes than its message leaves the sender waiting for ever.
         if name == "d06_rendezvous_recv_declared_small" {
             assert_eq!(outcome(&finish), "finished");
@@ -78,7 +80,7 @@ fn times_are_those_of_loggopsim() {
 fn dependencies_hold_across_cpus() {
     let program = Arc::new(schedule("m13_two_cpus_cross_dependency").unwrap());
     let params = HostParams { overhead: 1, gap: 1, gap_per_byte: 1, overhead_per_byte: 0, eager: 0 };
-    assert_eq!(ideal::run(Box::new(StoredPlan::new(program)), params, |_, _| 1).completion(), 1700);
+    assert_eq!(run(Box::new(StoredPlan::new(program)), params, Ideal(|_, _| 1)).completion(), 1700);
 }
 
 fn read(text: &str) -> Result<Program, String> {

@@ -1,9 +1,10 @@
 use super::format::{Attribute, Bools, GlobalMetadata, Node, Value, Values};
 use super::*;
 use crate::host::HostParams;
-use crate::ideal::{self, Finish};
+use crate::network::Ideal;
 use crate::plan::StoredPlan;
 use crate::program::Program;
+use crate::run::{Finish, run as execute};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
@@ -48,7 +49,7 @@ const LATENCY: u64 = 500;
 fn run(ranks: &[Vec<Node>], options: &Options) -> Finish {
     let plan = StoredPlan::new(Arc::new(program(ranks, options).unwrap()));
     let params = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
-    ideal::run(Box::new(plan), params, |_, _| LATENCY)
+    execute(Box::new(plan), params, Ideal(|_, _| LATENCY))
 }
 
 #[test]

@@ -2,8 +2,9 @@ use super::*;
 use crate::compose::Composer;
 use crate::generated::{Generated, Phase};
 use crate::host::HostParams;
-use crate::ideal;
+use crate::network::Ideal;
 use crate::plan::StoredPlan;
+use crate::run::run;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -205,17 +206,17 @@ fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
     composer.collective(&ranks, &*call.steps().unwrap(), |bytes| bytes * gamma);
     let params = HostParams { overhead: 0, gap: 0, gap_per_byte: beta, overhead_per_byte: 0, eager: u64::MAX };
     let stored = StoredPlan::new(Arc::new(composer.finish()));
-    let finish = ideal::run(Box::new(stored), params, |_, _| alpha);
+    let finish = run(Box::new(stored), params, Ideal(|_, _| alpha));
     assert!(finish.left.is_empty());
     // The same without a program: each step when it is due.
     let communicators = vec![(ranks.into(), call.steps().unwrap())];
     let phase = Phase::Collective { communicators, combine: gamma as f64 };
     let generated = Generated::new(call.members, vec![Phase::Calc(5), phase.clone(), phase]);
-    let twice = ideal::run(Box::new(generated), params, |_, _| alpha);
+    let twice = run(Box::new(generated), params, Ideal(|_, _| alpha));
     assert!(twice.left.is_empty(), "{:?}", twice.left);
     assert!(twice.completion() <= 5 + 2 * finish.completion() && twice.completion() > finish.completion());
     let once = Generated::new(call.members, vec![phase_of(call, gamma)]);
-    assert_eq!(ideal::run(Box::new(once), params, |_, _| alpha).ranks, finish.ranks, "{call:?}");
+    assert_eq!(run(Box::new(once), params, Ideal(|_, _| alpha)).ranks, finish.ranks, "{call:?}");
     finish.completion()
 }
 

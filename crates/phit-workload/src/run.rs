@@ -1,7 +1,7 @@
-//! A network without contention: every message arrives a constant time after it has left, or one that depends on the
-//! two ranks.
+//! Programs on networks that carry whole messages, event by event.
 
 use crate::host::{Effects, HostParams, Hosts, Left, Message};
+use crate::network::{Hop, Network};
 use crate::plan::Plan;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,6 +13,8 @@ enum Event {
     Operation { rank: u32, number: u32 },
     /// A message arrives.
     Message(Message),
+    /// A message is on its way, after so many hops.
+    Hop { message: Message, hops: u32 },
 }
 
 /// Events by time; those of one time in the order in which they were said.
@@ -60,8 +62,8 @@ impl Finish {
     }
 }
 
-/// Executes a program; `latency` is the time from a source to a destination, L of LogGOPS.
-pub fn run(plan: Box<dyn Plan>, params: HostParams, latency: impl Fn(u32, u32) -> u64) -> Finish {
+/// Executes a program over a network.
+pub fn run(plan: Box<dyn Plan>, params: HostParams, mut network: impl Network) -> Finish {
     let mut hosts = Hosts::new(plan, params);
     let mut queue = Queue::default();
     let mut effects = Effects::default();
@@ -69,13 +71,16 @@ pub fn run(plan: Box<dyn Plan>, params: HostParams, latency: impl Fn(u32, u32) -
     for rank in 0..ranks {
         hosts.begin(rank, &mut effects);
     }
-    settle(&hosts, &mut effects, &mut queue, &latency);
+    settle(&hosts, &mut effects, &mut queue, &mut network, 0);
     let mut events = 0;
     while let Some(Reverse((now, number, place))) = queue.heap.pop() {
-        let event = queue.events[place as usize];
-        let outcome = match event {
+        let outcome = match queue.events[place as usize] {
             Event::Operation { rank, number } => hosts.perform(rank, number, now, &mut effects),
             Event::Message(message) => hosts.arrive(message, now, &mut effects),
+            Event::Hop { message, hops } => {
+                go_on(message, hops, now, &mut queue, &mut network);
+                Ok(())
+            }
         };
         match outcome {
             // It keeps its place among those of the same time.
@@ -86,19 +91,29 @@ pub fn run(plan: Box<dyn Plan>, params: HostParams, latency: impl Fn(u32, u32) -
                 if let Some(taken) = effects.taken.take() {
                     hosts.taken(taken, now, &mut effects);
                 }
-                settle(&hosts, &mut effects, &mut queue, &latency);
+                settle(&hosts, &mut effects, &mut queue, &mut network, now);
             }
         }
     }
     Finish { ranks: (0..ranks).map(|rank| hosts.finish(rank)).collect(), left: hosts.left(), events }
 }
 
-/// Queues what an event has led to.
-fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue, latency: &impl Fn(u32, u32) -> u64) {
+/// Queues what an event at `now` has led to.
+fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue, network: &mut impl Network, now: u64) {
     if let Some((message, time)) = effects.sent.take() {
-        queue.add(time + latency(message.source, message.destination), Event::Message(message));
+        match time == now || network.is_ideal() {
+            true => go_on(message, 0, time, queue, network),
+            false => queue.add(time, Event::Hop { message, hops: 0 }),
+        }
     }
     hosts.ready(effects, |ready| {
         queue.add(ready.at, Event::Operation { rank: ready.rank, number: ready.number });
     });
+}
+
+fn go_on(message: Message, hops: u32, now: u64, queue: &mut Queue, network: &mut impl Network) {
+    match network.hop(&message, hops, now) {
+        Hop::Arrives(time) => queue.add(time, Event::Message(message)),
+        Hop::Next(time) => queue.add(time, Event::Hop { message, hops: hops + 1 }),
+    }
 }
