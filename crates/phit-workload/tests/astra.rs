@@ -81,9 +81,12 @@ fn messages_arrive_when_they_do_in_astra_sim() {
         let params = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
         let finish = run(Box::new(StoredPlan::new(Arc::new(program))), params, network(topology, npus, link));
         assert!(finish.left.is_empty(), "{line}");
-        // An endpoint that only sends is done when it has sent.
-        let arrivals: Vec<u64> = columns[11].split(' ').map(|time| time.parse().unwrap()).collect();
-        assert_eq!(finish.ranks, arrivals, "{line}");
+        assert_eq!(finish.completion().to_string(), columns[9], "{line}");
+        // Of the largest cases there is a digest alone.
+        if !columns[11].starts_with("sha256") {
+            let arrivals: Vec<u64> = columns[11].split(' ').map(|time| time.parse().unwrap()).collect();
+            assert_eq!(finish.ranks, arrivals, "{line}");
+        }
         compared += 1;
     }
     assert_eq!(compared, 164);
