@@ -1,0 +1,167 @@
+//! The protobuf messages of Chakra execution traces, schema 0.0.4, as far as they are read.
+//!
+//! S. Sridharan et al., "Chakra: Advancing Performance Benchmarking and Co-design Using Standardized Execution Traces",
+//! arXiv 2305.14516, 2023.
+
+use crate::error::Error;
+use prost::Message;
+use std::io::{BufRead, Read};
+
+/// The first message of a file.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct GlobalMetadata {
+    #[prost(string, tag = "1")]
+    pub(crate) version: String,
+    #[prost(message, repeated, tag = "2")]
+    pub(crate) attributes: Vec<Attribute>,
+}
+
+/// Every other message.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Node {
+    #[prost(uint64, tag = "1")]
+    pub(crate) id: u64,
+    #[prost(string, tag = "2")]
+    pub(crate) name: String,
+    #[prost(int32, tag = "3")]
+    pub(crate) kind: i32,
+    #[prost(uint64, repeated, tag = "4")]
+    pub(crate) control: Vec<u64>,
+    #[prost(uint64, repeated, tag = "5")]
+    pub(crate) data: Vec<u64>,
+    #[prost(uint64, tag = "6")]
+    pub(crate) start_micros: u64,
+    #[prost(uint64, tag = "7")]
+    pub(crate) duration_micros: u64,
+    #[prost(message, optional, tag = "8")]
+    pub(crate) inputs: Option<Values>,
+    #[prost(message, repeated, tag = "10")]
+    pub(crate) attributes: Vec<Attribute>,
+}
+
+/// Inputs of a node, each list as text.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Values {
+    #[prost(string, tag = "1")]
+    pub(crate) values: String,
+}
+
+/// A named value.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Attribute {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(oneof = "Value", tags = "3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 28, 29, 31")]
+    pub(crate) value: Option<Value>,
+}
+
+/// Which types occur depends on who wrote the file: a number is taken from any of them.
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub(crate) enum Value {
+    #[prost(double, tag = "3")]
+    Double(f64),
+    #[prost(float, tag = "5")]
+    Float(f32),
+    #[prost(int32, tag = "7")]
+    Int32(i32),
+    #[prost(int64, tag = "9")]
+    Int64(i64),
+    #[prost(uint32, tag = "11")]
+    Uint32(u32),
+    #[prost(uint64, tag = "13")]
+    Uint64(u64),
+    #[prost(sint32, tag = "15")]
+    Sint32(i32),
+    #[prost(sint64, tag = "17")]
+    Sint64(i64),
+    #[prost(fixed32, tag = "19")]
+    Fixed32(u32),
+    #[prost(fixed64, tag = "21")]
+    Fixed64(u64),
+    #[prost(sfixed32, tag = "23")]
+    Sfixed32(i32),
+    #[prost(sfixed64, tag = "25")]
+    Sfixed64(i64),
+    #[prost(bool, tag = "27")]
+    Bool(bool),
+    #[prost(message, tag = "28")]
+    Bools(Bools),
+    #[prost(string, tag = "29")]
+    String(String),
+    #[prost(bytes, tag = "31")]
+    Bytes(Vec<u8>),
+}
+
+/// A list of booleans.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Bools {
+    #[prost(bool, repeated, tag = "1")]
+    pub(crate) values: Vec<bool>,
+}
+
+impl Value {
+    /// A whole number that is not negative, from whichever type.
+    pub(crate) fn whole(&self) -> Option<u64> {
+        match self {
+            Self::Double(value) => (*value >= 0.0 && value.fract() == 0.0 && *value < 1e19).then_some(*value as u64),
+            Self::Float(value) => (*value >= 0.0 && value.fract() == 0.0).then_some(*value as u64),
+            Self::Int32(value) | Self::Sint32(value) | Self::Sfixed32(value) => u64::try_from(*value).ok(),
+            Self::Int64(value) | Self::Sint64(value) | Self::Sfixed64(value) => u64::try_from(*value).ok(),
+            Self::Uint32(value) | Self::Fixed32(value) => Some(u64::from(*value)),
+            Self::Uint64(value) | Self::Fixed64(value) => Some(*value),
+            Self::Bool(value) => Some(u64::from(*value)),
+            Self::String(text) => text.parse().ok(),
+            Self::Bools(_) | Self::Bytes(_) => None,
+        }
+    }
+}
+
+/// Largest message that is read, in bytes: a length beyond it is no length.
+const MOST: u64 = 1 << 28;
+
+/// The nodes of a file: after the metadata, each message with its length before it.
+pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
+    let mut nodes = vec![];
+    let mut number = 0u64;
+    let mut buffer = vec![];
+    while let Some(length) = length(&mut input).map_err(|e| Error::new(format!("message {number}: {}", e.message)))? {
+        if length > MOST {
+            let message = format!("message {number}: its length is {length} bytes, expected at most {MOST}");
+            return Err(Error::new(message));
+        }
+        buffer.clear();
+        let read = input.by_ref().take(length).read_to_end(&mut buffer)? as u64;
+        if read < length {
+            return Err(Error::new(format!("message {number}: it has {length} bytes, and the file {read} of them")));
+        }
+        let wrong = |error: prost::DecodeError| Error::new(format!("message {number}: no Chakra message ({error})"));
+        match number {
+            0 => drop(GlobalMetadata::decode(&buffer[..]).map_err(wrong)?),
+            _ => nodes.push(Node::decode(&buffer[..]).map_err(wrong)?),
+        }
+        number += 1;
+    }
+    match number {
+        0 => Err(Error::new("the file is empty")),
+        _ => Ok(nodes),
+    }
+}
+
+/// A number in base 128, the least digit first; `None` at the end of the file.
+fn length(input: &mut impl BufRead) -> Result<Option<u64>, Error> {
+    let mut length = 0u64;
+    for shift in (0..35).step_by(7) {
+        let mut byte = [0];
+        if input.read(&mut byte)? == 0 {
+            return match shift {
+                0 => Ok(None),
+                _ => Err(Error::new("the file ends within its length")),
+            };
+        }
+        length |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] & 0x80 == 0 {
+            return Ok(Some(length));
+        }
+    }
+    Err(Error::new("no length stands before it"))
+}

@@ -1,0 +1,429 @@
+//! From the graphs of all ranks to a program.
+
+use super::format::{self, Node, Value};
+use crate::collective::{Algorithm, Collective, Members};
+use crate::compose::{Composer, Frontier};
+use crate::error::{Error, quoted};
+use crate::program::{Operation, Program};
+use flate2::bufread::MultiGzDecoder;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read};
+use std::sync::Arc;
+
+/// Which of a node's dependencies count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dependencies {
+    /// Those on data alone, as version 1 of the feeder has it: in traces of PyTorch the others name the caller.
+    #[default]
+    Data,
+    /// Those on data and on control, as version 3 has it.
+    DataAndControl,
+}
+
+/// How long a calculation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Compute {
+    /// As long as the trace says.
+    #[default]
+    Duration,
+    /// As the roofline model says of its operations and bytes, unless it is the CPU's: an operation takes a nanosecond
+    /// divided by `peak`, or by what the memory feeds at `bandwidth`.
+    Roofline {
+        /// Operations in a nanosecond.
+        peak: f64,
+        /// Bytes in a nanosecond.
+        bandwidth: f64,
+    },
+}
+
+/// The time that a load or a store takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Memory {
+    /// Nanoseconds.
+    pub latency: f64,
+    /// Bytes in a nanosecond.
+    pub bandwidth: f64,
+}
+
+/// What a trace leaves open.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Which dependencies count.
+    pub dependencies: Dependencies,
+    /// How long calculations take.
+    pub compute: Compute,
+    /// What loads and stores take; they are refused without it.
+    pub memory: Option<Memory>,
+    /// The algorithm of each collective; the usual one if it is not here.
+    pub algorithms: BTreeMap<&'static str, Algorithm>,
+    /// Parts into which a collective is cut, sent one after the other.
+    pub chunks: u32,
+    /// The ranks of each group that a collective may name; all of them if it names none.
+    pub groups: BTreeMap<String, Vec<u32>>,
+}
+
+/// The CPU of a rank that executes the nodes of its host processor, of its accelerator, and those that communicate.
+const HOST: u8 = 0;
+const ACCELERATOR: u8 = 1;
+const COMMUNICATION: u8 = 2;
+
+/// Types of nodes.
+const NAMES: [&str; 8] =
+    ["invalid", "metadata", "memory load", "memory store", "computation", "send", "receive", "collective"];
+
+/// Types of collectives.
+const COLLECTIVES: [&str; 10] = [
+    "all_reduce",
+    "reduce",
+    "all_gather",
+    "gather",
+    "scatter",
+    "broadcast",
+    "all_to_all",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "barrier",
+];
+
+/// Reads the traces of all ranks, in their order, compressed by gzip or not. A unit of time of the program is a
+/// nanosecond.
+pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> Result<Program, Error> {
+    let mut graphs = vec![];
+    for (rank, file) in (0..).zip(files) {
+        let mut input = BufReader::new(file);
+        let zipped = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let nodes = match zipped {
+            true => format::nodes(BufReader::new(MultiGzDecoder::new(input))),
+            false => format::nodes(input),
+        };
+        let graph = nodes.and_then(|nodes| Graph::new(nodes, options));
+        graphs.push(graph.map_err(|error| error.of(rank))?);
+    }
+    let mut builder = Builder { composer: Composer::new(graphs.len() as u32), options, meetings: BTreeMap::new() };
+    builder.build(graphs)?;
+    Ok(builder.composer.finish())
+}
+
+/// The nodes of a rank.
+#[derive(Debug)]
+struct Graph {
+    nodes: Vec<Node>,
+    /// Nodes that each one waits for.
+    before: Vec<Vec<u32>>,
+    /// Nodes that wait for each one.
+    after: Vec<Vec<u32>>,
+    /// How many nodes each one still waits for.
+    waiting: Vec<u32>,
+    /// Nodes that wait for nothing, by their ids.
+    ready: BTreeSet<(u64, u32)>,
+    /// Operations with which each node ends, once it has been added.
+    ends: Vec<Option<Frontier>>,
+    /// Groups that its metadata define.
+    groups: BTreeMap<String, Vec<u32>>,
+    /// The place of each collective among those of its group.
+    places: FxHashMap<u32, u32>,
+}
+
+impl Graph {
+    fn new(nodes: Vec<Node>, options: &Options) -> Result<Self, Error> {
+        let mut by_id: FxHashMap<u64, u32> = FxHashMap::default();
+        for (number, node) in (0..).zip(&nodes) {
+            if by_id.insert(node.id, number).is_some() {
+                return Err(Error::new(format!("two nodes have the id {}", node.id)));
+            }
+        }
+        let mut before = vec![];
+        let mut after = vec![vec![]; nodes.len()];
+        for (number, node) in (0u32..).zip(&nodes) {
+            let control = match options.dependencies {
+                Dependencies::Data => &[][..],
+                Dependencies::DataAndControl => &node.control,
+            };
+            let mut own = BTreeSet::new();
+            for id in node.data.iter().chain(control) {
+                let other =
+                    by_id.get(id).ok_or_else(|| wrong(node, format!("waits for node {id}, which is missing")))?;
+                own.insert(*other);
+            }
+            own.iter().for_each(|other| after[*other as usize].push(number));
+            before.push(own.into_iter().collect::<Vec<_>>());
+        }
+        let waiting: Vec<u32> = before.iter().map(|before| before.len() as u32).collect();
+        let ready = (0..).zip(&nodes).filter(|(number, _)| waiting[*number as usize] == 0);
+        let mut groups = options.groups.clone();
+        for node in nodes.iter().filter(|node| node.kind == 1) {
+            groups.extend(defined(node)?);
+        }
+        let mut graph = Self {
+            ready: ready.map(|(number, node)| (node.id, number)).collect(),
+            ends: vec![None; nodes.len()],
+            places: FxHashMap::default(),
+            before,
+            after,
+            waiting,
+            groups,
+            nodes,
+        };
+        graph.count_collectives()?;
+        Ok(graph)
+    }
+
+    fn count_collectives(&mut self) -> Result<(), Error> {
+        let mut collectives: Vec<(u64, u32)> =
+            (0..).zip(&self.nodes).filter(|(_, node)| node.kind == 7).map(|(number, node)| (node.id, number)).collect();
+        collectives.sort_unstable();
+        let mut next: BTreeMap<String, u32> = BTreeMap::new();
+        for (_, number) in collectives {
+            let place = next.entry(group(&self.nodes[number as usize])).or_default();
+            self.places.insert(number, *place);
+            *place += 1;
+        }
+        Ok(())
+    }
+
+    /// What a node waits for, as operations.
+    fn frontier(&self, number: u32) -> Frontier {
+        let ends = self.before[number as usize].iter().filter_map(|before| self.ends[*before as usize].as_ref());
+        let mut frontier: Frontier = ends.flatten().copied().collect();
+        frontier.sort_unstable();
+        frontier.dedup();
+        frontier
+    }
+
+    fn end(&mut self, number: u32, frontier: Frontier) {
+        self.ends[number as usize] = Some(frontier);
+        for &after in &self.after[number as usize] {
+            self.waiting[after as usize] -= 1;
+            if self.waiting[after as usize] == 0 {
+                self.ready.insert((self.nodes[after as usize].id, after));
+            }
+        }
+    }
+}
+
+/// A collective for which some of its ranks have come: which node of each.
+#[derive(Debug)]
+struct Meeting {
+    ranks: Arc<[u32]>,
+    /// What the first one says of it.
+    call: (Collective, u64, u32),
+    came: BTreeMap<u32, u32>,
+}
+
+struct Builder<'o> {
+    composer: Composer,
+    options: &'o Options,
+    /// By group and place.
+    meetings: BTreeMap<(String, u32), Meeting>,
+}
+
+impl Builder<'_> {
+    fn build(&mut self, mut graphs: Vec<Graph>) -> Result<(), Error> {
+        let mut moved = true;
+        while std::mem::take(&mut moved) {
+            for rank in 0..graphs.len() {
+                while let Some((_, number)) = graphs[rank].ready.pop_first() {
+                    moved = true;
+                    self.add(rank as u32, number, &mut graphs).map_err(|error| error.of(rank as u32))?;
+                }
+            }
+        }
+        if let Some(((group, _), meeting)) = self.meetings.first_key_value() {
+            let (&rank, &number) = meeting.came.first_key_value().unwrap_or((&0, &0));
+            let absent = meeting.ranks.iter().find(|rank| !meeting.came.contains_key(rank));
+            let node = &graphs[rank as usize].nodes[number as usize];
+            let who = absent.map_or("others".into(), |rank| format!("rank {rank}"));
+            let group = if group.is_empty() { "all ranks".into() } else { format!("group {}", quoted(group)) };
+            return Err(wrong(node, format!("{who} of {group} never comes to it")).of(rank));
+        }
+        for (rank, graph) in (0..).zip(&graphs) {
+            if let Some(number) = graph.ends.iter().position(Option::is_none) {
+                return Err(wrong(&graph.nodes[number], "waits for itself, by way of others").of(rank));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a node whose dependencies have been added.
+    fn add(&mut self, rank: u32, number: u32, graphs: &mut [Graph]) -> Result<(), Error> {
+        let ranks = graphs.len();
+        let graph = &mut graphs[rank as usize];
+        let node = &graph.nodes[number as usize];
+        let on_host = attribute(node, "is_cpu_op").is_some_and(|value| value.whole() == Some(1));
+        let cpu = if on_host { HOST } else { ACCELERATOR };
+        let operation = match node.kind {
+            0 | 1 => None,
+            2 | 3 => {
+                let memory = self.options.memory.ok_or_else(|| wrong(node, "needs the times of a memory"))?;
+                let bytes = needed(node, "tensor_size")?;
+                Some(Operation::calc((memory.latency + bytes as f64 / memory.bandwidth) as u64).on(cpu))
+            }
+            4 => Some(Operation::calc(self.time(node, on_host)?).on(cpu)),
+            5 => Some(self.message(node, ranks, "comm_dst", Operation::send)?),
+            6 => Some(self.message(node, ranks, "comm_src", Operation::recv)?),
+            7 => return self.meet(rank, number, graphs),
+            kind => return Err(wrong(node, format!("is of type {kind}, expected 0 to {}", NAMES.len() - 1))),
+        };
+        let frontier = graph.frontier(number);
+        let end = match operation {
+            // It takes no time: what waits for it waits for what it waits for.
+            None => frontier,
+            Some(operation) => {
+                self.composer.set_frontier(rank, frontier);
+                self.composer.one(rank, operation);
+                self.composer.frontier(rank).clone()
+            }
+        };
+        graph.end(number, end);
+        Ok(())
+    }
+
+    fn time(&self, node: &Node, on_host: bool) -> Result<u64, Error> {
+        match self.options.compute {
+            Compute::Roofline { peak, bandwidth } if !on_host => {
+                let (operations, bytes) = (needed(node, "num_ops")? as f64, needed(node, "tensor_size")? as f64);
+                let rate = if bytes == 0.0 { peak } else { peak.min(bandwidth * operations / bytes) };
+                Ok(if operations == 0.0 { 0 } else { (operations / rate) as u64 })
+            }
+            _ => node.duration_micros.checked_mul(1000).ok_or_else(|| wrong(node, "takes more than 2^64 ns")),
+        }
+    }
+
+    fn message(
+        &self,
+        node: &Node,
+        ranks: usize,
+        peer: &str,
+        operation: fn(u64, u32, u32) -> Operation,
+    ) -> Result<Operation, Error> {
+        let rank = needed(node, peer)?;
+        let found = u32::try_from(rank).ok().filter(|rank| (*rank as usize) < ranks);
+        let rank = found.ok_or_else(|| wrong(node, format!("{peer} = {rank}, expected 0 to {}", ranks - 1)))?;
+        let tag = attribute(node, "comm_tag").and_then(Value::whole).unwrap_or(0);
+        let tag = u32::try_from(tag).map_err(|_| wrong(node, format!("comm_tag = {tag}, expected below 2^32")))?;
+        // Tags of the trace and those of collectives never meet.
+        let tag =
+            tag.checked_add(1 << 31).ok_or_else(|| wrong(node, format!("comm_tag = {tag}, expected below 2^31")))?;
+        Ok(operation(needed(node, "comm_size")?, rank, tag).on(COMMUNICATION))
+    }
+
+    /// A rank has come to a collective; the last one adds it for all.
+    fn meet(&mut self, rank: u32, number: u32, graphs: &mut [Graph]) -> Result<(), Error> {
+        let graph = &graphs[rank as usize];
+        let node = &graph.nodes[number as usize];
+        let name = group(node);
+        let ranks: Arc<[u32]> = match graph.groups.get(&name) {
+            Some(ranks) => ranks.as_slice().into(),
+            None if name.is_empty() => (0..graphs.len() as u32).collect(),
+            None => return Err(wrong(node, format!("names group {}, which is not defined", quoted(&name)))),
+        };
+        if let Some(rank) = ranks.iter().find(|rank| **rank as usize >= graphs.len()) {
+            return Err(wrong(node, format!("names a group with rank {rank}, expected 0 to {}", graphs.len() - 1)));
+        }
+        if !ranks.contains(&rank) {
+            return Err(wrong(node, format!("names group {}, to which its rank does not belong", quoted(&name))));
+        }
+        let call = called(node)?;
+        let key = (name, graph.places[&number]);
+        let meeting = self.meetings.entry(key.clone()).or_insert(Meeting { ranks, call, came: BTreeMap::new() });
+        if meeting.call != call {
+            let (what, bytes, _) = call;
+            let (other, others, _) = meeting.call;
+            let (first, _) = meeting.came.first_key_value().unwrap_or((&0, &0));
+            let message = format!("is {what} of {bytes} bytes, and for rank {first} it is {other} of {others} bytes");
+            return Err(wrong(node, message));
+        }
+        meeting.came.insert(rank, number);
+        if meeting.came.len() < meeting.ranks.len() {
+            return Ok(());
+        }
+        let Some(meeting) = self.meetings.remove(&key) else { return Ok(()) };
+        self.hold(&meeting, graphs).map_err(|error| wrong(&graphs[rank as usize].nodes[number as usize], error.message))
+    }
+
+    fn hold(&mut self, meeting: &Meeting, graphs: &mut [Graph]) -> Result<(), Error> {
+        let (collective, bytes, root) = meeting.call;
+        let algorithm = self.options.algorithms.get(collective.name()).copied();
+        let usual = collective.algorithms().first().copied();
+        let Some(algorithm) = algorithm.or(usual) else { return Ok(()) };
+        for (&rank, &number) in &meeting.came {
+            self.composer.set_frontier(rank, graphs[rank as usize].frontier(number));
+        }
+        let members = meeting.ranks.len() as u32;
+        let chunks = u64::from(self.options.chunks.max(1)).min(bytes.max(1));
+        for chunk in 0..chunks {
+            let size = bytes / chunks + u64::from(chunk < bytes % chunks);
+            // A trace says how much a rank has for all.
+            let size = if collective == Collective::AllToAll { size / u64::from(members) } else { size };
+            let call = Members { root, ..Members::new(collective, algorithm, members, size) };
+            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &*call.steps()?, |_| 0);
+        }
+        for (&rank, &number) in &meeting.came {
+            let end = self.composer.frontier(rank).clone();
+            graphs[rank as usize].end(number, end);
+        }
+        Ok(())
+    }
+}
+
+fn wrong(node: &Node, message: impl Into<String>) -> Error {
+    let kind = NAMES.get(node.kind as usize).copied().unwrap_or("node");
+    let name = if node.name.is_empty() { String::new() } else { format!(" {}", quoted(&node.name)) };
+    Error::new(format!("node {} ({kind}{name}): {}", node.id, message.into()))
+}
+
+fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n Value> {
+    node.attributes.iter().find(|attribute| attribute.name == name).and_then(|attribute| attribute.value.as_ref())
+}
+
+fn needed(node: &Node, name: &str) -> Result<u64, Error> {
+    let Some(value) = attribute(node, name) else { return Err(wrong(node, format!("has no {name}"))) };
+    value.whole().ok_or_else(|| wrong(node, format!("{name} is no whole number of 0 or more")))
+}
+
+/// The name of the group of a collective; empty for all ranks.
+fn group(node: &Node) -> String {
+    match attribute(node, "pg_name") {
+        Some(Value::String(name)) if name != "0" => name.clone(),
+        Some(value) => value.whole().filter(|number| *number != 0).map(|number| number.to_string()).unwrap_or_default(),
+        None => String::new(),
+    }
+}
+
+/// What a collective does, its bytes, its root.
+fn called(node: &Node) -> Result<(Collective, u64, u32), Error> {
+    let kind = needed(node, "comm_type")?;
+    let Some(name) = COLLECTIVES.get(kind as usize) else {
+        return Err(wrong(node, format!("comm_type = {kind}, expected 0 to {}", COLLECTIVES.len() - 1)));
+    };
+    let name = if *name == "reduce_scatter_block" { "reduce_scatter" } else { name };
+    let Some(collective) = Collective::all().find(|collective| collective.name() == name) else {
+        return Err(wrong(node, format!("is a {name}, which is not supported")));
+    };
+    let bytes = match collective {
+        Collective::Barrier => 1,
+        _ => needed(node, "comm_size")?,
+    };
+    let root = attribute(node, "root").or(attribute(node, "comm_src")).and_then(Value::whole).unwrap_or(0);
+    Ok((collective, bytes, root as u32))
+}
+
+/// The groups that a node of metadata defines: `[{"pg_name": "1", "ranks": [0, 1]}]`, within two characters on each side.
+fn defined(node: &Node) -> Result<BTreeMap<String, Vec<u32>>, Error> {
+    let text = node.inputs.as_ref().map_or("", |inputs| inputs.values.as_str());
+    if !text.contains("pg_name") {
+        return Ok(BTreeMap::new());
+    }
+    let inner = text.get(2..text.len().saturating_sub(2)).unwrap_or("");
+    let list: Vec<Group> =
+        serde_json::from_str(inner).map_err(|error| wrong(node, format!("its list of groups is no JSON ({error})")))?;
+    Ok(list.into_iter().map(|Group { pg_name, ranks }| (pg_name, ranks)).collect())
+}
+
+/// A group in the metadata.
+#[derive(serde::Deserialize)]
+struct Group {
+    pg_name: String,
+    ranks: Vec<u32>,
+}

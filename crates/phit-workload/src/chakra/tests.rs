@@ -1,0 +1,185 @@
+use super::format::{Attribute, Bools, GlobalMetadata, Node, Value, Values};
+use super::*;
+use crate::host::HostParams;
+use crate::network::Ideal;
+use crate::plan::StoredPlan;
+use crate::program::Program;
+use crate::run::{Finish, run as execute};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+use std::io::Write;
+use std::sync::Arc;
+
+fn node(id: u64, kind: i32, data: &[u64], attributes: &[(&str, Value)]) -> Node {
+    let attribute = |(name, value): &(&str, Value)| Attribute { name: (*name).into(), value: Some(value.clone()) };
+    Node {
+        id,
+        name: format!("n{id}"),
+        kind,
+        data: data.to_vec(),
+        attributes: attributes.iter().map(attribute).collect(),
+        ..Node::default()
+    }
+}
+
+fn calc(id: u64, data: &[u64], micros: u64) -> Node {
+    Node { duration_micros: micros, ..node(id, 4, data, &[]) }
+}
+
+fn collective(id: u64, data: &[u64], kind: i64, bytes: i64) -> Node {
+    node(id, 7, data, &[("comm_type", Value::Int64(kind)), ("comm_size", Value::Int64(bytes))])
+}
+
+fn file(nodes: &[Node]) -> Vec<u8> {
+    let mut bytes = GlobalMetadata { version: "0.0.4".into(), attributes: vec![] }.encode_length_delimited_to_vec();
+    nodes.iter().for_each(|node| bytes.extend(node.encode_length_delimited_to_vec()));
+    bytes
+}
+
+fn program(ranks: &[Vec<Node>], options: &Options) -> Result<Program, String> {
+    let files: Vec<Vec<u8>> = ranks.iter().map(|nodes| file(nodes)).collect();
+    let program = read(files.iter().map(|file| &file[..]), options).map_err(|error| error.to_string())?;
+    program.check().unwrap();
+    Ok(program)
+}
+
+const LATENCY: u64 = 500;
+
+fn run(ranks: &[Vec<Node>], options: &Options) -> Finish {
+    let plan = StoredPlan::new(Arc::new(program(ranks, options).unwrap()));
+    let params = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+    execute(Box::new(plan), params, Ideal(|_, _| LATENCY))
+}
+
+#[test]
+fn calculations_and_messages_follow_their_dependencies() {
+    let peer =
+        |name, rank| [(name, Value::Int32(rank)), ("comm_size", Value::Uint64(100)), ("comm_tag", Value::Uint32(7))];
+    // The second calculation stands before the first one in the file.
+    let sender = vec![calc(3, &[1], 2), calc(1, &[], 3), node(9, 5, &[3], &peer("comm_dst", 1))];
+    let receiver = vec![node(1, 6, &[], &peer("comm_src", 0)), calc(2, &[1], 1)];
+    let finish = run(&[sender, receiver], &Options::default());
+    assert!(finish.left.is_empty());
+    assert_eq!(finish.ranks, [5000, 5000 + LATENCY + 1000]);
+}
+
+#[test]
+fn calculations_of_host_and_accelerator_overlap() {
+    let on_host = |id| {
+        let mut node = calc(id, &[], 4);
+        node.attributes.push(Attribute { name: "is_cpu_op".into(), value: Some(Value::Bool(true)) });
+        node
+    };
+    let finish = run(&[vec![calc(1, &[], 4), calc(2, &[], 4), on_host(3), on_host(4)]], &Options::default());
+    assert_eq!(finish.ranks, [8000]);
+}
+
+#[test]
+fn a_roofline_bounds_by_operations_or_by_bytes() {
+    let work = |id, data: &[u64], operations, bytes| {
+        node(id, 4, data, &[("num_ops", Value::Int64(operations)), ("tensor_size", Value::Uint64(bytes))])
+    };
+    let options = Options { compute: Compute::Roofline { peak: 8.0, bandwidth: 2.0 }, ..Options::default() };
+    // 1,000 operations at 8 a nanosecond; then 1,000 on 4,000 bytes at 2 a nanosecond.
+    let finish = run(&[vec![work(1, &[], 1000, 100), work(2, &[1], 1000, 4000)]], &options);
+    assert_eq!(finish.ranks, [125 + 2000]);
+}
+
+#[test]
+fn collectives_meet_by_their_place_in_their_group() {
+    let all_reduce = 0;
+    let ranks: Vec<Vec<Node>> = (0..4)
+        .map(|rank| {
+            vec![calc(1, &[], rank), collective(2, &[1], all_reduce, 4096), collective(5, &[2], all_reduce, 64)]
+        })
+        .collect();
+    let finish = run(&ranks, &Options::default());
+    assert!(finish.left.is_empty());
+    // Rank 3 is the last to begin; a ring of 4 takes 6 steps, each at least a latency.
+    assert!(finish.ranks.iter().all(|time| *time >= 3000 && *time <= 3000 + 12 * LATENCY), "{:?}", finish.ranks);
+    // Two groups by their names, one of them defined by the trace itself.
+    let grouped = |name: &str| {
+        let mut node = collective(2, &[], all_reduce, 4096);
+        node.attributes.push(Attribute { name: "pg_name".into(), value: Some(Value::String(name.into())) });
+        node
+    };
+    let define = |text: &str| Node { inputs: Some(Values { values: text.into() }), ..node(1, 1, &[], &[]) };
+    let text = r#"["[{"pg_name": "7", "ranks": [0, 2]}]"]"#;
+    let options = Options { groups: [("8".to_string(), vec![1, 3])].into(), ..Options::default() };
+    let ranks: Vec<Vec<Node>> = ["7", "8", "7", "8"].map(|name| vec![define(text), grouped(name)]).into();
+    let finish = run(&ranks, &options);
+    assert_eq!(finish.ranks, [2 * LATENCY; 4]);
+}
+
+#[test]
+fn dependencies_on_control_count_if_asked_for() {
+    let mut second = calc(2, &[], 5);
+    second.control = vec![1];
+    second.attributes.push(Attribute { name: "is_cpu_op".into(), value: Some(Value::Bool(true)) });
+    let ranks = [vec![calc(1, &[], 3), second]];
+    assert_eq!(run(&ranks, &Options::default()).ranks, [5000]);
+    let both = Options { dependencies: Dependencies::DataAndControl, ..Options::default() };
+    assert_eq!(run(&ranks, &both).ranks, [8000]);
+}
+
+#[test]
+fn compressed_files_are_read() {
+    let mut zipped = GzEncoder::new(vec![], Compression::fast());
+    zipped.write_all(&file(&[calc(1, &[], 3)])).unwrap();
+    let program = read([&zipped.finish().unwrap()[..]], &Options::default()).unwrap();
+    assert_eq!(program.operations(), 1);
+}
+
+#[test]
+fn what_cannot_be_executed_is_named() {
+    let error = |ranks: &[Vec<Node>]| program(ranks, &Options::default()).unwrap_err();
+    assert_eq!(
+        error(&[vec![], vec![calc(1, &[99], 1)]]),
+        "rank 1: node 1 (computation \"n1\"): waits for node 99, which is missing"
+    );
+    assert_eq!(
+        error(&[vec![calc(1, &[1], 1)]]),
+        "rank 0: node 1 (computation \"n1\"): waits for itself, by way of others"
+    );
+    assert_eq!(error(&[vec![calc(1, &[], 1), calc(1, &[], 1)]]), "rank 0: two nodes have the id 1");
+    assert_eq!(error(&[vec![node(1, 5, &[], &[])]]), "rank 0: node 1 (send \"n1\"): has no comm_dst");
+    let to = |rank| vec![node(1, 5, &[], &[("comm_dst", Value::Int32(rank)), ("comm_size", Value::Int64(1))])];
+    assert_eq!(error(&[to(1)]), "rank 0: node 1 (send \"n1\"): comm_dst = 1, expected 0 to 0");
+    assert_eq!(error(&[to(-1)]), "rank 0: node 1 (send \"n1\"): comm_dst is no whole number of 0 or more");
+    assert_eq!(error(&[vec![node(1, 8, &[], &[])]]), "rank 0: node 1 (node \"n1\"): is of type 8, expected 0 to 7");
+    assert_eq!(
+        error(&[vec![node(1, 2, &[], &[])]]),
+        "rank 0: node 1 (memory load \"n1\"): needs the times of a memory"
+    );
+    assert_eq!(
+        error(&[vec![collective(1, &[], 4, 8)]]),
+        "rank 0: node 1 (collective \"n1\"): is a scatter, which is not supported"
+    );
+    assert_eq!(
+        error(&[vec![collective(1, &[], 0, 8)], vec![]]),
+        "rank 0: node 1 (collective \"n1\"): rank 1 of all ranks never comes to it"
+    );
+    assert_eq!(
+        error(&[vec![collective(1, &[], 0, 8)], vec![collective(4, &[], 2, 8)]]),
+        "rank 1: node 4 (collective \"n4\"): is all_gather of 8 bytes, and for rank 0 it is all_reduce of 8 bytes"
+    );
+    let read = |bytes: &[u8]| read([bytes], &Options::default()).unwrap_err().to_string();
+    assert_eq!(read(b""), "rank 0: the file is empty");
+    assert_eq!(read(b"\x05ab"), "rank 0: message 0: it has 5 bytes, and the file 2 of them");
+    assert!(read(b"\xff\xff\xff\xff\xff\xff").starts_with("rank 0: message 0: no length stands before it"));
+}
+
+#[test]
+fn no_file_leads_to_a_panic() {
+    let bools = Value::Bools(Bools { values: vec![true, false] });
+    let bytes = file(&[calc(1, &[], 3), node(2, 7, &[1], &[("comm_type", Value::Int32(0)), ("involved_dim", bools)])]);
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << bit;
+            let _ = read([&changed[..]], &Options::default());
+        }
+        let _ = read([&bytes[..at]], &Options::default());
+    }
+}

@@ -1,0 +1,58 @@
+//! Recursive doubling and halving: partners at distances that double or halve, among a power of two of members.
+//!
+//! R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
+//! 19(1), 2005.
+
+use super::{Blocks, Cut, Step, Steps, log2_up};
+
+/// Which of the algorithms over partners at powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    /// Everything that is there, all-gathered: 1, 2, 4... blocks.
+    Gather,
+    /// Half of what is left, reduce-scattered.
+    Halve,
+    /// The second, then the first: Rabenseifner's all-reduce.
+    HalveAndGather,
+    /// The whole vector: all-reduce.
+    Whole,
+}
+
+/// All-gather by recursive doubling, reduce-scatter by recursive halving, and both as all-reduce.
+#[derive(Debug)]
+pub(crate) struct Doubling {
+    /// `members` is a power of two.
+    pub(crate) cut: Cut,
+    pub(crate) exchange: Exchange,
+}
+
+impl Steps for Doubling {
+    fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
+        let Self { cut, exchange } = *self;
+        let rounds = log2_up(cut.members);
+        let halves = match exchange {
+            Exchange::Halve | Exchange::HalveAndGather => number < rounds,
+            Exchange::Gather | Exchange::Whole => false,
+        };
+        let round = match exchange {
+            Exchange::HalveAndGather if !halves => number - rounds,
+            _ => number,
+        };
+        if round >= rounds {
+            return None;
+        }
+        let distance = if halves { cut.members >> (round + 1) } else { 1 << round };
+        let peer = member ^ distance;
+        // As many blocks as the partner is away: those in which the two meet.
+        let of = |member: u32| match exchange {
+            Exchange::Whole => Blocks { first: 0, count: cut.members },
+            _ => Blocks { first: member & !(distance - 1), count: distance },
+        };
+        let (sent, received) = if halves { (of(peer), of(member)) } else { (of(member), of(peer)) };
+        Some(Step {
+            sends: vec![cut.part(peer, sent)],
+            receives: vec![cut.part(peer, received)],
+            reduces: halves || exchange == Exchange::Whole,
+        })
+    }
+}

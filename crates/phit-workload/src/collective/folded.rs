@@ -1,0 +1,66 @@
+//! All-reduce of any number of members by an algorithm for a power of two: members beyond it hand their vector to a
+//! neighbour, and get the result from it.
+//!
+//! R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+
+use super::{Blocks, Cut, Part, Step, Steps};
+
+/// The first 2·r of p = 2^k + r members fold in pairs: the even one of a pair sits out.
+#[derive(Debug)]
+pub(crate) struct Folded<A> {
+    pub(crate) members: u32,
+    pub(crate) bytes: u64,
+    /// Among the largest power of two of members.
+    pub(crate) inner: A,
+}
+
+impl<A> Folded<A> {
+    fn extra(&self) -> u32 {
+        self.members - largest_power(self.members)
+    }
+
+    /// The member that stands for a number among the power of two.
+    fn outside(&self, inner: u32) -> u32 {
+        if inner < self.extra() { 2 * inner + 1 } else { inner + self.extra() }
+    }
+}
+
+/// The largest power of two up to `members`.
+pub(crate) fn largest_power(members: u32) -> u32 {
+    1 << members.ilog2()
+}
+
+impl<A: Steps> Steps for Folded<A> {
+    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
+        let extra = self.extra();
+        if member >= 2 * extra {
+            return self.inside(member - extra, lane, number);
+        }
+        let cut = Cut { members: largest_power(self.members), bytes: self.bytes };
+        let whole = |peer| vec![cut.part(peer, Blocks { first: 0, count: cut.members })];
+        if member % 2 == 0 {
+            return match number {
+                0 => Some(Step { sends: whole(member + 1), ..Step::default() }),
+                1 => Some(Step { receives: whole(member + 1), ..Step::default() }),
+                _ => None,
+            };
+        }
+        if number == 0 {
+            return Some(Step { receives: whole(member - 1), reduces: true, ..Step::default() });
+        }
+        let last = || Step { sends: whole(member - 1), ..Step::default() };
+        self.inside(member / 2, lane, number - 1).or_else(|| {
+            let is_next = number == 1 || self.inner.step(member / 2, lane, number - 2).is_some();
+            is_next.then(last)
+        })
+    }
+}
+
+impl<A: Steps> Folded<A> {
+    fn inside(&self, inner: u32, lane: u32, number: u32) -> Option<Step> {
+        let mut step = self.inner.step(inner, lane, number)?;
+        let rename = |part: &mut Part| part.peer = self.outside(part.peer);
+        step.sends.iter_mut().chain(&mut step.receives).for_each(rename);
+        Some(step)
+    }
+}

@@ -1,0 +1,114 @@
+//! Collective operations, step by step: what each member of a communicator sends and receives.
+//!
+//! A member's part is one or more *lanes*, each a sequence of *steps*. A step begins when everything of the step before
+//! it in its lane has ended; lanes know nothing of one another. So any step follows from the numbers of its member, lane
+//! and step: a collective need never be stored, see [`Steps`].
+//!
+//! The vector, or what is exchanged, is cut into as many *blocks* as there are members, of equal sizes but for one byte.
+//! A step says which blocks it sends, so that a test can follow the data.
+
+mod bruck;
+mod doubling;
+mod folded;
+mod hierarchical;
+mod kinds;
+mod pairwise;
+mod ring;
+mod tree;
+
+pub use kinds::{Algorithm, Collective, Members};
+
+/// Blocks that follow one another, counted on from 0 after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Blocks {
+    /// The first one.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// A message of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The other member.
+    pub peer: u32,
+    /// Size.
+    pub bytes: u64,
+    /// What it holds.
+    pub blocks: Blocks,
+}
+
+/// What a member does at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Messages that it sends.
+    pub sends: Vec<Part>,
+    /// Messages that it waits for.
+    pub receives: Vec<Part>,
+    /// True if what is received is combined with what the member has, by a calculation after the messages.
+    pub reduces: bool,
+}
+
+impl Step {
+    /// Bytes that are combined.
+    pub fn reduced(&self) -> u64 {
+        if self.reduces { self.receives.iter().map(|part| part.bytes).sum() } else { 0 }
+    }
+}
+
+/// An algorithm of a collective for a communicator of one size.
+pub trait Steps: std::fmt::Debug + Send + Sync {
+    /// Lanes of each member.
+    fn lanes(&self) -> u32 {
+        1
+    }
+
+    /// The step of this number; `None` after the last. A step may be empty.
+    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step>;
+}
+
+/// How many bytes, and how they are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Members, and blocks.
+    pub(crate) members: u32,
+    /// Of all blocks.
+    pub(crate) bytes: u64,
+}
+
+impl Cut {
+    /// Bytes of some blocks.
+    pub(crate) fn size(self, blocks: Blocks) -> u64 {
+        let Self { members, bytes } = self;
+        let (each, longer) = (bytes / u64::from(members), bytes % u64::from(members));
+        let before = |block: u64| block * each + block.min(longer);
+        let (first, count) = (u64::from(blocks.first % members), u64::from(blocks.count));
+        let end = first + count;
+        match end.checked_sub(u64::from(members)) {
+            None | Some(0) => before(end) - before(first),
+            Some(over) => bytes - before(first) + before(over),
+        }
+    }
+
+    pub(crate) fn part(self, peer: u32, blocks: Blocks) -> Part {
+        Part { peer, bytes: self.size(blocks), blocks }
+    }
+
+    /// The member so many places further on.
+    pub(crate) fn next(self, member: u32, by: u32) -> u32 {
+        ((u64::from(member) + u64::from(by)) % u64::from(self.members)) as u32
+    }
+
+    /// The member so many places before.
+    pub(crate) fn back(self, member: u32, by: u32) -> u32 {
+        self.next(member, self.members - by % self.members)
+    }
+}
+
+/// The least number of doublings that reach `members`.
+pub(crate) fn log2_up(members: u32) -> u32 {
+    members.max(1).next_power_of_two().trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Ring: every member sends to the next one, and receives from the one before.
+//!
+//! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
+
+use super::{Blocks, Cut, Step, Steps};
+
+/// What goes round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Around {
+    /// Blocks, until all have them all.
+    Gather,
+    /// Sums of blocks, until each member has that of its own.
+    Reduce,
+    /// The second, then the first.
+    Both,
+}
+
+/// Reduce-scatter, all-gather, or all-reduce as the one after the other.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    pub(crate) cut: Cut,
+    pub(crate) around: Around,
+}
+
+impl Steps for Ring {
+    fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
+        let Self { cut, around } = *self;
+        let once = cut.members - 1;
+        let reduces = around != Around::Gather && number < once;
+        let number = match around {
+            Around::Both if number >= once => number - once,
+            _ => number,
+        };
+        if number >= once {
+            return None;
+        }
+        // A block is summed up on its way to its member, which begins to hand it on.
+        let sent = cut.back(member, if reduces { number + 1 } else { number });
+        let one = |first| Blocks { first, count: 1 };
+        Some(Step {
+            sends: vec![cut.part(cut.next(member, 1), one(sent))],
+            receives: vec![cut.part(cut.back(member, 1), one(cut.back(sent, 1)))],
+            reduces,
+        })
+    }
+}

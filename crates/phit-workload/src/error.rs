@@ -1,0 +1,60 @@
+//! What is wrong with a workload, and where.
+
+use std::fmt;
+use std::io;
+
+/// Something that cannot be read, or that no run can execute.
+#[derive(Debug, thiserror::Error)]
+pub struct Error {
+    /// The line of a text, from 1.
+    pub line: Option<u64>,
+    /// The rank.
+    pub rank: Option<u32>,
+    /// What is wrong, and what was expected.
+    pub message: String,
+}
+
+impl Error {
+    /// An error that stands nowhere in particular yet.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { line: None, rank: None, message: message.into() }
+    }
+
+    /// The same of a line, unless it names one.
+    pub fn at(self, line: u64) -> Self {
+        Self { line: self.line.or(Some(line)), ..self }
+    }
+
+    /// The same of a rank, unless it names one.
+    pub fn of(self, rank: u32) -> Self {
+        Self { rank: self.rank.or(Some(rank)), ..self }
+    }
+}
+
+/// `line 7, rank 2: ...`.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.map(|line| format!("line {line}"));
+        let rank = self.rank.map(|rank| format!("rank {rank}"));
+        let place: Vec<String> = [line, rank].into_iter().flatten().collect();
+        match place.is_empty() {
+            true => f.write_str(&self.message),
+            false => write!(f, "{}: {}", place.join(", "), self.message),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::new(format!("cannot be read: {error}"))
+    }
+}
+
+/// Words of a file, cut short, for messages.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}

@@ -1,0 +1,363 @@
+//! GOAL as text.
+//!
+//! ```text
+//! file      := "num_ranks" INT  { "rank" INT "{" NL  statement*  "}" }
+//! statement := [label ":"] op NL | label "requires" label NL | label "irequires" label NL | comment NL | NL
+//! op        := "calc" INT ["cpu" INT]
+//!            | "send" INT "b" "to"   RANK        ["tag" (INT|"-1")] ["cpu" INT] ["nic" INT]
+//!            | "recv" INT "b" "from" (RANK|"-1") ["tag" (INT|"-1")] ["cpu" INT] ["nic" INT]
+//! ```
+//!
+//! A line may be indented, a label may be named before it is defined, a comment may follow a statement, and ranks may
+//! come in any order: LogGOPSim allows none of these. A label that is defined twice and ranks beyond `num_ranks` are
+//! errors; LogGOPSim ignores the later ones.
+
+use crate::error::{Error, quoted};
+use crate::program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Transfer, Until};
+use logos::Logos;
+use rustc_hash::FxHashMap;
+use std::io::{self, BufRead, Write};
+
+#[derive(Logos, Debug, Clone, Copy, PartialEq)]
+#[logos(skip r"[ \t\r\n\f]+")]
+enum Token<'s> {
+    #[regex("[A-Za-z][A-Za-z0-9_]*")]
+    Word(&'s str),
+    #[regex("[0-9]+")]
+    Number(&'s str),
+    #[token("-1")]
+    Any,
+    #[token(":")]
+    Colon,
+    #[token("{")]
+    Open,
+    #[token("}")]
+    Close,
+}
+
+const KEYWORDS: [&str; 7] = ["num_ranks", "rank", "calc", "send", "recv", "requires", "irequires"];
+
+/// Reads a schedule line by line: besides the program only the labels of one rank are held. Its dependencies are not
+/// looked at as a whole, see [`Program::check`].
+pub fn read(mut input: impl BufRead) -> Result<Program, Error> {
+    let mut reader = Reader::default();
+    let mut line = Vec::new();
+    let mut number = 0;
+    while input.read_until(b'\n', &mut line)? > 0 {
+        number += 1;
+        reader.line(&line, number).map_err(|error| error.at(number))?;
+        line.clear();
+    }
+    reader.finish(number)
+}
+
+/// The line of an operation, from 1: read anew, since a program does not hold it.
+pub fn line_of(mut input: impl BufRead, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
+    let mut reader = Reader::default();
+    let mut line = Vec::new();
+    let mut number = 0;
+    while input.read_until(b'\n', &mut line)? > 0 {
+        number += 1;
+        reader.line(&line, number).map_err(|error| error.at(number))?;
+        if reader.current.as_ref().is_some_and(|open| open.rank == rank && open.list.len() > operation) {
+            return Ok(Some(number));
+        }
+        line.clear();
+    }
+    Ok(None)
+}
+
+/// The rank whose operations are being read.
+#[derive(Debug)]
+struct Open {
+    rank: u32,
+    /// Its first line.
+    line: u64,
+    list: RankProgram,
+    labels: FxHashMap<Box<str>, u32>,
+    /// Dependencies on labels that had not been defined: line, what waits, what for.
+    later: Vec<(u64, Box<str>, Box<str>, Until)>,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    program: Option<Program>,
+    /// Ranks that have been read.
+    seen: Vec<bool>,
+    current: Option<Open>,
+    /// Within a comment of several lines.
+    comment: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
+        let line = std::str::from_utf8(line).map_err(|_| Error::new("expected text in UTF-8"))?;
+        let (mut rest, mut code) = (line, None);
+        // What stands before the first comment, or after one that ends here.
+        loop {
+            if self.comment {
+                let Some(end) = rest.find("*/") else { break };
+                self.comment = false;
+                rest = &rest[end + 2..];
+            }
+            let end = ["//", "/*"].iter().filter_map(|mark| rest.find(mark)).min().unwrap_or(rest.len());
+            if !rest[..end].trim().is_empty() && code.replace(&rest[..end]).is_some() {
+                return Err(Error::new("expected one statement on a line"));
+            }
+            self.comment = rest[end..].starts_with("/*");
+            if !self.comment {
+                break;
+            }
+            rest = &rest[end + 2..];
+        }
+        match code {
+            Some(code) => self.statement(&mut Words { lexer: Token::lexer(code) }, number),
+            None => Ok(()),
+        }
+    }
+
+    fn statement(&mut self, words: &mut Words<'_>, line: u64) -> Result<(), Error> {
+        let first = words.next()?;
+        match (first, self.current.is_some()) {
+            (Some(Token::Word("num_ranks")), _) => self.ranks(words)?,
+            (Some(Token::Word("rank")), false) => self.open(words, line)?,
+            (Some(Token::Close), true) => self.close()?,
+            (Some(Token::Word(word)), true) => self.in_rank(word, words, line)?,
+            (_, true) => return Err(words.wrong("an operation, a label or \"}\"")),
+            (_, false) => return Err(words.wrong(r#""num_ranks" or "rank""#)),
+        }
+        match words.next()? {
+            None => Ok(()),
+            Some(_) => Err(words.wrong("the end of the line")),
+        }
+    }
+
+    fn ranks(&mut self, words: &mut Words<'_>) -> Result<(), Error> {
+        if self.program.is_some() {
+            return Err(Error::new("a second \"num_ranks\""));
+        }
+        let ranks = words.number("a number of ranks", u64::from(ANY) - 1)? as u32;
+        self.seen = vec![false; ranks as usize];
+        self.program = Some(Program::new(ranks));
+        Ok(())
+    }
+
+    fn open(&mut self, words: &mut Words<'_>, line: u64) -> Result<(), Error> {
+        let rank = words.number("a rank", u64::from(ANY) - 1)? as u32;
+        words.expect(Token::Open, "\"{\"")?;
+        let Some(program) = &self.program else {
+            return Err(Error::new("expected \"num_ranks\" before the first rank"));
+        };
+        if rank >= program.ranks() {
+            return Err(Error::new(format!("rank {rank}: expected a rank below num_ranks = {}", program.ranks())));
+        }
+        if std::mem::replace(&mut self.seen[rank as usize], true) {
+            return Err(Error::new(format!("rank {rank} is given a second time")));
+        }
+        let (list, labels, later) = Default::default();
+        self.current = Some(Open { rank, line, list, labels, later });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        let (Some(open), Some(program)) = (self.current.take(), &mut self.program) else { return Ok(()) };
+        let Open { rank, line: _, mut list, labels, later } = open;
+        for (line, after, before, until) in later {
+            let find = |label: &str| {
+                let undefined = || Error::new(format!("label {} is not defined", quoted(label))).of(rank).at(line);
+                labels.get(label).copied().ok_or_else(undefined)
+            };
+            list.order(find(&before)?, find(&after)?, until);
+        }
+        program.set(rank, list);
+        Ok(())
+    }
+
+    fn in_rank(&mut self, word: &str, words: &mut Words<'_>, line: u64) -> Result<(), Error> {
+        let ranks = self.program.as_ref().map_or(0, Program::ranks);
+        let Some(open) = &mut self.current else { return Ok(()) };
+        let rank = open.rank;
+        if let Some(operation) = words.operation(word, ranks).map_err(|error| error.of(rank))? {
+            return open.push(operation).map(drop);
+        }
+        if KEYWORDS.contains(&word) {
+            return Err(words.wrong("an operation, a label or \"}\"").of(rank));
+        }
+        match words.next()? {
+            Some(Token::Colon) => {
+                let Some(Token::Word(kind)) = words.next()? else { return Err(words.wrong(OPERATION).of(rank)) };
+                let operation = words.operation(kind, ranks).map_err(|error| error.of(rank))?;
+                let number = open.push(operation.ok_or_else(|| words.wrong(OPERATION).of(rank))?)?;
+                match open.labels.insert(word.into(), number) {
+                    None => Ok(()),
+                    Some(_) => Err(Error::new(format!("label {} is defined a second time", quoted(word))).of(rank)),
+                }
+            }
+            Some(Token::Word(how @ ("requires" | "irequires"))) => {
+                let until = if how == "requires" { Until::Done } else { Until::Started };
+                let Some(Token::Word(before)) = words.next()? else { return Err(words.wrong("a label").of(rank)) };
+                match (open.labels.get(before), open.labels.get(word)) {
+                    (Some(&before), Some(&after)) => open.list.order(before, after, until),
+                    _ => open.later.push((line, word.into(), before.into(), until)),
+                }
+                Ok(())
+            }
+            _ => Err(words.wrong(r#"":", "requires" or "irequires""#).of(rank)),
+        }
+    }
+
+    fn finish(self, lines: u64) -> Result<Program, Error> {
+        if let Some(open) = self.current {
+            return Err(Error::new("its \"}\" is missing").of(open.rank).at(open.line));
+        }
+        if self.comment {
+            return Err(Error::new("expected \"*/\": a comment does not end").at(lines));
+        }
+        let program = self.program.ok_or_else(|| Error::new("expected \"num_ranks\""))?;
+        match self.seen.iter().position(|seen| !seen) {
+            None => Ok(program),
+            Some(rank) => {
+                let message = format!("it is missing: num_ranks says {}", program.ranks());
+                Err(Error::new(message).of(rank as u32))
+            }
+        }
+    }
+}
+
+impl Open {
+    fn push(&mut self, operation: Operation) -> Result<u32, Error> {
+        match (self.list.len() as usize) < MOST_OPERATIONS {
+            true => Ok(self.list.push(operation)),
+            false => Err(Error::new(format!("expected at most {MOST_OPERATIONS} operations")).of(self.rank)),
+        }
+    }
+}
+
+const OPERATION: &str = r#""calc", "send" or "recv""#;
+
+/// The words of a line, one after the other.
+struct Words<'s> {
+    lexer: logos::Lexer<'s, Token<'s>>,
+}
+
+impl<'s> Words<'s> {
+    fn next(&mut self) -> Result<Option<Token<'s>>, Error> {
+        self.lexer.next().transpose().map_err(|()| self.wrong("a word or a number"))
+    }
+
+    /// What was read last is not what should stand there.
+    fn wrong(&self, expected: &str) -> Error {
+        let found = match self.lexer.slice().trim() {
+            "" => "the line ends".to_string(),
+            found => quoted(found),
+        };
+        Error::new(format!("{found}: expected {expected}"))
+    }
+
+    fn expect(&mut self, token: Token<'_>, words: &str) -> Result<(), Error> {
+        match self.next()? {
+            Some(found) if found == token => Ok(()),
+            _ => Err(self.wrong(words)),
+        }
+    }
+
+    fn number(&mut self, what: &str, most: u64) -> Result<u64, Error> {
+        let wrong = |words: &Self| words.wrong(&format!("{what}, 0 to {most}"));
+        match self.next()? {
+            Some(Token::Number(digits)) => {
+                digits.parse().ok().filter(|number| *number <= most).ok_or_else(|| wrong(self))
+            }
+            _ => Err(wrong(self)),
+        }
+    }
+
+    /// A number or -1.
+    fn number_or_any(&mut self, what: &str, most: u64) -> Result<u32, Error> {
+        let mut ahead = Self { lexer: self.lexer.clone() };
+        if let Ok(Some(Token::Any)) = ahead.next() {
+            *self = ahead;
+            return Ok(ANY);
+        }
+        self.number(&format!("{what} or -1"), most).map(|number| number as u32)
+    }
+
+    /// The operation whose first word is `kind`; `None` if that is none.
+    fn operation(&mut self, kind: &str, ranks: u32) -> Result<Option<Operation>, Error> {
+        let rank = u64::from(ranks).saturating_sub(1);
+        let mut options: &[&str] = &["tag", "cpu", "nic"];
+        let mut action = match kind {
+            "calc" => {
+                options = &["cpu"];
+                Action::Calc(self.number("a time", u64::MAX)?)
+            }
+            "send" => {
+                let bytes = self.bytes()?;
+                self.expect(Token::Word("to"), "\"to\"")?;
+                Action::Send(Transfer { bytes, peer: self.number("a rank", rank)? as u32, tag: 0 })
+            }
+            "recv" => {
+                let bytes = self.bytes()?;
+                self.expect(Token::Word("from"), "\"from\"")?;
+                Action::Recv(Transfer { bytes, peer: self.number_or_any("a rank", rank)?, tag: 0 })
+            }
+            _ => return Ok(None),
+        };
+        let (mut cpu, mut nic) = (0, 0);
+        loop {
+            let mut ahead = Self { lexer: self.lexer.clone() };
+            let Some(Token::Word(word)) = ahead.next()? else { break };
+            let Some(at) = options.iter().position(|option| *option == word) else {
+                return Err(ahead.wrong(&format!("{} or the end of the line", listed(options))));
+            };
+            *self = ahead;
+            options = &options[at + 1..];
+            match (word, &mut action) {
+                ("tag", Action::Send(transfer) | Action::Recv(transfer)) => {
+                    transfer.tag = self.number_or_any("a tag", u64::from(ANY) - 1)?;
+                }
+                ("cpu", _) => cpu = self.number("a CPU", u64::from(u8::MAX) - 1)? as u8,
+                _ => nic = self.number("an interface", u64::from(u8::MAX) - 1)? as u8,
+            }
+        }
+        Ok(Some(Operation { action, cpu, nic }))
+    }
+
+    fn bytes(&mut self) -> Result<u64, Error> {
+        let bytes = self.number("a size", u64::MAX)?;
+        self.expect(Token::Word("b"), "\"b\" after the size")?;
+        Ok(bytes)
+    }
+}
+
+fn listed(options: &[&str]) -> String {
+    options.iter().map(|option| format!("{option:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes a program in a form that LogGOPSim reads, too.
+pub fn write(program: &Program, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "num_ranks {}", program.ranks())?;
+    for rank in 0..program.ranks() {
+        writeln!(out, "rank {rank} {{")?;
+        let mut named = vec![false; program.len(rank) as usize];
+        for number in 0..program.len(rank) {
+            for successor in program.successors(rank, number) {
+                named[number as usize] = true;
+                named[successor.operation as usize] = true;
+            }
+        }
+        for (number, operation) in program.of(rank).enumerate() {
+            match named[number] {
+                true => writeln!(out, "l{number}: {operation}")?,
+                false => writeln!(out, "{operation}")?,
+            }
+        }
+        for number in 0..program.len(rank) {
+            for successor in program.successors(rank, number) {
+                let how = if successor.until == Until::Done { "requires" } else { "irequires" };
+                writeln!(out, "l{} {how} l{number}", successor.operation)?;
+            }
+        }
+        writeln!(out, "}}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,314 @@
+//! The LogGOPS model of the hosts that execute a program: when a CPU is busy, when an interface is, and which receive
+//! takes which message.
+//!
+//! T. Hoefler, T. Schneider and A. Lumsdaine, "LogGOPSim: Simulating Large-Scale Applications in the LogGOPS Model",
+//! LSAP at HPDC 2010. A send takes the CPU for o + (s - 1)·O, and keeps its interface from sending for g + (s - 1)·G.
+//! A message that arrives takes a CPU of its receiver for o + (s - 1)·max(O, G), whether or not it is waited for, and
+//! keeps the interface from receiving for g + (s - 1)·G. A receive takes no time of its own. A send of more than S
+//! bytes has only ended when a receive has taken its message.
+//!
+//! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
+
+use crate::mailbox::Mailbox;
+use crate::plan::{Plan, Which};
+use crate::program::{Action, Operation, Transfer};
+use std::collections::BTreeSet;
+
+/// What a host takes for a message, in units of time. L is the network's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostParams {
+    /// o: of a CPU, for each message that is sent or arrives.
+    pub overhead: u64,
+    /// g: between two messages of an interface.
+    pub gap: u64,
+    /// G: of the interface, for each byte after the first.
+    pub gap_per_byte: u64,
+    /// O: of the CPU, for each byte after the first.
+    pub overhead_per_byte: u64,
+    /// S, in bytes: a send of more has ended when a receive has taken its message, any other one when it has left the
+    /// CPU.
+    pub eager: u64,
+}
+
+/// Time for all bytes but the first. One of no bytes takes that of a byte less than none: in LogGOPSim these numbers
+/// wrap around, and sums of them come out right.
+fn rest(bytes: u64, per_byte: u64) -> u64 {
+    bytes.wrapping_sub(1).wrapping_mul(per_byte)
+}
+
+/// A message on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// The rank that sent it.
+    pub source: u32,
+    /// The rank that it goes to.
+    pub destination: u32,
+    /// The number of the send at its source.
+    pub number: u32,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Its tag.
+    pub tag: u32,
+    /// The CPU of the send, and the one that takes it at its destination.
+    pub cpu: u8,
+    /// The interface of the send, and the one that it arrives at.
+    pub nic: u8,
+}
+
+/// An operation that has nothing left to wait for but its rank's CPU and interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// Its rank.
+    pub rank: u32,
+    /// Its number.
+    pub number: u32,
+    /// The earliest time at which it can be performed.
+    pub at: u64,
+}
+
+/// What an event has led to.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// A message that is sent, and the time at which its first byte leaves the host.
+    pub sent: Option<(Message, u64)>,
+    /// The send of a message that its receive has taken now, if the sender waits for that: [`Hosts::taken`] tells it.
+    pub taken: Option<Taken>,
+    released: Vec<Which>,
+}
+
+/// A message that a receive has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// The rank that sent it.
+    pub source: u32,
+    /// The number of the send.
+    pub number: u32,
+}
+
+/// What is left when nothing can ever happen again.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Receives without a message, as (rank, number).
+    pub receives: Vec<Which>,
+    /// Messages that no receive has taken.
+    pub messages: Vec<Message>,
+    /// Operations that have never been performed, as (rank, number); receives that are waiting are not among them.
+    pub never: Vec<Which>,
+}
+
+impl Left {
+    /// True if the program has come to its end.
+    pub fn is_empty(&self) -> bool {
+        let Self { receives, messages, never } = self;
+        receives.is_empty() && messages.is_empty() && never.is_empty()
+    }
+}
+
+/// The state of the hosts of all ranks.
+#[derive(Debug)]
+pub struct Hosts {
+    plan: Box<dyn Plan>,
+    params: HostParams,
+    /// When each CPU is free, rank by rank.
+    cpus: Vec<u64>,
+    /// When each interface can send again.
+    sending: Vec<u64>,
+    /// When each interface can take another message.
+    receiving: Vec<u64>,
+    /// Receives, by rank.
+    posted: Vec<Mailbox<u32>>,
+    /// Messages that came before their receive, by rank, and when a CPU has taken them in.
+    unexpected: Vec<Mailbox<(Message, u64)>>,
+}
+
+impl Hosts {
+    /// The hosts of a program before it begins.
+    pub fn new(plan: Box<dyn Plan>, params: HostParams) -> Self {
+        let ranks = plan.ranks() as usize;
+        let (cpus, nics) = (plan.cpus(), plan.nics());
+        Self {
+            cpus: vec![0; ranks * cpus],
+            sending: vec![0; ranks * nics],
+            receiving: vec![0; ranks * nics],
+            posted: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
+            unexpected: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
+            plan,
+            params,
+        }
+    }
+
+    /// The program.
+    pub fn plan(&self) -> &dyn Plan {
+        &*self.plan
+    }
+
+    /// Begins the program of a rank.
+    pub fn begin(&mut self, rank: u32, effects: &mut Effects) {
+        self.plan.begin(rank, &mut effects.released);
+    }
+
+    /// Performs an operation at time `now`, or says when its CPU and interface are free.
+    pub fn perform(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) -> Result<(), u64> {
+        let operation = self.plan.operation(rank, number);
+        let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
+        match operation.action {
+            Action::Calc(time) => {
+                if self.cpus[cpu] > now {
+                    return Err(self.cpus[cpu]);
+                }
+                self.cpus[cpu] = now + time;
+                self.started(rank, number, now, effects);
+                self.done(rank, number, now + time, effects);
+            }
+            Action::Send(transfer) => {
+                let free = self.cpus[cpu].max(self.sending[nic]);
+                if free > now {
+                    return Err(free);
+                }
+                self.send(rank, number, operation, transfer, now, effects);
+            }
+            Action::Recv(transfer) => self.receive(rank, number, transfer, now, effects),
+        }
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        rank: u32,
+        number: u32,
+        operation: Operation,
+        transfer: Transfer,
+        now: u64,
+        effects: &mut Effects,
+    ) {
+        let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, eager } = self.params;
+        let Operation { cpu, nic, .. } = operation;
+        let Transfer { bytes, peer, tag } = transfer;
+        let (own_cpu, own_nic) = self.places(rank, cpu, nic);
+        let free = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
+        self.cpus[own_cpu] = free;
+        self.sending[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
+        let message = Message { source: rank, destination: peer, number, bytes, tag, cpu, nic };
+        effects.sent = Some((message, now + overhead));
+        self.started(rank, number, now, effects);
+        if bytes <= eager {
+            self.done(rank, number, free, effects);
+        }
+    }
+
+    fn receive(&mut self, rank: u32, number: u32, transfer: Transfer, now: u64, effects: &mut Effects) {
+        self.started(rank, number, now, effects);
+        let key = (transfer.peer, transfer.tag);
+        match self.unexpected[rank as usize].take(key) {
+            Some((message, end)) => {
+                self.done(rank, number, now.max(end), effects);
+                self.tell(message, effects);
+            }
+            None => self.posted[rank as usize].put(key, number),
+        }
+    }
+
+    /// Takes in a message that has arrived at time `now`, or says when its CPU and interface are free.
+    pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), u64> {
+        let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, .. } = self.params;
+        let Message { source, destination: rank, bytes, tag, cpu, nic, .. } = message;
+        let (cpu, nic) = self.places(rank, cpu, nic);
+        let free = self.cpus[cpu].max(self.receiving[nic]);
+        if free > now {
+            return Err(free);
+        }
+        let rest_of_it = rest(bytes, overhead_per_byte).max(rest(bytes, gap_per_byte));
+        let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
+        self.cpus[cpu] = end;
+        self.receiving[nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
+        match self.posted[rank as usize].take((source, tag)) {
+            Some(number) => {
+                self.done(rank, number, end, effects);
+                self.tell(message, effects);
+            }
+            None => self.unexpected[rank as usize].put((source, tag), (message, end)),
+        }
+        Ok(())
+    }
+
+    fn tell(&self, message: Message, effects: &mut Effects) {
+        if message.bytes > self.params.eager {
+            effects.taken = Some(Taken { source: message.source, number: message.number });
+        }
+    }
+
+    /// Tells a sender at time `now` that its message has been taken.
+    pub fn taken(&mut self, taken: Taken, now: u64, effects: &mut Effects) {
+        let Taken { source: rank, number } = taken;
+        let operation = self.plan.operation(rank, number);
+        let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
+        self.cpus[cpu] = self.cpus[cpu].max(now);
+        self.sending[nic] = self.sending[nic].max(now);
+        self.done(rank, number, now, effects);
+    }
+
+    /// Takes the operations that have nothing left to wait for, in the order in which they are performed if their times
+    /// are equal: by rank, sends before receives before calculations.
+    pub fn ready(&self, effects: &mut Effects, mut each: impl FnMut(Ready)) {
+        let order = |&(rank, number): &(u32, u32)| {
+            let kind = match self.plan.operation(rank, number).action {
+                Action::Send(_) => 0,
+                Action::Recv(_) => 1,
+                Action::Calc(_) => 2,
+            };
+            (rank, kind)
+        };
+        effects.released.sort_by_key(order);
+        for (rank, number) in effects.released.drain(..) {
+            let operation = self.plan.operation(rank, number);
+            let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
+            let mut at = self.cpus[cpu];
+            if matches!(operation.action, Action::Send(_)) {
+                at = at.max(self.sending[nic]);
+            }
+            each(Ready { rank, number, at: at.max(self.plan.earliest(rank, number)) });
+        }
+    }
+
+    /// The time at which the last CPU of a rank is free.
+    pub fn finish(&self, rank: u32) -> u64 {
+        let count = self.plan.cpus();
+        let first = rank as usize * count;
+        self.cpus[first..first + count].iter().copied().max().unwrap_or(0)
+    }
+
+    /// What is left.
+    pub fn left(&self) -> Left {
+        let mut left = Left::default();
+        for rank in 0..self.plan.ranks() {
+            let waiting: BTreeSet<u32> = self.posted[rank as usize].iter().copied().collect();
+            left.messages.extend(self.unexpected[rank as usize].iter().map(|(message, _)| *message));
+            let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
+            left.never.extend(never.map(|number| (rank, number)));
+            left.receives.extend(self.posted[rank as usize].iter().map(|&number| (rank, number)));
+        }
+        left
+    }
+
+    /// Bytes of the state, without the program's.
+    pub fn bytes(&self) -> usize {
+        let Self { plan, params: _, cpus, sending, receiving, posted, unexpected } = self;
+        plan.bytes()
+            + (cpus.capacity() + sending.capacity() + receiving.capacity()) * size_of::<u64>()
+            + posted.capacity() * size_of::<Mailbox<u32>>()
+            + unexpected.capacity() * size_of::<Mailbox<(Message, u64)>>()
+    }
+
+    fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
+        let rank = rank as usize;
+        (rank * self.plan.cpus() + usize::from(cpu), rank * self.plan.nics() + usize::from(nic))
+    }
+
+    fn started(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) {
+        self.plan.started(rank, number, now, &mut effects.released);
+    }
+
+    fn done(&mut self, rank: u32, number: u32, end: u64, effects: &mut Effects) {
+        self.plan.done(rank, number, end, &mut effects.released);
+    }
+}

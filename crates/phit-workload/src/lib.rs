@@ -1,0 +1,25 @@
+//! Programs of communicating ranks: their form ([`Program`]), readers and writers, and the LogGOPS model of the host
+//! that executes them.
+//!
+//! Nothing here knows of a network. What carries messages from rank to rank drives [`host::Hosts`]: [`run`] with a
+//! network of whole messages, or the engine with its routers.
+
+#![warn(unreachable_pub)]
+
+mod error;
+mod mailbox;
+mod plan;
+mod program;
+
+pub mod chakra;
+pub mod collective;
+pub mod compose;
+pub mod generated;
+pub mod goal;
+pub mod host;
+pub mod network;
+pub mod run;
+
+pub use error::Error;
+pub use plan::{Plan, StoredPlan, Which};
+pub use program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Successor, Transfer, Until};

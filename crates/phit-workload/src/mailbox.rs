@@ -1,0 +1,110 @@
+//! What waits at a rank to be matched: receives without their message, or messages without their receive.
+
+use crate::program::ANY;
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Source and tag, either of which may be [`ANY`].
+pub(crate) type Key = (u32, u32);
+
+/// Entries in the order in which they came. An entry is found by its key without a look at the others, unless the
+/// question has [`ANY`] in it.
+#[derive(Debug)]
+pub(crate) struct Mailbox<T> {
+    entries: BTreeMap<u64, (Key, T)>,
+    /// The numbers of the entries of a key, in their order.
+    of: FxHashMap<Key, VecDeque<u64>>,
+    /// Entries whose key has [`ANY`] in it.
+    wild: usize,
+    next: u64,
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new(), of: FxHashMap::default(), wild: 0, next: 0 }
+    }
+}
+
+fn is_wild(key: Key) -> bool {
+    key.0 == ANY || key.1 == ANY
+}
+
+fn fits(a: Key, b: Key) -> bool {
+    let same = |a, b| a == b || a == ANY || b == ANY;
+    same(a.0, b.0) && same(a.1, b.1)
+}
+
+impl<T> Mailbox<T> {
+    /// Adds an entry behind all others.
+    pub(crate) fn put(&mut self, key: Key, entry: T) {
+        self.wild += usize::from(is_wild(key));
+        self.of.entry(key).or_default().push_back(self.next);
+        self.entries.insert(self.next, (key, entry));
+        self.next += 1;
+    }
+
+    /// Takes out the first entry that fits.
+    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
+        let number = self.first(key)?;
+        let (key, entry) = self.entries.remove(&number)?;
+        self.wild -= usize::from(is_wild(key));
+        if let Some(numbers) = self.of.get_mut(&key) {
+            // The first entry that fits is the first one of its key.
+            numbers.pop_front();
+            if numbers.is_empty() {
+                self.of.remove(&key);
+            }
+        }
+        Some(entry)
+    }
+
+    fn first(&self, key: Key) -> Option<u64> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        if is_wild(key) {
+            return self.entries.iter().find(|(_, (own, _))| fits(*own, key)).map(|(number, _)| *number);
+        }
+        let (source, tag) = key;
+        let of = |key| self.of.get(&key).and_then(VecDeque::front).copied();
+        if self.wild == 0 {
+            return of(key);
+        }
+        [key, (ANY, tag), (source, ANY), (ANY, ANY)].into_iter().filter_map(of).min()
+    }
+
+    /// What is left, in its order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.values().map(|(_, entry)| entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = u32> {
+        prop_oneof![3 => 0..3u32, 1 => Just(ANY)]
+    }
+
+    proptest! {
+        /// The index finds what a look at one entry after the other finds.
+        #[test]
+        fn the_first_that_fits_is_taken(steps in prop::collection::vec((any::<bool>(), number(), number()), 0..60)) {
+            let mut mailbox = Mailbox::default();
+            let mut list: Vec<(Key, usize)> = Vec::new();
+            for (i, (put, source, tag)) in steps.into_iter().enumerate() {
+                let key = (source, tag);
+                if put {
+                    mailbox.put(key, i);
+                    list.push((key, i));
+                } else {
+                    let at = list.iter().position(|(own, _)| fits(*own, key));
+                    prop_assert_eq!(mailbox.take(key), at.map(|at| list.remove(at).1));
+                }
+            }
+            prop_assert!(mailbox.iter().eq(list.iter().map(|(_, i)| i)));
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Programs: the operations of every rank, and which of them wait for which.
+
+use crate::error::Error;
+use std::fmt;
+
+/// As a peer: any rank. As a tag: any tag.
+pub const ANY: u32 = u32::MAX;
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Computes for so long, in units of time.
+    Calc(u64),
+    /// Sends a message.
+    Send(Transfer),
+    /// Waits for a message.
+    Recv(Transfer),
+}
+
+/// A message as one of its two ends sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Transfer {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// The rank at the other end; a receive may take messages of [`ANY`].
+    pub peer: u32,
+    /// What tells messages between the same ranks apart; [`ANY`] goes with every tag.
+    pub tag: u32,
+}
+
+/// An operation of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Operation {
+    /// What it does.
+    pub action: Action,
+    /// The rank's CPU that it runs on.
+    pub cpu: u8,
+    /// The rank's network interface that it sends or receives by; 0 of a calculation.
+    pub nic: u8,
+}
+
+impl Operation {
+    /// A calculation on CPU 0.
+    pub const fn calc(time: u64) -> Self {
+        Self { action: Action::Calc(time), cpu: 0, nic: 0 }
+    }
+
+    /// A send from CPU and interface 0.
+    pub const fn send(bytes: u64, peer: u32, tag: u32) -> Self {
+        Self { action: Action::Send(Transfer { bytes, peer, tag }), cpu: 0, nic: 0 }
+    }
+
+    /// A receive on CPU and interface 0.
+    pub const fn recv(bytes: u64, peer: u32, tag: u32) -> Self {
+        Self { action: Action::Recv(Transfer { bytes, peer, tag }), cpu: 0, nic: 0 }
+    }
+
+    /// The same on another CPU.
+    pub const fn on(self, cpu: u8) -> Self {
+        Self { cpu, ..self }
+    }
+
+    /// The same by another interface.
+    pub const fn by(self, nic: u8) -> Self {
+        Self { nic, ..self }
+    }
+}
+
+/// `send 8b to 3 tag 1`, as GOAL writes it, without what is 0 by default.
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |n: u32| if n == ANY { "-1".to_string() } else { n.to_string() };
+        match self.action {
+            Action::Calc(time) => write!(f, "calc {time}")?,
+            Action::Send(Transfer { bytes, peer, .. }) => write!(f, "send {bytes}b to {peer}")?,
+            Action::Recv(Transfer { bytes, peer, .. }) => write!(f, "recv {bytes}b from {}", number(peer))?,
+        }
+        if let Action::Send(Transfer { tag, .. }) | Action::Recv(Transfer { tag, .. }) = self.action
+            && tag != 0
+        {
+            write!(f, " tag {}", number(tag))?;
+        }
+        if self.cpu != 0 {
+            write!(f, " cpu {}", self.cpu)?;
+        }
+        if self.nic != 0 {
+            write!(f, " nic {}", self.nic)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an operation of a rank waits for another one to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Until {
+    /// To end.
+    Done,
+    /// To start.
+    Started,
+}
+
+/// A waiting operation of a rank, and until when it waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Successor {
+    /// The number of the operation that waits, within its rank.
+    pub operation: u32,
+    /// Until when.
+    pub until: Until,
+}
+
+/// In [`Program::edges`]: the successor waits for the start.
+const STARTED: u32 = 1 << 31;
+
+/// Operations that a rank may have: their numbers leave a bit free.
+pub const MOST_OPERATIONS: usize = (STARTED - 1) as usize;
+
+/// Operations that a message names.
+const MOST_NAMED: usize = 8;
+
+/// An operation as it is kept: 24 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+struct Stored {
+    /// Units of time, or bytes.
+    amount: u64,
+    peer: u32,
+    tag: u32,
+    /// First of its successors, among the edges of the rank.
+    first: u32,
+    kind: Kind,
+    cpu: u8,
+    nic: u8,
+}
+
+const _: () = assert!(size_of::<Stored>() == 24);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    Calc,
+    Send,
+    Recv,
+}
+
+impl Stored {
+    fn new(operation: Operation, first: u32) -> Self {
+        let Operation { action, cpu, nic } = operation;
+        let (kind, amount, peer, tag) = match action {
+            Action::Calc(time) => (Kind::Calc, time, 0, 0),
+            Action::Send(Transfer { bytes, peer, tag }) => (Kind::Send, bytes, peer, tag),
+            Action::Recv(Transfer { bytes, peer, tag }) => (Kind::Recv, bytes, peer, tag),
+        };
+        Self { amount, peer, tag, first, kind, cpu, nic }
+    }
+
+    fn operation(&self) -> Operation {
+        let transfer = Transfer { bytes: self.amount, peer: self.peer, tag: self.tag };
+        let action = match self.kind {
+            Kind::Calc => Action::Calc(self.amount),
+            Kind::Send => Action::Send(transfer),
+            Kind::Recv => Action::Recv(transfer),
+        };
+        Operation { action, cpu: self.cpu, nic: self.nic }
+    }
+}
+
+/// Where the operations and edges of a rank begin, and how many there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Place {
+    operations: usize,
+    edges: usize,
+    count: u32,
+    edge_count: u32,
+}
+
+/// The operations of all ranks with their order: 24 bytes an operation, 4 a dependency.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    places: Vec<Place>,
+    operations: Vec<Stored>,
+    edges: Vec<u32>,
+    cpus: u8,
+    nics: u8,
+}
+
+impl Program {
+    /// A program of so many ranks, which do nothing yet.
+    pub fn new(ranks: u32) -> Self {
+        Self { places: vec![Place::default(); ranks as usize], cpus: 1, nics: 1, ..Self::default() }
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// Number of operations of a rank.
+    pub fn len(&self, rank: u32) -> u32 {
+        self.places[rank as usize].count
+    }
+
+    /// Number of operations of all ranks.
+    pub fn operations(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Number of dependencies of all ranks.
+    pub fn dependencies(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// CPUs of a rank: the largest number that an operation names, and one.
+    pub fn cpus(&self) -> usize {
+        usize::from(self.cpus)
+    }
+
+    /// Network interfaces of a rank: the largest number that an operation names, and one.
+    pub fn nics(&self) -> usize {
+        usize::from(self.nics)
+    }
+
+    /// An operation, by its number within its rank.
+    pub fn operation(&self, rank: u32, number: u32) -> Operation {
+        self.stored(rank, number).operation()
+    }
+
+    /// The operations of a rank, by their numbers.
+    pub fn of(&self, rank: u32) -> impl ExactSizeIterator<Item = Operation> {
+        let Place { operations, count, .. } = self.places[rank as usize];
+        self.operations[operations..operations + count as usize].iter().map(Stored::operation)
+    }
+
+    /// What waits for an operation, in the order in which it was said.
+    pub fn successors(&self, rank: u32, number: u32) -> impl ExactSizeIterator<Item = Successor> {
+        let Place { operations, edges, count, edge_count } = self.places[rank as usize];
+        let first = self.operations[operations + number as usize].first;
+        let end = if number + 1 < count { self.operations[operations + number as usize + 1].first } else { edge_count };
+        self.edges[edges + first as usize..edges + end as usize].iter().map(|&edge| {
+            let until = if edge & STARTED == 0 { Until::Done } else { Until::Started };
+            Successor { operation: edge & !STARTED, until }
+        })
+    }
+
+    /// For every operation, rank by rank, how many dependencies it waits for.
+    pub fn waiting(&self) -> Vec<u32> {
+        let mut found = vec![0; self.operations.len()];
+        for place in &self.places {
+            for edge in &self.edges[place.edges..place.edges + place.edge_count as usize] {
+                found[place.operations + (edge & !STARTED) as usize] += 1;
+            }
+        }
+        found
+    }
+
+    /// The number of an operation among those of all ranks.
+    pub fn index(&self, rank: u32, number: u32) -> usize {
+        self.places[rank as usize].operations + number as usize
+    }
+
+    /// Bytes of all tables.
+    pub fn bytes(&self) -> usize {
+        let Self { places, operations, edges, cpus: _, nics: _ } = self;
+        places.capacity() * size_of::<Place>()
+            + operations.capacity() * size_of::<Stored>()
+            + edges.capacity() * size_of::<u32>()
+    }
+
+    /// Says what rank `rank` does, in place of nothing.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such rank, or if it has operations already.
+    pub fn set(&mut self, rank: u32, list: RankProgram) {
+        let place = &mut self.places[rank as usize];
+        assert!(place.count == 0, "rank {rank} has operations already");
+        let RankProgram { operations, dependencies } = list;
+        let (first, edges) = (self.operations.len(), self.edges.len());
+        *place =
+            Place { operations: first, edges, count: operations.len() as u32, edge_count: dependencies.len() as u32 };
+        // Counting sort by predecessor; what waits for the same operation stays in its order.
+        let mut next = vec![0u32; operations.len() + 1];
+        dependencies.iter().for_each(|(before, _)| next[*before as usize + 1] += 1);
+        for i in 1..next.len() {
+            next[i] += next[i - 1];
+        }
+        self.operations.extend(operations.iter().zip(&next).map(|(op, first)| Stored::new(*op, *first)));
+        self.edges.resize(edges + dependencies.len(), 0);
+        for (before, successor) in dependencies {
+            let at = &mut next[before as usize];
+            self.edges[edges + *at as usize] = successor;
+            *at += 1;
+        }
+        for operation in &operations {
+            self.cpus = self.cpus.max(operation.cpu.saturating_add(1));
+            self.nics = self.nics.max(operation.nic.saturating_add(1));
+        }
+    }
+
+    /// Refuses what no run can execute: messages to ranks that do not exist, operations that wait for one another.
+    pub fn check(&self) -> Result<(), Error> {
+        for rank in 0..self.ranks() {
+            self.check_peers(rank).and_then(|()| self.check_order(rank)).map_err(|error| error.of(rank))?;
+        }
+        Ok(())
+    }
+
+    fn check_peers(&self, rank: u32) -> Result<(), Error> {
+        for (number, operation) in self.of(rank).enumerate() {
+            let (peer, any) = match operation.action {
+                Action::Calc(_) => continue,
+                Action::Send(transfer) => (transfer.peer, false),
+                Action::Recv(transfer) => (transfer.peer, transfer.peer == ANY),
+            };
+            if peer >= self.ranks() && !any {
+                let message = format!("operation {number}, {operation}: expected a rank below {}", self.ranks());
+                return Err(Error::new(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what waits for nothing until nothing is left, or only circles and what waits for them.
+    fn check_order(&self, rank: u32) -> Result<(), Error> {
+        let mut waiting = vec![0u32; self.len(rank) as usize];
+        let all = 0..self.len(rank);
+        all.clone().flat_map(|n| self.successors(rank, n)).for_each(|s| waiting[s.operation as usize] += 1);
+        let mut free: Vec<u32> = all.clone().filter(|&number| waiting[number as usize] == 0).collect();
+        let mut taken = 0;
+        while let Some(number) = free.pop() {
+            taken += 1;
+            for successor in self.successors(rank, number) {
+                let waits = &mut waiting[successor.operation as usize];
+                *waits -= 1;
+                if *waits == 0 {
+                    free.push(successor.operation);
+                }
+            }
+        }
+        if taken == self.len(rank) {
+            return Ok(());
+        }
+        // Each that is left waits for another one that is left: following them leads into a circle.
+        let mut before = vec![u32::MAX; waiting.len()];
+        for number in all.filter(|&number| waiting[number as usize] > 0) {
+            self.successors(rank, number).for_each(|s| before[s.operation as usize] = number);
+        }
+        let start = (0..).zip(&waiting).find(|(_, waits)| **waits > 0).map_or(0, |(number, _)| number);
+        let mut on_way = vec![false; waiting.len()];
+        let mut at = start;
+        while !std::mem::replace(&mut on_way[at as usize], true) {
+            at = before[at as usize];
+        }
+        let (first, mut circle) = (at, vec![]);
+        loop {
+            circle.push(format!("{at} ({})", self.operation(rank, at)));
+            at = before[at as usize];
+            if at == first || circle.len() == MOST_NAMED {
+                break;
+            }
+        }
+        Err(Error::new(format!("operations wait for one another: {}", circle.join(" for "))))
+    }
+
+    fn stored(&self, rank: u32, number: u32) -> &Stored {
+        let Place { operations, count, .. } = self.places[rank as usize];
+        assert!(number < count, "rank {rank} has {count} operations, asked for number {number}");
+        &self.operations[operations + number as usize]
+    }
+}
+
+/// The operations of one rank, put together one by one.
+#[derive(Debug, Clone, Default)]
+pub struct RankProgram {
+    operations: Vec<Operation>,
+    /// The operation that is waited for, and the one that waits with the mark [`STARTED`].
+    dependencies: Vec<(u32, u32)>,
+}
+
+impl RankProgram {
+    /// Adds an operation and returns its number.
+    ///
+    /// # Panics
+    ///
+    /// Beyond [`MOST_OPERATIONS`].
+    pub fn push(&mut self, operation: Operation) -> u32 {
+        assert!(self.operations.len() < MOST_OPERATIONS, "a rank has at most {MOST_OPERATIONS} operations");
+        self.operations.push(operation);
+        self.operations.len() as u32 - 1
+    }
+
+    /// Operation `after` may not start before `before` has ended, or started.
+    ///
+    /// # Panics
+    ///
+    /// If there is no operation of one of these numbers.
+    pub fn order(&mut self, before: u32, after: u32, until: Until) {
+        let count = self.len();
+        assert!(before < count && after < count, "operations {before} and {after} of {count}");
+        let mark = if until == Until::Started { STARTED } else { 0 };
+        self.dependencies.push((before, after | mark));
+    }
+
+    /// Adds an operation that waits until all of `before` have ended, and returns its number.
+    pub fn after(&mut self, before: &[u32], operation: Operation) -> u32 {
+        let number = self.push(operation);
+        before.iter().for_each(|&one| self.order(one, number, Until::Done));
+        number
+    }
+
+    /// Number of operations.
+    pub fn len(&self) -> u32 {
+        self.operations.len() as u32
+    }
+
+    /// True without operations.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successors_stay_in_the_order_in_which_they_were_said() {
+        let mut rank = RankProgram::default();
+        let [a, b, c] = [1, 2, 3].map(|time| rank.push(Operation::calc(time)));
+        rank.order(a, c, Until::Started);
+        rank.order(b, c, Until::Done);
+        rank.order(a, b, Until::Done);
+        let mut program = Program::new(2);
+        program.set(1, rank);
+        let of = |number| program.successors(1, number).map(|s| (s.operation, s.until)).collect::<Vec<_>>();
+        assert_eq!(of(a), [(c, Until::Started), (b, Until::Done)]);
+        assert_eq!(of(b), [(c, Until::Done)]);
+        assert_eq!(of(c), []);
+        assert_eq!(program.waiting(), [0, 1, 2]);
+        assert_eq!((program.len(0), program.len(1)), (0, 3));
+    }
+
+    #[test]
+    fn ranks_may_come_in_any_order() {
+        let mut program = Program::new(3);
+        for rank in [2, 0] {
+            let mut list = RankProgram::default();
+            let first = list.push(Operation::send(u64::from(rank), 1, 7).on(1).by(2));
+            list.after(&[first], Operation::recv(8, ANY, ANY));
+            program.set(rank, list);
+        }
+        assert_eq!(program.operation(0, 0).to_string(), "send 0b to 1 tag 7 cpu 1 nic 2");
+        assert_eq!(program.operation(2, 1).to_string(), "recv 8b from -1 tag -1");
+        assert_eq!((program.cpus(), program.nics()), (2, 3));
+        assert_eq!(program.of(2).len(), 2);
+        assert_eq!(program.index(0, 1), 3);
+    }
+}
