@@ -50,8 +50,8 @@ impl Composer {
         self.tag - 1
     }
 
-    /// `ranks` execute a collective. What is received and combined takes a calculation of `combine` of its bytes, if that
-    /// is not 0.
+    /// `ranks` execute a collective. What is received and combined takes a calculation of `combine` of its bytes, if
+    /// that is not 0.
     pub fn collective(&mut self, ranks: &[u32], steps: &dyn Steps, combine: impl Fn(u64) -> u64) {
         self.collective_on(0, ranks, steps, combine);
     }

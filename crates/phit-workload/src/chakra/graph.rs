@@ -409,7 +409,8 @@ fn called(node: &Node) -> Result<(Collective, u64, u32), Error> {
     Ok((collective, bytes, root as u32))
 }
 
-/// The groups that a node of metadata defines: `[{"pg_name": "1", "ranks": [0, 1]}]`, within two characters on each side.
+/// The groups that a node of metadata defines: `[{"pg_name": "1", "ranks": [0, 1]}]`, within two characters on each
+/// side.
 fn defined(node: &Node) -> Result<BTreeMap<String, Vec<u32>>, Error> {
     let text = node.inputs.as_ref().map_or("", |inputs| inputs.values.as_str());
     if !text.contains("pg_name") {
