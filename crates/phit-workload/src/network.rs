@@ -45,8 +45,8 @@ pub struct Link {
     pub bandwidth: f64,
 }
 
-/// Each hop takes in all of a message before it sends it on; a link carries one message at a time, in the order in which
-/// they come.
+/// Each hop takes in all of a message before it sends it on; a link carries one message at a time, in the order in
+/// which they come.
 #[derive(Debug)]
 pub struct StoreAndForward<R> {
     links: Vec<Link>,

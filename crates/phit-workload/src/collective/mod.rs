@@ -1,11 +1,11 @@
 //! Collective operations, step by step: what each member of a communicator sends and receives.
 //!
 //! A member's part is one or more *lanes*, each a sequence of *steps*. A step begins when everything of the step before
-//! it in its lane has ended; lanes know nothing of one another. So any step follows from the numbers of its member, lane
-//! and step: a collective need never be stored, see [`Steps`].
+//! it in its lane has ended; lanes know nothing of one another. So any step follows from the numbers of its member,
+//! lane and step: a collective need never be stored, see [`Steps`].
 //!
-//! The vector, or what is exchanged, is cut into as many *blocks* as there are members, of equal sizes but for one byte.
-//! A step says which blocks it sends, so that a test can follow the data.
+//! The vector, or what is exchanged, is cut into as many *blocks* as there are members, of equal sizes but for one
+//! byte. A step says which blocks it sends, so that a test can follow the data.
 
 mod bruck;
 mod doubling;
