@@ -12,12 +12,15 @@ pub enum Phase {
     Calc(u64),
     /// A collective in each of some communicators.
     Collective {
-        /// Its ranks, in the order of its members, and what they do.
-        communicators: Vec<(Arc<[u32]>, Arc<dyn Steps>)>,
+        /// Whoever takes part.
+        communicators: Vec<Communicator>,
         /// Units of time, for each byte that is combined.
         combine: f64,
     },
 }
+
+/// Ranks, in the order of their members, and what they do.
+pub type Communicator = (Arc<[u32]>, Arc<dyn Steps>);
 
 /// Phases one after the other: a rank begins one when it has ended the one before.
 #[derive(Debug)]
