@@ -27,7 +27,7 @@ const WORTHWHILE_EPOCH: Tick = 8;
 /// Bytes of tables that stay in a private cache, beside the packets in them, while a partition runs an epoch.
 const CACHED: u64 = 176 << 10;
 /// A cluster is cut again if it is so many times as large as a partition should be: what it takes to make up for turns
-/// of a tenth of the time. A group of 1,058 endpoints, four times as large, was a fifth slower in four parts.
+/// of a tenth of the time. A group of 1,058 endpoints, four times as large, was slower in four parts.
 const TOO_LARGE: u64 = 16;
 /// Where there are fewer vertices for each part than this, nothing is gained by choosing among them.
 const FEWEST_VERTICES: usize = 8;
