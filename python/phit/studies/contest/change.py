@@ -147,8 +147,8 @@ def _figure(name: str) -> Figure[Setting]:
     return study.figure(
         f"{SLUGS[name]}-change",
         title=f"A change of traffic: {name}",
-        caption="Mean latency by cycle of generation after uniform traffic has become the network's adversary. How a time "
-        "of adaptation is read off was settled on the runs at small scale: fresh seeds have not confirmed X1.",
+        caption="Mean latency by cycle of generation after uniform traffic has become the network's adversary. How a "
+        "time of adaptation is read off was settled on the runs at small scale: fresh seeds have not confirmed X1.",
         table=tables.transient,
         draw=draw,
     )(runs)
