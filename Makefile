@@ -37,18 +37,20 @@ test: test-rust test-python ## Run all fast tests, Rust and Python
 
 # The same random cases each time: what fails then was changed. Other cases are `make soak`'s.
 test-rust: ## Run the Rust tests
-	PROPTEST_RNG_SEED=1 cargo test --workspace --quiet
+	PROPTEST_RNG_SEED=1 cargo test --workspace --tests --quiet
 
-# They run the engine that the Rust tests have compiled (tests/engine.py); the user's extension stays as it is.
+# They run the engine that the Rust tests have compiled (tests/engine.py); the user's extension stays as it is. Modules are
+# compiled once, also where the environment says that no byte code be written beside them: it is kept in .venv.
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/bytecode $(BIN)/pytest -q
 test-python: $(STAMPS)/packages ## Run the Python tests
-	$(BIN)/pytest -q --hypothesis-profile=ci
+	$(PYTEST) --hypothesis-profile=ci
 
 # Times of single tests are an unstable option of Rust's test harness, which this switches on for the tests, not the compiler.
 TIMED := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test-times: $(STAMPS)/packages ## List the tests that take longest, one after another
 	@PROPTEST_RNG_SEED=1 cargo test --workspace $(TIMED) -- -Z unstable-options --report-time --test-threads=1 \
 		| sed -nE 's/^test (.*) \.\.\. ok <([0-9.]+)s>$$/\2s \1/p' | sort -rn | head -n 20
-	@$(BIN)/pytest -q --hypothesis-profile=ci --durations=20
+	@$(PYTEST) --hypothesis-profile=ci --durations=20
 
 # Of the test binaries that `make test` builds, the one that compares digests of results with those recorded.
 identical: ## Run some 260 scenarios, name every result that has changed (RECORD=1: record anew)
@@ -59,7 +61,7 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 		echo "round $$round of $(ROUNDS), seed $$seed"; \
 		PROPTEST_RNG_SEED=$$seed cargo test --workspace --quiet || exit 1; \
-		$(BIN)/pytest -q --hypothesis-seed=$$seed || exit 1; \
+		$(PYTEST) --hypothesis-seed=$$seed || exit 1; \
 	done
 
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md

@@ -1,16 +1,14 @@
 """Which engine the tests run: the one that the Rust tests run, with its checks, and not the one that users run.
 
-The package is laid out anew in a temporary folder, as links to its files and to the extension of this build, and stands
-first on the path, also that of the processes which tests start. What is installed stays as it is.
+The package is laid out beside what was built, as links to its files and to the extension of this build, and stands
+first on the path, also that of the processes which tests start. The folder is always the same one, so that byte code
+serves again. What is installed stays as it is.
 """
 
-import atexit
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,13 +28,18 @@ def extension() -> Path:
 def use() -> None:
     """Puts the package with the extension of this build first on the path, until this process ends."""
     library = extension()
-    folder = tempfile.mkdtemp(prefix="phit-tests-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    package = Path(folder) / "phit"
-    package.mkdir()
-    for entry in (ROOT / "python" / "phit").iterdir():
-        if entry.suffix != ".so" and entry.name != "__pycache__":
-            (package / entry.name).symlink_to(entry)
-    (package / "_phit.abi3.so").symlink_to(library)
-    sys.path.insert(0, folder)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
+    folder = library.parent / "python"
+    package = folder / "phit"
+    package.mkdir(parents=True, exist_ok=True)
+    entries = {entry.name: entry for entry in (ROOT / "python" / "phit").iterdir() if entry.suffix != ".so"}
+    entries["_phit.abi3.so"] = library
+    for link in package.iterdir():
+        if link.is_symlink() and link.name not in entries:
+            link.unlink()
+    for name, entry in entries.items():
+        link = package / name
+        if name != "__pycache__" and (not link.is_symlink() or link.readlink() != entry):
+            link.unlink(missing_ok=True)
+            link.symlink_to(entry)
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))

@@ -65,7 +65,7 @@ RINGS = [
     (torus(16), EVERYONE, Fraction(1, 2)),
     (torus(5), EVERYONE, Fraction(8 * 5, 5**2 - 1)),
     (torus(16), "uniform", Fraction(1, 2) * Fraction(15, 16)),
-    (torus(8, 8, 8), "uniform", Fraction(511, 512)),
+    (torus(8, 4, 4), "uniform", Fraction(127, 128)),
     (torus(4, 6), EVERYONE, Fraction(8, 6)),
     # The link in the middle of a mesh: k/2 senders, half of their packets.
     ({"kind": "mesh", "dims": [6]}, EVERYONE, Fraction(4, 6)),

@@ -190,6 +190,7 @@ def test_a_name_may_stand_for_two_figures() -> None:
     assert [figure.name for figure in study.choose(["7b"])] == ["7b"]
 
 
+@pytest.mark.usefixtures("sketched")
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chosen = [part for name in ("5", "6", "11") for part in ("--figure", name)]
@@ -210,8 +211,8 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     for radix, flits, load, counted in heads.select("radix", "flits", "load", "heads").iter_rows():
         assert counted == pytest.approx(radix * load / flits, rel=0.1)
     assert (heads["probability"] - heads["formula"]).abs().max() < 0.03  # type: ignore[operator]
-    drawn = {path.name for path in (out / "figures").glob("*.png")}
-    assert {"5.png", "5-output.png", "6.png", "6-fitted.png", "11.png"} <= drawn
+    drawn = {path.name for path in (out / "figures").glob("*.svg")}
+    assert {"5.svg", "5-output.svg", "6.svg", "6-fitted.svg", "11.svg"} <= drawn
 
 
 def test_runs_that_no_reading_changes_are_made_once() -> None:

@@ -207,6 +207,7 @@ def test_what_is_kept_beside_a_hot_spot() -> None:
     assert kept(0.375 + 1 / 64, 64) == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("sketched")
 def test_reproduce_one_network(cli: Cli, tmp_path: Any) -> None:
     out = tmp_path / "out"
     status, _, errors = cli("reproduce", "contest", "--table", "clos", "--scale", "smoke", "--out", out, "--jobs", "1")

@@ -68,7 +68,7 @@ def among_the_studies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, name)
 
 
-@pytest.mark.usefixtures("among_the_studies")
+@pytest.mark.usefixtures("among_the_studies", "sketched")
 def test_the_worked_study_is_found_and_its_claims_hold(cli: Cli, tmp_path: Path) -> None:
     assert "karol" in registry.names()
     status, out, err = cli("reproduce", "karol", "--scale", "small", "--jobs", 1, "--output", tmp_path)
@@ -79,7 +79,7 @@ def test_the_worked_study_is_found_and_its_claims_hold(cli: Cli, tmp_path: Path)
     assert (tmp_path / "figures" / "I.svg").stat().st_size > 1000
 
 
-@pytest.mark.usefixtures("among_the_studies")
+@pytest.mark.usefixtures("among_the_studies", "sketched")
 def test_a_rule_of_the_worked_study_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
     assert cli("reproduce", "karol", "--table", "I", "--scale", "smoke", "--jobs", 1, "--output", tmp_path)[0] == 0
     found = {row["id"]: (row["verdict"], row["note"]) for row in json.loads((tmp_path / "claims.json").read_text())}

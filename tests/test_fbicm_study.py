@@ -15,6 +15,7 @@ from phit.studies.kit.scale import Scale
 from .conftest import Cli, without_errors
 
 
+@pytest.mark.usefixtures("sketched")
 def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     figures = [part for name in ("5.2", "versions", "tree") for part in ("--figure", name)]
     status, out, err = cli("reproduce", "fbicm", "--scale", "smoke", "--output", tmp_path, "--jobs", 1, *figures)

@@ -28,6 +28,13 @@ def test_a_result_is_a_mapping_with_attributes_and_tables() -> None:
         getattr(result, "latency_men")  # noqa: B009
 
 
+def test_every_name_is_there_when_it_is_asked_for_and_listed_before() -> None:
+    assert set(phit.__all__) <= set(dir(phit))
+    assert all(getattr(phit, name).__doc__ for name in phit.__all__)
+    with pytest.raises(AttributeError, match="module 'phit' has no attribute 'sweeps'"):
+        getattr(phit, "sweeps")  # noqa: B009
+
+
 def test_names_of_the_catalogue_and_the_schema_agree() -> None:
     assert {"topology", "routing", "queueing", "pattern", "process"} <= phit.catalogue().keys()
     assert {"seed", "topology", "traffic"} <= phit.schema()["properties"].keys()

@@ -97,7 +97,7 @@ def test_columns_have_words_and_units(result: phit.Result) -> None:
     assert title("latency_p99") == "99th percentile of packet latency (cycles)"
     assert title("fairness.jain") == "Jain's index of the injected loads"
     assert title("link_utilisation.local.mean") == "Mean link utilisation, local (share of capacity)"
-    assert title("hops.global") == "Mean hops, global (links between routers)"
+    assert title("hops.global") == "Mean hops by class of links, global (links between routers)"
     assert title("probes.input local") == "Phits in an input queue, local (phits)"
     assert title("probes.input lines") == "Lines in use at inputs (lines)"
     assert title("queueing.detections") == "Congested points detected"

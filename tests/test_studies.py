@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import polars as pl
 import pytest
 from phit import studies
 from phit.scenario import Document
@@ -13,10 +14,12 @@ from phit.studies import registry
 from phit.studies.contention.paper import Evidence
 from phit.studies.contention.paper import study as contention
 from phit.studies.contention.setting import Setting
-from phit.studies.kit.claim import Judgement
+from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import exact
 from phit.studies.kit.plan import Case
 from phit.studies.kit.study import Cost, Paper, Question, Study
+from phit.studies.kit.uncertain import nominal
 
 from .conftest import ROOT, Cli
 
@@ -192,3 +195,23 @@ def test_claims_come_by_their_numbers_and_names_are_given_once() -> None:
     study.figure("1", title="", caption="")(no_runs)
     with pytest.raises(ValueError, match="two figures '1'"):
         study.figure("1", title="", caption="")(no_runs)
+
+
+def test_a_value_is_asked_for_by_labels_that_may_have_been_computed() -> None:
+    table = pl.DataFrame(
+        {"mechanism": ["a", "a", "b", "b", None], "load": [0.3, 0.4, 0.3, 0.3, 0.3], "latency_mean": [1.0, 2, 3, 4, 5]}
+    )
+    curves = Curves(table.with_columns(saturated=False), "figure 1")
+    asked = [curves.value("latency_mean", mechanism="a", load=load) for load in (0.3, 0.1 + 0.2, 0.4)]
+    assert [nominal(value) for value in asked] == [1, 1, 2]
+    assert curves.loads(mechanism="a") == curves.loads() == [0.3, 0.4]
+    assert curves.values("mechanism", load=0.1 + 0.2) == [None, "a", "b"]
+    with pytest.raises(ValueError, match=r"figure 1: 2 rows for b, 0\.3"):
+        curves.value("latency_mean", mechanism="b", load=0.3)
+    for nowhere in ({"mechanism": "a", "load": 0.301}, {"mechanism": None, "load": 0.3}, {"mechanism": "c"}):
+        with pytest.raises(NotRunError, match="no run of"):
+            curves.value("latency_mean", **nowhere)
+    with pytest.raises(NotRunError, match="has no pattern"):
+        curves.loads(pattern="UN")
+    with pytest.raises(NotRunError, match="was not run"):
+        Curves(table.head(0), "figure 2").loads()

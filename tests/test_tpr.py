@@ -253,13 +253,14 @@ def test_tables_are_asked_for_by_number() -> None:
         registry.find("contention").named_tables(["I"])
 
 
+@pytest.mark.usefixtures("sketched")
 def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     command = ("reproduce", "tpr", "--figure", "3", "--table", "I", "--scale", "smoke", "--output", folder, "--jobs", 1)
     status, out, err = cli(*command)
     assert status == 0, err
     assert "smoke scale: Cascade group of 2 x 4 routers, 40 endpoints" in err
-    assert (folder / "figures" / "3.png").stat().st_size > 1000
+    assert (folder / "figures" / "3.svg").stat().st_size > 1000
     table = pl.read_parquet(folder / "tables" / "3.parquet")
     assert set(table["reading"]) == {"text", "fitted", "deep"}
     table = table.filter(pl.col("reading") == "text")

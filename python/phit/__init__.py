@@ -1,5 +1,10 @@
 """Phit: fast, exact simulation of lossless interconnection networks.
 
+`run` simulates a scenario and `sweep` the points of an experiment; `saturate` looks for the load at which a network
+saturates, `bound` proves what it cannot exceed. `load`, `complete`, `verify` and `routes` look at a scenario without
+running it; `schema` and `catalogue` say what a scenario may contain. Bad input raises a `ScenarioError` or a
+`PhitError`; both are a `ValueError`.
+
 >>> import phit
 >>> result = phit.run("scenario.toml")  # doctest: +SKIP
 >>> points = phit.sweep("experiment.toml", "results/experiment")  # doctest: +SKIP
@@ -23,13 +28,28 @@ if TYPE_CHECKING:
     from phit.throughput import Bounds, Limit, bound
 else:
     # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
+    _LATER = {
+        name: module
+        for module, names in {
+            "experiment": ("Experiment", "Point"),
+            "result": ("Result", "run"),
+            "saturation": ("Saturation", "saturate"),
+            "scenario": ("complete", "load", "routes", "verify"),
+            "sections": ("schema",),
+            "sweeping": ("Interrupted", "sweep"),
+            "throughput": ("Bounds", "Limit", "bound"),
+        }.items()
+        for name in names
+    }
+
     def __getattr__(name: str) -> Any:
-        if name in __all__:
-            for home in ("scenario", "sections", "experiment", "result", "saturation", "sweeping", "throughput"):
-                if (found := getattr(import_module(f"phit.{home}"), name, None)) is not None:
-                    globals()[name] = found
-                    return found
-        raise AttributeError(f"module 'phit' has no attribute {name!r}")
+        if name not in _LATER:
+            raise AttributeError(f"module 'phit' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"phit.{_LATER[name]}"), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 __all__ = [
@@ -60,6 +80,9 @@ __all__ = [
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:
-    """Everything that a scenario can name: by concept, a list of `kind`, `description` and `schema`."""
+    """Everything that a scenario can name, by concept (`"topology"`, `"routing"`, ...).
+
+    Each list has one table for each kind: its `kind`, a `description` in Markdown and the JSON `schema` of its keys.
+    """
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
     return found

@@ -161,7 +161,7 @@ class Quantities:
 
     @property
     def hops(self) -> Mapping[str, float | None]:
-        """Mean hops (links between routers)."""
+        """Mean hops by class of links (links between routers)."""
         value: Mapping[str, float | None] = self._value("hops")
         return value
 

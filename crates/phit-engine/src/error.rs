@@ -90,14 +90,17 @@ impl Findings {
     }
 
     /// What was read last, unless there is an error.
-    pub fn and<T>(mut self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+    pub fn and<T>(self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
         match read {
             Ok(read) => self.into_result().map(|()| read),
-            Err(error) => {
-                self.add(error.clone());
-                Err(self.into_result().err().unwrap_or(error))
-            }
+            Err(error) => Err(self.ending_with(error)),
         }
+    }
+
+    /// The first error, with the others, of which `last` is the last.
+    fn ending_with(mut self, last: ScenarioError) -> ScenarioError {
+        self.add(last.clone());
+        self.into_result().err().unwrap_or(last)
     }
 
     /// The first error, with the others; nothing if there are none.
@@ -112,16 +115,16 @@ impl Findings {
 
 /// `read`, with what else is wrong.
 pub fn joined<T>(read: Result<T, ScenarioError>, others: Vec<ScenarioError>) -> Result<T, ScenarioError> {
+    match read {
+        Ok(read) => gathered(None, others).into_result().map(|()| read),
+        Err(error) => Err(gathered(Some(&error), others).ending_with(error)),
+    }
+}
+
+fn gathered(first: Option<&ScenarioError>, others: Vec<ScenarioError>) -> Findings {
     let mut found = Findings::default();
-    let read = match read {
-        Ok(read) => Ok(read),
-        Err(error) => {
-            found.add(error.clone());
-            Err(error)
-        }
-    };
-    others.into_iter().for_each(|error| found.add(error));
-    found.and(read)
+    first.cloned().into_iter().chain(others).for_each(|error| found.add(error));
+    found
 }
 
 /// The keys and positions of a path such as `changes[1].load`.
@@ -192,17 +195,30 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
 
 /// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that
 /// are independent of it.
+///
+/// This is compiled for every table that there is: what need not know the table's type stands in functions of its own.
 pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    let attempt = |value: &Value| {
+        serde_path_to_error::deserialize::<_, T>(value)
+            .map_err(|error| Refusal { at: error.path().to_string(), message: error.inner().to_string() })
+    };
+    attempt(value).map_err(|first| refused(path, value, first, &|left| attempt(left).err()))
+}
+
+/// What serde says: a path, "." for the whole, and a message.
+struct Refusal {
+    at: String,
+    message: String,
+}
+
+/// What is wrong with `value`, at which a reader has stopped for the reason `first`; `again` reads what is left of it.
+fn refused(path: &str, value: &Value, first: Refusal, again: &dyn Fn(&Value) -> Option<Refusal>) -> ScenarioError {
     let mut found = Findings::default();
     let mut left = Cow::Borrowed(value);
+    let mut refusal = first;
     loop {
-        let error = match serde_path_to_error::deserialize::<_, T>(&*left) {
-            Ok(read) => return found.into_result().map(|()| read),
-            Err(error) => error,
-        };
-        let inner = error.path().to_string();
-        let inner = if inner == "." { String::new() } else { inner };
-        let error = from_serde(&inner, &left, &error.inner().to_string());
+        let inner = if refusal.at == "." { "" } else { &refusal.at };
+        let error = from_serde(inner, &left, &refusal.message);
         // The reader stops at the first error: without that key, or the table that lacks one, it finds the next.
         let mut more = false;
         for one in error.clone().each() {
@@ -210,9 +226,10 @@ pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, Scenari
             more |= remove(left.to_mut(), key);
             found.add(one.under(path));
         }
-        if !more {
-            return found.and(Err(error.under(path)));
-        }
+        refusal = match more.then(|| again(&left)).flatten() {
+            Some(next) => next,
+            None => return found.ending_with(error.under(path)),
+        };
     }
 }
 

@@ -84,14 +84,22 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, valu
 
 /// What breaks a bound of the schema of `T` in the table at `path`.
 pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
+    // Nobody reads the descriptions of this one.
+    broken(
+        TypeId::of::<T>(),
+        || SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>(),
+        path,
+        value,
+    )
+}
+
+/// What breaks a bound of the schema of a type, in the table at `path`.
+fn broken(of: TypeId, schema: fn() -> Schema, path: &str, value: &Value) -> Vec<ScenarioError> {
     // Schemas are made once: a sweep reads thousands of scenarios.
     static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    let bounds = *made.entry(TypeId::of::<T>()).or_insert_with(|| {
-        // Nobody reads the descriptions of this one.
-        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
-        bounds(schema.as_value()).map(|bounds| &*Box::leak(Box::new(bounds)))
-    });
+    let bounds =
+        *made.entry(of).or_insert_with(|| bounds(schema().as_value()).map(|bounds| &*Box::leak(Box::new(bounds))));
     drop(made);
     let mut found = Vec::new();
     if let Some(bounds) = bounds {

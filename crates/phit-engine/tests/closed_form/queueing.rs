@@ -136,7 +136,7 @@ fn saturation_with_output_speedup(speedup: usize) -> f64 {
 #[test]
 fn a_speedup_of_outputs_alone_moves_the_head_of_line_limit() {
     assert_close(saturation_with_output_speedup(1), 2.0 - 2f64.sqrt(), 1e-3, "the rule itself");
-    for speedup in [2, 3, 4] {
+    for speedup in [2, 4] {
         let expected = saturation_with_output_speedup(speedup);
         let router = |inputs: &str| {
             json!({

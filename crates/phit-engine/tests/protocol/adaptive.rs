@@ -24,7 +24,7 @@ fn packets(outcome: &Outcome) -> u64 {
 fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
     for (index, routing) in mechanisms().iter().enumerate() {
         for (load, offset) in [(0.2, Some(1)), (0.6, None), (0.9, Some(2))] {
-            let groups = if index % 3 == 0 { 5 } else { 9 };
+            let groups = if index % 3 == 0 { 9 } else { 5 };
             let mut value = dragonfly(routing, groups, load, offset, index as u64);
             let on_change = run(&value, 1, 1);
             assert!(packets(&on_change) > 500, "{routing} {load}: {}", packets(&on_change));

@@ -239,7 +239,7 @@ fn the_input_queued_router_runs_the_family_under_every_switching_that_moves_whol
                 "router": { "switching": switching, "links": { "default": { "latency": 5, "vcs": 3, "buffer": 16 } } },
                 "routing": routing,
                 "traffic": { "load": 0.9, "packet_size": 8, "message": { "packets": 6 } },
-                "measure": { "warmup": 500, "cycles": 1000 },
+                "measure": { "warmup": 500, "cycles": 500 },
             });
             let results = [1, 3].map(|partitions| {
                 let options = Options { partitions: Some(partitions), threads: 1 };

@@ -27,26 +27,40 @@ class Curves:
         """`name` is what messages call the table, as `figure 5b`."""
         self._table = table
         self._name = name
+        self._by: dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]] = {}
+        self._found: dict[int, dict[str, Any]] = {}
 
-    def _rows(self, **where: Any) -> pl.DataFrame:
+    def _numbers(self, where: Mapping[str, Any]) -> Sequence[int]:
+        """Numbers of the rows with these labels. Rules ask thousands of times: it looks them up."""
         if self._table.is_empty():
             raise NotRunError(f"{self._name} was not run")
         unknown = [key for key in where if key not in self._table.columns]
         if unknown:
             raise NotRunError(f"{self._name} has no {', '.join(unknown)}")
-        near = [
-            (pl.col(key) - value).abs() < 1e-9 if isinstance(value, float) else pl.col(key) == value
-            for key, value in where.items()
-        ]
-        return self._table.filter(*near) if near else self._table
+        if not where:
+            return range(self._table.height)
+        by = self._by.setdefault(tuple(where), {})
+        if not by:
+            columns = [self._table[key].to_list() for key in where]
+            for number, labels in enumerate(zip(*columns, strict=True)):
+                by.setdefault(labels, []).append(number)
+        wanted = tuple(where.values())
+        if None not in wanted and wanted in by:
+            return by[wanted]
+        return [n for labels, numbers in by.items() if all(map(_is, labels, wanted)) for n in numbers]
+
+    def _rows(self, **where: Any) -> pl.DataFrame:
+        return self._table[self._numbers(where)]
 
     def _row(self, **where: Any) -> dict[str, Any]:
-        rows = self._rows(**where)
-        if rows.is_empty():
+        numbers = self._numbers(where)
+        if not numbers:
             raise NotRunError(f"{self._name}: no run of {_words(where)}")
-        if rows.height > 1:
-            raise ValueError(f"{self._name}: {rows.height} rows for {_words(where)}")
-        return rows.row(0, named=True)
+        if len(numbers) > 1:
+            raise ValueError(f"{self._name}: {len(numbers)} rows for {_words(where)}")
+        if numbers[0] not in self._found:
+            self._found[numbers[0]] = self._table.row(numbers[0], named=True)
+        return self._found[numbers[0]]
 
     def loads(self, **where: Any) -> list[float]:
         """Offered loads of a curve."""
@@ -260,6 +274,11 @@ class Evidence(Generic[S]):
         """What messages call the rows of a figure; a figure that was not run has no panels."""
         panel = where if self.rows(figure).height else {}
         return f"figure {figure}" + "".join(f", {key} {value}" for key, value in panel.items())
+
+
+def _is(label: Any, value: Any) -> bool:
+    """Whether a label is the one that is asked for; loads are computed, and differ in their last digits."""
+    return label is not None and (abs(label - value) < 1e-9 if isinstance(value, float) else bool(label == value))
 
 
 def _words(where: Mapping[str, Any]) -> str:

@@ -29,9 +29,10 @@ impl Counts for Paths {
         },
         Quantity {
             name: "hops",
-            words: "mean hops",
+            words: "mean hops by class of links",
             unit: unit::LINKS,
-            about: "The same for each class of links but the endpoints'; `null` without packets.",
+            about: "For each class of links but the endpoints', the mean over the recorded packets of the links of the \
+                    class that they took; `null` without packets.",
             shape: Shape::ByClass,
             value: |at| {
                 let classes = at.topology.classes().iter().enumerate().skip(1);
