@@ -372,6 +372,9 @@ impl Topology for Faulty {
         }
     }
 
+    fn direct_leg(&self) -> Leg {
+        self.graph.direct_leg()
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         self.graph.vcs_needed(leg)
     }

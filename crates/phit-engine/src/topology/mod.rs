@@ -124,6 +124,13 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// the reason in words. The entry of class 0 is 1.
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
 
+    /// The leg of a minimal route that a packet takes where it could have taken a Valiant route: the only one of its
+    /// route. A topology that gives each leg virtual channels of its own ([`Leg::share`]) returns [`Leg::SECOND`]: in
+    /// the channels of a first leg, such a packet could wait for one that is in its second leg.
+    fn direct_leg(&self) -> Leg {
+        Leg { index: 0, of: 1, to_group: false }
+    }
+
     /// Links on a minimal path between two routers that have endpoints, or from any router on such a path to its end.
     fn distance(&self, a: u32, b: u32) -> u32;
     /// Longest of all minimal paths between routers that have endpoints, in links between routers.
