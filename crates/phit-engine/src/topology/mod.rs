@@ -13,7 +13,9 @@ mod clos;
 mod coordinates;
 mod divisor;
 mod dragonfly;
+mod families;
 mod faults;
+mod graph;
 mod grid;
 mod hyperx;
 mod k_ary_n_tree;
@@ -30,7 +32,9 @@ pub use cascade::{Cascade, Channels};
 pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
 pub use dragonfly::{Arrangement, Dragonfly};
+pub use families::{DragonflyPlus, Jellyfish, PolarFly, SlimFly, Xpander};
 pub use faults::Faults;
+pub use graph::Graph;
 pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
 pub use multistage::{Interconnection, Multistage};
@@ -272,6 +276,12 @@ crate::registry::registry! {
         "k_ary_n_tree" => KAryNTree(k_ary_n_tree::KAryNTree),
         "multistage" => Multistage(multistage::Multistage),
         "single" => Single(single::Single),
+        "graph" => Graph(graph::Graph),
+        "slim_fly" => SlimFly(families::SlimFly),
+        "polarfly" => PolarFly(families::PolarFly),
+        "jellyfish" => Jellyfish(families::Jellyfish),
+        "xpander" => Xpander(families::Xpander),
+        "dragonfly_plus" => DragonflyPlus(families::DragonflyPlus),
     }
 }
 
