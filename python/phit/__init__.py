@@ -15,6 +15,7 @@ from phit.errors import InputError, PhitError, ResultsError, ScenarioError, Simu
 
 if TYPE_CHECKING:
     from phit.experiment import Experiment, Point
+    from phit.graphs import graph
     from phit.result import Result, run
     from phit.saturation import Saturation, saturate
     from phit.scenario import complete, load, routes, verify
@@ -25,7 +26,8 @@ else:
     # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
     def __getattr__(name: str) -> Any:
         if name in __all__:
-            for home in ("scenario", "sections", "experiment", "result", "saturation", "sweeping", "throughput"):
+            homes = ("scenario", "graphs", "sections", "experiment", "result", "saturation", "sweeping", "throughput")
+            for home in homes:
                 if (found := getattr(import_module(f"phit.{home}"), name, None)) is not None:
                     globals()[name] = found
                     return found
@@ -49,6 +51,7 @@ __all__ = [
     "bound",
     "catalogue",
     "complete",
+    "graph",
     "load",
     "routes",
     "run",
