@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import phit
 from phit.errors import InputError
 from phit.graphs import inlined
 from phit.graphs.reading import read
-
-PETERSEN = nx.petersen_graph()
 
 
 def section(path: Path, **keys: Any) -> dict[str, Any]:
@@ -68,7 +65,7 @@ def test_every_way_of_writing_a_network_gives_the_same(graph: "nx.Graph[int]") -
         assert links(section(path, endpoints=2)) == links(expected)
 
 
-def test_endpoints_may_be_nodes_of_the_graph(tmp_path: Path) -> None:
+def test_endpoints_may_be_nodes_of_the_graph() -> None:
     graph: nx.Graph[str] = nx.path_graph(["s0", "s1", "s2"])
     for host, switch in [("a", "s0"), ("b", "s0"), ("c", "s2")]:
         graph.add_node(host, type="host")

@@ -405,6 +405,9 @@ impl Topology for Faulty {
     fn exit(&self, at: u32, to: u32, rng: &mut Rng) -> Option<(u32, u16)> {
         self.graph.exit(at, to, rng)
     }
+    fn is_dragonfly(&self) -> bool {
+        self.graph.is_dragonfly()
+    }
     fn faulty(&self) -> bool {
         true
     }

@@ -174,6 +174,10 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
         let first = (0..self.ports(router)).find(of_class).unwrap_or(0);
         first..(0..self.ports(router)).rev().find(of_class).map_or(first, |last| last + 1)
     }
+    /// True for a Dragonfly, whose hops follow one another as local, global, local.
+    fn is_dragonfly(&self) -> bool {
+        false
+    }
     /// Side lengths, for grids (router index = x + kx * (y + ky * (z + ...)), first dimension fastest).
     fn grid(&self) -> Option<&[u32]> {
         None
