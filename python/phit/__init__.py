@@ -20,6 +20,7 @@ from phit.errors import InputError, PhitError, ResultsError, ScenarioError, Simu
 
 if TYPE_CHECKING:
     from phit.experiment import Experiment, Point
+    from phit.graphs import graph
     from phit.result import Result, run
     from phit.saturation import Saturation, saturate
     from phit.scenario import complete, load, routes, verify
@@ -32,6 +33,7 @@ else:
         name: module
         for module, names in {
             "experiment": ("Experiment", "Point"),
+            "graphs": ("graph",),
             "result": ("Result", "run"),
             "saturation": ("Saturation", "saturate"),
             "scenario": ("complete", "load", "routes", "verify"),
@@ -69,6 +71,7 @@ __all__ = [
     "bound",
     "catalogue",
     "complete",
+    "graph",
     "load",
     "routes",
     "run",

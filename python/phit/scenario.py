@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from phit import _phit, traces
+from phit import _phit, graphs, traces
 from phit.errors import InputError
 from phit.origins import Located, Origin, located
 from phit.sections import REFERENCE
@@ -117,10 +117,15 @@ def _read(path: Path, text: str) -> Document:
 
 
 def _with_files(document: Document, folder: Path) -> Document:
-    """The document with the files that it names, `routing.file` and `traffic.trace`, found from `folder`."""
-    routing, traffic = document.get("routing"), document.get("traffic")
-    if isinstance(routing, dict) and isinstance(routing.get("file"), str):
-        routing["file"] = str(folder / routing["file"])
+    """The document with the files that it names, found from `folder`.
+
+    These are `topology.file`, `routing.file` and `traffic.trace`.
+    """
+    traffic = document.get("traffic")
+    for section in ("topology", "routing"):
+        table = document.get(section)
+        if isinstance(table, dict) and isinstance(table.get("file"), str):
+            table["file"] = str(folder / table["file"])
     if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
         trace = {"file": trace} if isinstance(trace, str) else trace
         if isinstance(trace.get("file"), str):
@@ -130,6 +135,7 @@ def _with_files(document: Document, folder: Path) -> Document:
 
 def _inlined(document: Document) -> Document:
     """The document with the contents of the files that it names in their places."""
+    document = _with_graph(document)
     routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and "file" in routing
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
@@ -144,6 +150,26 @@ def _inlined(document: Document) -> Document:
         bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
         units = {key: Fraction(value) for key, value in json.loads(_phit.units(bare)).items()}
         found["traffic"]["trace"] = traces.inline(trace, int(_phit.endpoints(bare)), units)
+    return found
+
+
+def _with_graph(document: Document) -> Document:
+    """The document with the network of `topology.file` in its place.
+
+    What links of the file say of themselves counts as written in `router.links`, after what is written there.
+    """
+    topology = document.get("topology")
+    if not isinstance(topology, dict) or topology.get("kind") != "graph" or "file" not in topology:
+        return document
+    section, links = graphs.inlined(topology)
+    found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
+    found["topology"] = section
+    for name, keys in links.items():
+        for key, value in keys.items():
+            if get_path(found.get("router", {}), "links", {}).get(name, {}).get(key) is None:
+                found.setdefault("router", {}).setdefault("links", {}).setdefault(name, {})[key] = value
+    if isinstance(document, Located):
+        return Located(found, document.origin)
     return found
 
 

@@ -159,13 +159,18 @@ def schema() -> Schema:
 
 
 def _add_files(properties: Schema) -> None:
-    """Adds the files that `routing.file` and `traffic.trace` may name."""
-    [table] = [
-        kind
-        for kind in properties["routing"]["oneOf"]
-        if kind.get("properties", {}).get("kind", {}).get("const") == "table"
-    ]
-    table["properties"]["file"] = {
+    """Adds the files that `topology.file`, `routing.file` and `traffic.trace` may name."""
+    graph = _kind(properties["topology"], "graph")
+    said = [key for key in graph["required"] if key != "kind"]
+    graph |= {"required": ["kind"], "anyOf": [{"required": ["file"]}, {"required": said}]}
+    graph["properties"]["file"] = {
+        "type": "string",
+        "description": "File of the network, found from the scenario's folder: an edge list (`.csv` with the columns "
+        "source and target, and if needed class, latency, bandwidth, buffer and parallel), GraphML (`.graphml`), "
+        "node-link JSON (`.json`) or an adjacency list (`.adjlist`). It takes the place of `routers`, `links` and "
+        "`classes`.",
+    }
+    _kind(properties["routing"], "table")["properties"]["file"] = {
         "type": "string",
         "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
         "takes the place of `entries`.",
@@ -173,6 +178,12 @@ def _add_files(properties: Schema) -> None:
     trace = properties["traffic"]["properties"]["trace"]
     messages = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
     trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
+
+
+def _kind(section: Schema, name: str) -> Schema:
+    """The schema of one kind of a section."""
+    [found] = [kind for kind in section["oneOf"] if kind.get("properties", {}).get("kind", {}).get("const") == name]
+    return dict(found)
 
 
 def _with_load(properties: Schema) -> Schema:

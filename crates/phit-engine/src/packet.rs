@@ -135,6 +135,9 @@ pub struct Leg {
 }
 
 impl Leg {
+    /// The second leg of a Valiant route.
+    pub const SECOND: Self = Self { index: 1, of: 2, to_group: false };
+
     /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
     /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
     /// the last one (a valid range, but no longer free of deadlock).

@@ -120,9 +120,9 @@ pub(crate) fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) 
 fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), Flaw> {
     let topology = walk.topology;
     walk.rule = channels;
-    let last = legs.leg(legs.leg(0).of - 1);
+    let last = legs.last_leg(topology);
     let mut starts: Vec<Packet> = topology.hosts().map(Packet::injected).collect();
-    if legs != Legs::Minimal {
+    if legs.are_valiant() {
         if channels == Channels::Progressive {
             // A packet may choose the second leg one local hop from its source.
             let hesitant = |i: &u32| walk.ends[*i as usize].class == LOCAL && walk.ends[*i as usize].channel.vc == 0;

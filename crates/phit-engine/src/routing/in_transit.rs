@@ -337,7 +337,7 @@ pub fn vcs_needed() -> (Vec<u8>, String) {
 
 /// Refuses topologies that are no Dragonfly.
 pub fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    match topology.classes() == ["endpoint", "local", "global"] && topology.groups() > 1 {
+    match topology.is_dragonfly() && topology.groups() > 1 {
         true => Ok(()),
         false => Err(ScenarioError::new(
             "kind",

@@ -37,6 +37,7 @@ crate::registry::registry! {
         "contention_base" => ContentionBase(contention::Base),
         "contention_hybrid" => ContentionHybrid(contention::Hybrid),
         "contention_grid" => ContentionGrid(contention::Grid),
+        "contention_graph" => ContentionGraph(contention::Graph),
         "ectn" => Ectn(contention::Ectn),
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),

@@ -93,8 +93,8 @@ impl RoutingParams for Piggyback {
     fn proof(&self) -> Proof {
         match (self.second_half, self.via) {
             (SecondHalf::Next, _) => Proof::Order(vec![next_routes(), Legs::Minimal.into()]),
-            (SecondHalf::Above, Via::Router) => Proof::legs_or_minimal(Legs::ToRouter),
-            (SecondHalf::Above, Via::Group) => Proof::legs_or_minimal(Legs::ToGroup),
+            (SecondHalf::Above, Via::Router) => Proof::legs_or_direct(Legs::ToRouter),
+            (SecondHalf::Above, Via::Group) => Proof::legs_or_direct(Legs::ToGroup),
         }
     }
     fn sends_messages(&self) -> bool {

@@ -11,6 +11,9 @@ use crate::topology::{Hop, HopState, Hops, Leg, Peer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The first leg of a Valiant route, for a packet.
+const FIRST: Leg = Leg { index: 0, of: 2, to_group: false };
+
 /// Draws the intermediate router (or group) of the packet's Valiant route, to be kept in [`Packet::scratch`].
 pub(super) fn draw(at: &mut Injection<'_>, packet: &mut Packet, via: Via, stop: Stop) {
     packet.scratch = valiant::draw(at.topology, at.router, via, stop, at.rng);
@@ -31,7 +34,10 @@ pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
     if route.stop != NONE {
         packet.scratch = route.stop;
     }
-    choose(packet, route.stop != NONE);
+    let valiant = route.stop != NONE;
+    choose(packet, valiant);
+    let first = if valiant { FIRST } else { view.topology.direct_leg() };
+    (packet.leg, packet.legs) = (first.index, first.of);
     // A stop here is behind the packet already.
     advance_leg(view.topology, view.router, packet);
 }
@@ -149,7 +155,8 @@ const STOPS: u8 = 2 * MOST_CANDIDATES;
 impl Candidates {
     /// The cheapest minimal route of `packet` from here, which is not its destination's router.
     pub(super) fn minimal(&self, view: &RouterView<'_>, packet: &Packet, cost: Cost) -> Route {
-        let route = |draw| follow(view, packet, DIRECT, &[packet.destination_router], self.sight, draw);
+        let leg = view.topology.direct_leg();
+        let route = |draw| follow(view, packet, leg, &[packet.destination_router], self.sight, draw);
         cost.cheapest((1..self.minimal).map(route), route(0))
     }
 

@@ -101,7 +101,7 @@ pub(super) fn routes(via: Via) -> Valiant {
 }
 
 pub(super) fn proof(via: Via) -> Proof {
-    Proof::legs_or_minimal(if via == Via::Group { Legs::ToGroup } else { Legs::ToRouter })
+    Proof::legs_or_direct(if via == Via::Group { Legs::ToGroup } else { Legs::ToRouter })
 }
 
 struct Rule {

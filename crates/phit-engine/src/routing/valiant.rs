@@ -86,9 +86,7 @@ impl RoutingParams for Valiant {
                 "needs a topology of at least two groups or routers",
             ));
         }
-        if self.second_half == SecondHalf::Next
-            && (self.via != Via::Router || topology.classes() != ["endpoint", "local", "global"])
-        {
+        if self.second_half == SecondHalf::Next && (self.via != Via::Router || !topology.is_dragonfly()) {
             return Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\""));
         }
         Ok(())

@@ -162,6 +162,9 @@ impl Topology for ClosGraph {
         Hop { port: self.tree.down(place.level) + up, vc, vcs }
     }
 
+    fn direct_leg(&self) -> Leg {
+        Leg::SECOND
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         let mut needed = vec![leg.of.max(1); self.classes.len()];
         needed[0] = 1;

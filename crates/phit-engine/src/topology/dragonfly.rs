@@ -336,6 +336,9 @@ impl Topology for DragonflyGraph {
         Known::Dragonfly(self)
     }
 
+    fn is_dragonfly(&self) -> bool {
+        true
+    }
     fn classes(&self) -> &[String] {
         &self.classes
     }

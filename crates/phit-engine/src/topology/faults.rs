@@ -372,6 +372,9 @@ impl Topology for Faulty {
         }
     }
 
+    fn direct_leg(&self) -> Leg {
+        self.graph.direct_leg()
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         self.graph.vcs_needed(leg)
     }
@@ -401,6 +404,9 @@ impl Topology for Faulty {
     }
     fn exit(&self, at: u32, to: u32, rng: &mut Rng) -> Option<(u32, u16)> {
         self.graph.exit(at, to, rng)
+    }
+    fn is_dragonfly(&self) -> bool {
+        self.graph.is_dragonfly()
     }
     fn faulty(&self) -> bool {
         true

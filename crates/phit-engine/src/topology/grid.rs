@@ -181,6 +181,9 @@ impl Topology for GridGraph {
         Hop { port: self.port_of(d, minus), vc, vcs }
     }
 
+    fn direct_leg(&self) -> Leg {
+        Leg::SECOND
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         let (each, why) = if self.wraps {
             (

@@ -111,6 +111,9 @@ impl Topology for HyperXGraph {
         Hop { port: self.lines.any_port_to(d, x, y, rng), vc, vcs }
     }
 
+    fn direct_leg(&self) -> Leg {
+        Leg::SECOND
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         let mut needed = vec![leg.of.max(1); self.classes.len()];
         needed[0] = 1;

@@ -13,7 +13,9 @@ mod clos;
 mod coordinates;
 mod divisor;
 mod dragonfly;
+mod families;
 mod faults;
+mod graph;
 mod grid;
 mod hyperx;
 mod k_ary_n_tree;
@@ -30,7 +32,9 @@ pub use cascade::{Cascade, Channels};
 pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
 pub use dragonfly::{Arrangement, Dragonfly};
+pub use families::{DragonflyPlus, Jellyfish, PolarFly, SlimFly, Xpander};
 pub use faults::Faults;
+pub use graph::Graph;
 pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
 pub use multistage::{Interconnection, Multistage};
@@ -124,6 +128,13 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// the reason in words. The entry of class 0 is 1.
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
 
+    /// The leg of a minimal route that a packet takes where it could have taken a Valiant route: the only one of its
+    /// route. A topology that gives each leg virtual channels of its own ([`Leg::share`]) returns [`Leg::SECOND`]: in
+    /// the channels of a first leg, such a packet could wait for one that is in its second leg.
+    fn direct_leg(&self) -> Leg {
+        Leg { index: 0, of: 1, to_group: false }
+    }
+
     /// Links on a minimal path between two routers that have endpoints, or from any router on such a path to its end.
     fn distance(&self, a: u32, b: u32) -> u32;
     /// Longest of all minimal paths between routers that have endpoints, in links between routers.
@@ -162,6 +173,10 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
         let of_class = |port: &u16| self.port(router, *port).class == class;
         let first = (0..self.ports(router)).find(of_class).unwrap_or(0);
         first..(0..self.ports(router)).rev().find(of_class).map_or(first, |last| last + 1)
+    }
+    /// True for a Dragonfly, whose hops follow one another as local, global, local.
+    fn is_dragonfly(&self) -> bool {
+        false
     }
     /// Side lengths, for grids (router index = x + kx * (y + ky * (z + ...)), first dimension fastest).
     fn grid(&self) -> Option<&[u32]> {
@@ -265,6 +280,12 @@ crate::registry::registry! {
         "k_ary_n_tree" => KAryNTree(k_ary_n_tree::KAryNTree),
         "multistage" => Multistage(multistage::Multistage),
         "single" => Single(single::Single),
+        "graph" => Graph(graph::Graph),
+        "slim_fly" => SlimFly(families::SlimFly),
+        "polarfly" => PolarFly(families::PolarFly),
+        "jellyfish" => Jellyfish(families::Jellyfish),
+        "xpander" => Xpander(families::Xpander),
+        "dragonfly_plus" => DragonflyPlus(families::DragonflyPlus),
     }
 }
 

@@ -173,6 +173,9 @@ impl Topology for MultistageGraph {
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], _rng: &mut Rng) -> Hop {
         self.hop(at, to, leg, vcs)
     }
+    fn direct_leg(&self) -> Leg {
+        Leg::SECOND
+    }
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
         (vec![1, leg.of.max(1)], "a route goes from stage to stage and ends after the last: one VC for each leg".into())
     }

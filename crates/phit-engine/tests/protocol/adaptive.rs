@@ -4,7 +4,9 @@
 use crate::common::adaptive::{dragonfly, grid, grids, mechanisms};
 use crate::common::{run_with, scenario};
 use phit_engine::result::Outcome;
+use phit_engine::routing::RoutingKind;
 use phit_engine::run::{Options, Simulation, verify};
+use phit_engine::topology::TopologyKind;
 use serde_json::{Value, json};
 
 fn run(value: &Value, threads: usize, partitions: usize) -> Outcome {
@@ -49,6 +51,55 @@ fn every_mechanism_is_proved_free_of_deadlock() {
             let escapes = report["argument"].as_str().unwrap().contains("whole packets");
             assert_eq!(report["proved"], if escapes { Value::Null } else { json!(true) }, "{routing}: {report}");
         }
+    }
+}
+
+/// A small network of every kind of topology that has links between routers.
+fn networks() -> Vec<Value> {
+    vec![
+        json!({ "kind": "mesh", "dims": [3, 3] }),
+        json!({ "kind": "torus", "dims": [4, 4] }),
+        json!({ "kind": "hyperx", "dims": [3, 3] }),
+        json!({ "kind": "clos", "down": [2, 2, 2], "up": [2, 2] }),
+        json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 }),
+        json!({ "kind": "multistage", "arity": 2, "stages": 3 }),
+        json!({ "kind": "dragonfly", "p": 1, "a": 2, "h": 1 }),
+        json!({ "kind": "cascade", "rows": 2, "columns": 3, "groups": 2, "global_ports": 1 }),
+        json!({ "kind": "graph", "routers": 5, "links": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]] }),
+        json!({ "kind": "slim_fly", "q": 3 }),
+        json!({ "kind": "dragonfly_plus", "leaves": 2, "spines": 2, "groups": 3 }),
+    ]
+}
+
+#[test]
+fn no_network_takes_a_mechanism_whose_packets_can_wait_in_a_circle() {
+    let mut proved = Vec::new();
+    for topology in networks() {
+        let graph = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
+        for kind in RoutingKind::KINDS {
+            let Ok(routing) = RoutingKind::from_value("routing", &json!(kind)) else { continue };
+            // As many channels as it asks for, and one more.
+            let needed = routing.params().vcs_needed(&*graph).0.into_iter().max().unwrap_or(1);
+            for vcs in [needed, needed + 1, 2 * needed + 1] {
+                let value = json!({
+                    "topology": topology, "routing": kind,
+                    "router": { "links": { "default": { "vcs": vcs, "buffer": 64 } } },
+                    "traffic": { "load": 0.1, "packet_size": 1 }, "measure": { "warmup": 1, "cycles": 10 },
+                });
+                let Ok(report) = verify(&scenario(&value)) else { continue };
+                assert_ne!(report["proved"], false, "{topology} {kind} with {vcs} channels: {report}");
+                proved.push((topology["kind"].clone(), *kind));
+            }
+        }
+    }
+    for (topology, kind) in [
+        ("torus", "ugal_g"),
+        ("clos", "ugal_l"),
+        ("hyperx", "tpr"),
+        ("slim_fly", "ugal_l"),
+        ("torus", "contention_graph"),
+    ] {
+        assert!(proved.contains(&(json!(topology), kind)), "{topology} no longer takes {kind}: {proved:?}");
     }
 }
 

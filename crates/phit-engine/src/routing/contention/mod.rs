@@ -4,6 +4,7 @@
 mod base;
 mod counters;
 mod ectn;
+mod graph;
 mod grid;
 mod hybrid;
 mod threshold;
@@ -13,6 +14,7 @@ use crate::measure::Observable;
 pub use base::Base;
 pub use counters::Counters;
 pub use ectn::Ectn;
+pub use graph::Graph;
 pub use grid::Grid;
 pub use hybrid::Hybrid;
 pub use threshold::{Comparison, Limit, Threshold};

@@ -23,9 +23,9 @@ impl Proof {
         Self::Order(vec![legs.into()])
     }
 
-    /// Routes of one kind and minimal routes, over the channels that the topology gives them.
-    pub fn legs_or_minimal(legs: Legs) -> Self {
-        Self::Order(vec![legs.into(), Legs::Minimal.into()])
+    /// Valiant routes of one kind and direct ones, over the channels that the topology gives them.
+    pub fn legs_or_direct(legs: Legs) -> Self {
+        Self::Order(vec![legs.into(), Legs::Direct.into()])
     }
 
     /// True if all routes are minimal.
@@ -39,6 +39,8 @@ impl Proof {
 pub enum Legs {
     /// Minimal routes: one leg.
     Minimal,
+    /// Minimal routes of packets that could have taken Valiant routes ([`Topology::direct_leg`]).
+    Direct,
     /// Valiant routes over any router.
     ToRouter,
     /// Valiant routes over any group, entered at whichever router is nearest.
@@ -46,12 +48,26 @@ pub enum Legs {
 }
 
 impl Legs {
-    /// All kinds of routes.
+    /// All kinds of routes that a mechanism may take alone.
     pub const ALL: [Self; 3] = [Self::Minimal, Self::ToRouter, Self::ToGroup];
+
+    /// True if packets go through an intermediate router or group.
+    pub fn are_valiant(self) -> bool {
+        matches!(self, Self::ToRouter | Self::ToGroup)
+    }
 
     /// The leg of these routes with this index, as a topology is told of it.
     pub fn leg(self, index: u8) -> Leg {
-        Leg { index, of: if self == Self::Minimal { 1 } else { 2 }, to_group: self == Self::ToGroup }
+        Leg { index, of: if self.are_valiant() { 2 } else { 1 }, to_group: self == Self::ToGroup }
+    }
+
+    /// The leg that ends at the destination.
+    pub fn last_leg(self, topology: &dyn Topology) -> Leg {
+        match self {
+            Self::Minimal => self.leg(0),
+            Self::Direct => topology.direct_leg(),
+            Self::ToRouter | Self::ToGroup => self.leg(1),
+        }
     }
 }
 

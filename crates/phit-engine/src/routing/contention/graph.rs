@@ -1,0 +1,217 @@
+//! Contention counters on any network (contention paper, section VI-D).
+
+use super::base::{Base, Contention};
+use super::{CONTENTION, Comparison, Threshold};
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::measure::Observable;
+use crate::packet::{MISROUTED_LOCALLY, Packet};
+use crate::routing::in_transit::{DIRECT, Trigger};
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
+use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a packet may leave its minimal route.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Where {
+    /// At its source's router alone. Needs one virtual channel more than minimal routes.
+    #[default]
+    Source,
+    /// At any router of its way, once. Needs twice the virtual channels of minimal routes.
+    Anywhere,
+}
+
+/// Minimal routes that a packet leaves once, when too many heads want its next output, for an output to any other
+/// router that few want; from there it goes minimally. Contention counters on any network whose links lead both ways
+/// (contention paper, section VI-D, which leaves it open).
+///
+/// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Graph {
+    /// Heads that an output may have waiting for it before packets leave it.
+    pub threshold: Threshold,
+    /// Whether the threshold itself triggers.
+    pub comparison: Comparison,
+    /// Where packets may leave their minimal routes.
+    pub misroute: Where,
+}
+
+impl RoutingParams for Graph {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let refuse = |expected: &str| Err(ScenarioError::new("kind", "\"contention_graph\"", expected));
+        if topology.tree().is_some() {
+            return refuse("needs a network without levels; trees have routing.kind = \"clos\" with counters");
+        }
+        let leads_back = |router: u32, port: u16| match topology.port(router, port).peer {
+            Peer::Router { router: far, port: there } => {
+                topology.port(far, there).peer == (Peer::Router { router, port })
+            }
+            Peer::Endpoint(_) | Peer::None => true,
+        };
+        let both_ways = |router: u32| (0..topology.ports(router)).all(|port| leads_back(router, port));
+        match (0..topology.routers()).all(both_ways) {
+            true => Ok(()),
+            false => refuse("needs links that lead both ways"),
+        }
+    }
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        let hops = longest(self.misroute, topology);
+        let mut needed = vec![hops.min(255) as u8; topology.classes().len()];
+        needed[0] = 1;
+        (needed, format!("one VC for each hop of a route of up to {hops}"))
+    }
+    fn proof(&self) -> Proof {
+        Proof::Escape(Box::new(AnyCounters(self.misroute)))
+    }
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let base = Base { threshold: self.threshold, comparison: self.comparison, ..Base::default() };
+        Box::new(Rule {
+            misroute: self.misroute,
+            hops: longest(self.misroute, &*context.topology),
+            contention: Contention::new(&base, context),
+            found: Vec::new(),
+        })
+    }
+}
+
+/// Hops of the longest route: a minimal one, before or after a hop that is not.
+fn longest(misroute: Where, topology: &dyn Topology) -> u32 {
+    match misroute {
+        Where::Source => topology.diameter() + 1,
+        Where::Anywhere => 2 * topology.diameter(),
+    }
+    .max(1)
+}
+
+/// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first, number).
+fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
+    Leg { index: taken.min(254) as u8, of: hops.min(255) as u8, to_group: false }.share(vcs)
+}
+
+/// True if a packet that stands at `at` after `taken` hops may leave its minimal route.
+fn may_leave(misroute: Where, taken: u32, misrouted: bool) -> bool {
+    match misroute {
+        Where::Source => taken == 0,
+        Where::Anywhere => !misrouted,
+    }
+}
+
+/// Calls `see` with the ports of router `at` to all other routers than that behind `first`, from which minimal routes
+/// to router `to` are no longer than any.
+fn others(topology: &dyn Topology, at: u32, to: u32, first: u16, mut see: impl FnMut(u16)) {
+    let near = |port: u16| match topology.port(at, port).peer {
+        Peer::Router { router, .. } => topology.distance(router, to) <= topology.diameter(),
+        Peer::Endpoint(_) | Peer::None => false,
+    };
+    (0..topology.ports(at)).filter(|&port| port != first && near(port)).for_each(&mut see);
+}
+
+/// What a proof follows: whatever the counters say.
+struct AnyCounters(Where);
+
+impl Adaptive for AnyCounters {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let &Standing { at, to, came, hops, memo } = packet;
+        let taken = hops.total();
+        let hop = |port: u16| {
+            let class = usize::from(topology.port(at, port).class);
+            let (vc, vcs) = channels(taken, longest(self.0, topology), vcs[class]);
+            Hop { port, vc, vcs }
+        };
+        let mut minimal = Vec::new();
+        let state = HopState { came_by: came.0, came_in: 0, leg_hops: Hops::default() };
+        topology.minimal_hops(at, to, DIRECT, state, &topology.vcs_needed(DIRECT).0, &mut minimal);
+        for first in minimal {
+            out.push(Step { hop: hop(first.port), memo, escape: true });
+            if may_leave(self.0, taken, memo == 1) {
+                others(topology, at, to, first.port, |port| out.push(Step { hop: hop(port), memo: 1, escape: false }));
+            }
+        }
+    }
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        longest(self.0, topology)
+    }
+}
+
+struct Rule {
+    misroute: Where,
+    /// Hops of the longest route.
+    hops: u32,
+    contention: Contention,
+    /// Hops found for one head.
+    found: Vec<Hop>,
+}
+
+/// The hop of `packet` over `port`, of a route of up to `hops` hops.
+fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32) -> Hop {
+    let (vc, vcs) = channels(packet.hops.total(), hops, view.vcs[usize::from(view.class(port))]);
+    Hop { port, vc, vcs }
+}
+
+/// The minimal output of the packet here, the same whenever it is asked for.
+fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
+    let (to, state) = (packet.destination_router, packet.hop_state());
+    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs, &mut packet.rng(view.router)).port
+}
+
+/// In [`Packet::flags`]: has left its minimal route.
+const LEFT: u8 = 1;
+
+impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        Wants { redecide: true, heads: true, departures: true, ..Wants::default() }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        packet.scratch = 0;
+        let first = minimal_port(view, packet);
+        view.watch_chosen();
+        let may_leave = may_leave(self.misroute, packet.hops.total(), packet.flags == LEFT);
+        if may_leave && self.contention.is_contended(view, first) {
+            let (found, contention, hops) = (&mut self.found, &self.contention, self.hops);
+            found.clear();
+            others(view.topology, view.router, packet.destination_router, first, |port| {
+                view.watch(port..port + 1);
+                let hop = over(view, port, packet, hops);
+                if view.takes(port, hop.vc, packet.size.into()) && contention.is_calm(view, port) {
+                    found.push(hop);
+                }
+            });
+            if !found.is_empty() {
+                packet.scratch = 1;
+                return Some(found[view.rng.below(found.len() as u32) as usize]);
+            }
+        }
+        Some(over(view, first, packet, self.hops))
+    }
+
+    fn departs(&mut self, _: &RouterView<'_>, _: u16, _: u16, _: Hop, packet: &mut Packet) {
+        if packet.scratch == 1 {
+            packet.flags = LEFT;
+            packet.misrouted |= MISROUTED_LOCALLY;
+        }
+    }
+
+    fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
+        let wanted = match packet.destination_router == at.router {
+            true => packet.ejection_port,
+            false => minimal_port(at, packet),
+        };
+        self.contention.count(at, port, queue, wanted);
+    }
+
+    fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        self.contention.tail_left(at, port, queue);
+    }
+
+    fn observe(&self, router: u32, _: Tick, see: See<'_>) {
+        self.contention.observe(router, see);
+    }
+}

@@ -1,0 +1,181 @@
+//! Any network, given by its links.
+
+mod distances;
+mod network;
+
+use super::faults::Faults;
+use super::{Topology, TopologyParams};
+use crate::error::ScenarioError;
+use crate::packet::MOST_CLASSES;
+pub(super) use network::{Link, Wiring};
+use schemars::JsonSchema;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Any network of routers and links. Minimal routes are all shortest paths, and the virtual channel of a hop follows
+/// from the number of hops taken before it (K. D. Günther, "Prevention of deadlocks in packet-switched data transport
+/// systems", IEEE Transactions on Communications 1981), so that routes of at most d hops need d virtual channels, and
+/// Valiant routes twice as many.
+///
+/// Ports of a router: its endpoints, then its links in the order in which they stand here. On the command line and in
+/// Python `file` names a file of links instead: an edge list, GraphML, or node-link JSON.
+///
+/// ```toml
+/// # A ring of five routers with two endpoints each
+/// [topology]
+/// kind = "graph"
+/// routers = 5
+/// endpoints = 2
+/// links = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]]
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// Number of routers.
+    #[schemars(range(min = 1))]
+    pub routers: u32,
+    /// Endpoints at each router: one number for all, or a list of one for each.
+    #[serde(default)]
+    pub endpoints: Endpoints,
+    /// Links, each as two routers, then, where they are needed: the number of its class among `classes`, the port at
+    /// the first router, and that at the second. A pair that stands there twice has two parallel links.
+    pub links: Vec<GraphLink>,
+    /// Names of the classes of links, for `router.links`.
+    #[serde(default = "one_class")]
+    #[schemars(length(min = 1, max = MOST_CLASSES - 1))]
+    pub classes: Vec<String>,
+    /// Routers of a group, for what speaks of groups (adversarial traffic, Valiant routes by groups): consecutive ones.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub group: u32,
+    /// Links that do not work. Every two routers must be left a route that is as short as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn one_class() -> Vec<String> {
+    vec!["link".into()]
+}
+
+/// How many endpoints routers have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number of endpoints, or a list of one for each router")]
+pub enum Endpoints {
+    /// Each the same number.
+    Each(u32),
+    /// Each its own.
+    Listed(Vec<u32>),
+}
+
+impl Default for Endpoints {
+    fn default() -> Self {
+        Self::Each(1)
+    }
+}
+
+/// A link of a [`Graph`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GraphLink {
+    /// The routers at its ends.
+    pub ends: [u32; 2],
+    /// Its class, counted from 0 among `classes`.
+    pub class: u8,
+    /// Its ports at both routers; the next free ones if left out.
+    pub ports: Option<[u16; 2]>,
+}
+
+impl Serialize for GraphLink {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let [a, b] = self.ends;
+        let numbers = match (self.ports, self.class) {
+            (Some([p, q]), class) => vec![a, b, class.into(), p.into(), q.into()],
+            (None, 0) => vec![a, b],
+            (None, class) => vec![a, b, class.into()],
+        };
+        let mut seq = s.serialize_seq(Some(numbers.len()))?;
+        numbers.iter().try_for_each(|number| seq.serialize_element(number))?;
+        seq.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for GraphLink {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Row;
+        impl<'de> Visitor<'de> for Row {
+            type Value = GraphLink;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("two routers, or two routers and a class, or two routers, a class and two ports")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<GraphLink, A::Error> {
+                let mut numbers = [0u32; 5];
+                let mut count = 0;
+                while let Some(number) = row.next_element::<u32>()? {
+                    match numbers.get_mut(count) {
+                        Some(place) => *place = number,
+                        None => return Err(A::Error::invalid_length(count + 1, &self)),
+                    }
+                    count += 1;
+                }
+                let [a, b, class, p, q] = numbers;
+                let class = u8::try_from(class).map_err(|_| A::Error::custom(format!("no class {class}")))?;
+                let port = |port: u32| u16::try_from(port).map_err(|_| A::Error::custom(format!("no port {port}")));
+                let ports = match count {
+                    2 | 3 => None,
+                    5 => Some([port(p)?, port(q)?]),
+                    _ => return Err(A::Error::invalid_length(count, &self)),
+                };
+                Ok(GraphLink { ends: [a, b], class, ports })
+            }
+        }
+        d.deserialize_seq(Row)
+    }
+}
+
+impl JsonSchema for GraphLink {
+    fn schema_name() -> Cow<'static, str> {
+        "graph_link".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Router, router, and if needed: class, port at the first, port at the second.",
+            "type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2, "maxItems": 5
+        })
+    }
+}
+
+impl TopologyParams for Graph {
+    fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
+        let routers = self.routers as usize;
+        let endpoints = match &self.endpoints {
+            Endpoints::Each(count) => vec![*count; routers],
+            Endpoints::Listed(counts) if counts.len() == routers => counts.clone(),
+            Endpoints::Listed(counts) => {
+                let expected = format!("expected {routers} numbers, one for each router");
+                return Err(ScenarioError::new("endpoints", format!("a list of {}", counts.len()), expected));
+            }
+        };
+        let link = |(index, link): (usize, &GraphLink)| {
+            let GraphLink { ends, class, ports } = *link;
+            match usize::from(class) < self.classes.len() {
+                true => Ok(Link { ends, class: class + 1, ports }),
+                false => {
+                    let expected = format!("expected the number of one of {} classes, from 0 on", self.classes.len());
+                    Err(ScenarioError::new(format!("links[{index}]"), format!("class {class}"), expected))
+                }
+            }
+        };
+        let links = self.links.iter().enumerate().map(link).collect::<Result<_, _>>()?;
+        let wiring = Wiring { classes: self.classes.clone(), endpoints, links, group: self.group };
+        Faults::apply_to(&self.faults, Arc::new(wiring.build()?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! A graph as a topology: ports, shortest paths, and a virtual channel for each hop.
+
+use super::distances::{Distances, Failure, LONGEST, MOST_ROUTERS};
+use crate::engine::{Rng, Table};
+use crate::error::ScenarioError;
+use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology, limits};
+use std::ops::Range;
+
+/// A link between two routers, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::topology) struct Link {
+    /// The routers.
+    pub ends: [u32; 2],
+    /// Its class, 1 or more: 0 are the endpoints' links.
+    pub class: u8,
+    /// Its ports; the next free ones if left out.
+    pub ports: Option<[u16; 2]>,
+}
+
+/// What a network is built from.
+#[derive(Debug)]
+pub(in crate::topology) struct Wiring {
+    /// Names of the classes from 1 on.
+    pub classes: Vec<String>,
+    /// Endpoints of each router.
+    pub endpoints: Vec<u32>,
+    /// The links.
+    pub links: Vec<Link>,
+    /// Routers of a group.
+    pub group: u32,
+}
+
+/// A port to another router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Far {
+    router: u32,
+    port: u16,
+    class: u8,
+}
+
+/// No router.
+const NOWHERE: Far = Far { router: u32::MAX, port: 0, class: 0 };
+
+impl Wiring {
+    /// Checks everything, and measures all distances. Error paths are those of [`super::Graph`].
+    pub(in crate::topology) fn build(self) -> Result<GraphNetwork, ScenarioError> {
+        let routers = self.endpoints.len() as u64;
+        if routers > MOST_ROUTERS.into() {
+            return Err(ScenarioError::new("routers", routers, format!("expected at most {MOST_ROUTERS} routers")));
+        }
+        let all: u64 = self.endpoints.iter().map(|&count| u64::from(count)).sum();
+        if all == 0 || all > limits::MOST {
+            let expected = format!("expected 1 to {} endpoints in all", limits::MOST);
+            return Err(ScenarioError::new("endpoints", all, expected));
+        }
+        if self.group == 0 || routers % u64::from(self.group) != 0 {
+            let expected = format!("expected a divisor of {routers}, the number of routers");
+            return Err(ScenarioError::new("group", self.group, expected));
+        }
+        let far = self.ports()?;
+        let mut classes = vec!["endpoint".to_string()];
+        classes.extend(self.classes);
+        let attached = self.endpoints.iter().zip(0..).flat_map(|(&count, router)| (0..count).map(move |_| router));
+        let first: Vec<u32> = running(self.endpoints.iter().copied());
+        let with = |router: &usize| self.endpoints[*router] > 0;
+        let hosts = (0..self.endpoints.len()).find(with).unwrap_or(0) as u32
+            ..(0..self.endpoints.len()).rfind(with).map_or(0, |last| last as u32 + 1);
+        let starts = running(far.iter().map(|ports| ports.len() as u32));
+        let peers: Vec<u32> = far.iter().flatten().map(|far| far.router).collect();
+        let distances = Distances::new(&starts, &peers).map_err(|failure| {
+            let (from, to, what) = match failure {
+                Failure::Apart(from, to) => (from, to, "no links lead from one to the other".to_string()),
+                Failure::TooFar(from, to) => (from, to, format!("they are more than {LONGEST} links apart")),
+            };
+            ScenarioError::new("links", format!("routers {from} and {to}"), format!("{what}; expected one network"))
+        })?;
+        let diameter = distances.longest(hosts.clone());
+        Ok(GraphNetwork {
+            classes,
+            first: first.into(),
+            attached: attached.collect::<Vec<_>>().into(),
+            starts: starts.into(),
+            far: far.into_iter().flatten().collect::<Vec<_>>().into(),
+            nearest: (self.group > 1).then(|| distances.to_groups(self.group)),
+            distances,
+            diameter,
+            hosts,
+            group: self.group,
+        })
+    }
+
+    /// The ports of every router behind those of its endpoints.
+    fn ports(&self) -> Result<Vec<Vec<Far>>, ScenarioError> {
+        let mut far: Vec<Vec<Far>> = vec![Vec::new(); self.endpoints.len()];
+        for (index, Link { ends, class, ports }) in self.links.iter().enumerate() {
+            let refuse = |expected: String| {
+                let value = match ports {
+                    Some([p, q]) => format!("[{}, {}, {}, {p}, {q}]", ends[0], ends[1], class - 1),
+                    None => format!("[{}, {}]", ends[0], ends[1]),
+                };
+                Err(ScenarioError::new(format!("links[{index}]"), value, expected))
+            };
+            if let Some(end) = ends.iter().find(|end| **end as usize >= far.len()) {
+                return refuse(format!("there is no router {end}; expected routers below {}", far.len()));
+            }
+            if ends[0] == ends[1] {
+                return refuse("expected two different routers".into());
+            }
+            let mut at = [0u16; 2];
+            for (side, &end) in ends.iter().enumerate() {
+                let (own, endpoints) = (&mut far[end as usize], self.endpoints[end as usize]);
+                let place = match ports {
+                    None => own.iter().position(|far| *far == NOWHERE).unwrap_or(own.len()),
+                    Some(ports) => match u32::from(ports[side]).checked_sub(endpoints) {
+                        Some(place) => place as usize,
+                        None => {
+                            return refuse(format!(
+                                "port {} of router {end} is an endpoint's; expected {endpoints} or more",
+                                ports[side]
+                            ));
+                        }
+                    },
+                };
+                let end_of_them = u64::from(endpoints) + place as u64 + 1;
+                at[side] = limits::ports("links", format!("router {end}"), end_of_them)? - 1;
+                if own.len() <= place {
+                    own.resize(place + 1, NOWHERE);
+                }
+                if own[place] != NOWHERE {
+                    return refuse(format!("port {} of router {end} has a link already", at[side]));
+                }
+                // Its far end follows when both ports are known.
+                own[place] = Far { router: ends[1 - side], port: 0, class: *class };
+            }
+            for side in 0..2 {
+                let place = u32::from(at[side]) - self.endpoints[ends[side] as usize];
+                far[ends[side] as usize][place as usize].port = at[1 - side];
+            }
+        }
+        let hole = |(router, ports): (usize, &Vec<Far>)| {
+            ports.iter().position(|far| *far == NOWHERE).map(|place| (router, place as u32 + self.endpoints[router]))
+        };
+        match far.iter().enumerate().find_map(hole) {
+            None => Ok(far),
+            Some((router, port)) => {
+                let expected = format!("port {port} has no link; expected ports without gaps");
+                Err(ScenarioError::new("links", format!("router {router}"), expected))
+            }
+        }
+    }
+}
+
+/// Sums of all numbers before each, and of all.
+fn running(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut sum = 0;
+    let mut sums = vec![0];
+    sums.extend(numbers.map(|number| {
+        sum += number;
+        sum
+    }));
+    sums
+}
+
+/// A built graph.
+///
+/// Ports of a router: its endpoints, then its links.
+#[derive(Debug)]
+pub(in crate::topology) struct GraphNetwork {
+    classes: Vec<String>,
+    /// The first endpoint of each router, and the number of all.
+    first: Table<u32>,
+    /// The router of each endpoint.
+    attached: Table<u32>,
+    /// The place of each router's first link in `far`, and the number of all.
+    starts: Table<u32>,
+    far: Table<Far>,
+    distances: Distances,
+    /// Distances to groups, if they are of several routers.
+    nearest: Option<Distances>,
+    diameter: u32,
+    hosts: Range<u32>,
+    group: u32,
+}
+
+impl GraphNetwork {
+    #[inline]
+    fn endpoints_of(&self, router: u32) -> u32 {
+        self.first[router + 1] - self.first[router]
+    }
+
+    /// The links of router `at` over which shortest paths to `to` lead, counted from its first one; `distances` are
+    /// those to routers, or to groups.
+    #[inline]
+    fn shortest<'a>(&'a self, distances: &'a Distances, at: u32, to: u32) -> impl Iterator<Item = u32> + 'a {
+        let links = self.starts[at]..self.starts[at + 1];
+        let (first, here) = (links.start, distances.between(at, to));
+        let nearer = move |link: &u32| distances.between(self.far[*link].router, to) + 1 == here;
+        links.filter(nearer).map(move |link| link - first)
+    }
+
+    /// One of these, at random.
+    #[inline]
+    fn any(&self, distances: &Distances, at: u32, to: u32, rng: &mut Rng) -> u32 {
+        let ways = self.shortest(distances, at, to).count() as u32;
+        let drawn = if ways > 1 { rng.below(ways) } else { 0 };
+        self.shortest(distances, at, to).nth(drawn as usize).unwrap_or(0)
+    }
+
+    /// The virtual channels of a hop over a link of `class`: those of a class are divided among the hops of the longest
+    /// route, in their order.
+    #[inline]
+    fn channels(&self, class: u8, leg: Leg, state: HopState, vcs: &[u8]) -> (u8, u8) {
+        let taken = u32::from(leg.index) * self.diameter + state.leg_hops.total();
+        let of = u32::from(leg.of.max(1)) * self.diameter;
+        Leg { index: taken as u8, of: of as u8, to_group: false }.share(vcs[usize::from(class)])
+    }
+
+    #[inline]
+    fn hop(&self, at: u32, link: u32, leg: Leg, state: HopState, vcs: &[u8]) -> Hop {
+        let (vc, vcs) = self.channels(self.far[self.starts[at] + link].class, leg, state, vcs);
+        Hop { port: (self.endpoints_of(at) + link) as u16, vc, vcs }
+    }
+}
+
+impl Topology for GraphNetwork {
+    fn classes(&self) -> &[String] {
+        &self.classes
+    }
+    fn routers(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
+    fn endpoints(&self) -> u32 {
+        self.attached.len() as u32
+    }
+    fn ports(&self, router: u32) -> u16 {
+        (self.endpoints_of(router) + self.starts[router + 1] - self.starts[router]) as u16
+    }
+    fn port(&self, router: u32, port: u16) -> Port {
+        match u32::from(port).checked_sub(self.endpoints_of(router)) {
+            None => Port { class: 0, peer: Peer::Endpoint(self.first[router] + u32::from(port)) },
+            Some(link) => {
+                let Far { router, port, class } = self.far[self.starts[router] + link];
+                Port { class, peer: Peer::Router { router, port } }
+            }
+        }
+    }
+    fn attachment(&self, endpoint: u32) -> (u32, u16) {
+        let router = self.attached[endpoint];
+        (router, (endpoint - self.first[router]) as u16)
+    }
+    fn hosts(&self) -> Range<u32> {
+        self.hosts.clone()
+    }
+
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
+        out.extend(self.shortest(&self.distances, at, to).map(|link| self.hop(at, link, leg, state, vcs)));
+    }
+
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
+        self.hop(at, self.any(&self.distances, at, to, rng), leg, state, vcs)
+    }
+
+    fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
+        let hops = (u32::from(leg.of.max(1)) * self.diameter).clamp(1, 255) as u8;
+        let mut needed = vec![hops; self.classes.len()];
+        needed[0] = 1;
+        (needed, format!("one VC for each hop of a route of up to {hops}"))
+    }
+
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        self.distances.between(a, b)
+    }
+    fn diameter(&self) -> u32 {
+        self.diameter
+    }
+    fn groups(&self) -> u32 {
+        self.routers() / self.group
+    }
+    fn group_of(&self, router: u32) -> u32 {
+        router / self.group
+    }
+    fn group_routers(&self, group: u32) -> Range<u32> {
+        group * self.group..(group + 1) * self.group
+    }
+    fn group_hops(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
+        let distances = self.nearest.as_ref().unwrap_or(&self.distances);
+        out.extend(self.shortest(distances, at, group).map(|link| self.hop(at, link, leg, state, vcs)));
+    }
+    fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
+        let distances = self.nearest.as_ref().unwrap_or(&self.distances);
+        self.hop(at, self.any(distances, at, group, rng), leg, state, vcs)
+    }
+}

@@ -1,0 +1,54 @@
+"""Networks that users bring: files and graph objects, as `[topology] kind = "graph"` writes them.
+
+A graph's nodes become routers, its edges links in both directions. The order of nodes gives the numbers of routers,
+unless all names are the numbers from 0 on.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phit.errors import InputError
+from phit.graphs.network import Network
+from phit.graphs.reading import read
+from phit.text import quoted
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["graph", "inlined"]
+
+
+def graph(graph: "nx.Graph[Any]", endpoints: int | None = None, group: int = 1) -> dict[str, Any]:
+    """The `[topology]` section of a graph of `networkx`: `{"topology": phit.graph(g, endpoints=4)}`.
+
+    `endpoints` is the number at every router. If it is left out, nodes say it themselves by an attribute `endpoints`,
+    or by `type = "endpoint"` for a node that is an endpoint of the network and has one edge, to its router; without
+    either there is one at every router. Edges may have the attributes `class`, the name of the link's class, and
+    `parallel`, a number of parallel links. `group` is the number of consecutive routers of a group.
+
+    Raises `InputError` that names the node or edge. What is returned can be written into a scenario as it is; keys of
+    `router.links` for attributes `latency`, `bandwidth` and `buffer` of edges are made only for graphs in files.
+    """
+    network = Network("the graph")
+    for node, attributes in graph.nodes(data=True):
+        network.node(str(node), attributes, f"node {quoted(str(node))}")
+    for a, b, attributes in graph.edges(data=True):
+        network.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
+    section, links = network.section(endpoints, group)
+    if links:
+        name = next(iter(links))
+        raise InputError(f"edges of class {quoted(name)} have {', '.join(links[name])}; expected them in router.links")
+    return section
+
+
+def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """A section `[topology]` with `file` replaced by the network in it, and what the file says for `router.links`."""
+    for key in ("links", "routers", "classes"):
+        if key in topology:
+            raise InputError(f"topology.{key}: the file says it; expected `file` or `{key}`", f"topology.{key}")
+    endpoints, group = topology.get("endpoints"), topology.get("group", 1)
+    network = read(Path(str(topology["file"])))
+    rest = {key: value for key, value in topology.items() if key not in ("file", "endpoints", "group")}
+    section, links = network.section(endpoints, group)
+    return rest | section, links

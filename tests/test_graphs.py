@@ -1,0 +1,134 @@
+"""Networks from files and from graph objects."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import phit
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from phit.errors import InputError
+from phit.graphs import inlined
+from phit.graphs.reading import read
+
+
+def section(path: Path, **keys: Any) -> dict[str, Any]:
+    return inlined({"kind": "graph", "file": str(path), **keys})[0]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> "nx.Graph[int]":
+    """A connected graph of routers with endpoints, classes and parallel links."""
+    routers = draw(st.integers(2, 12))
+    graph: nx.Graph[int] = nx.Graph()
+    for router in range(routers):
+        graph.add_node(router, endpoints=draw(st.integers(0, 3)))
+    pairs = [(draw(st.integers(0, router - 1)), router) for router in range(1, routers)]
+    pairs += draw(st.lists(st.tuples(st.integers(0, routers - 1), st.integers(0, routers - 1)), max_size=12))
+    for a, b in pairs:
+        if a != b and not graph.has_edge(a, b):
+            attributes = {"class": draw(st.sampled_from(["link", "long"])), "parallel": draw(st.integers(1, 3))}
+            graph.add_edge(a, b, **attributes)
+    return graph
+
+
+def links(topology: dict[str, Any]) -> set[tuple[int, int, str, int]]:
+    """Links by their ends and class, each with how often it is there."""
+    names = topology.get("classes", ["link"])
+    rows = [(*sorted(row[:2]), names[row[2] if len(row) > 2 else 0]) for row in topology["links"]]
+    return {(a, b, name, rows.count((a, b, name))) for a, b, name in rows}
+
+
+@given(networks())
+def test_every_way_of_writing_a_network_gives_the_same(graph: "nx.Graph[int]") -> None:
+    import tempfile
+
+    expected = phit.graph(graph)
+    assert expected["routers"] == len(graph)
+    assert sum(expected["endpoints"]) == sum(dict(graph.nodes(data="endpoints")).values())
+    with tempfile.TemporaryDirectory() as folder:
+        nx.write_graphml(graph, Path(folder) / "net.graphml")
+        for key in ("links", "edges"):
+            text = json.dumps(nx.node_link_data(graph, edges=key))
+            assert links(section(written(Path(folder) / "net.json", text))) == links(expected)
+        assert section(Path(folder) / "net.graphml")["endpoints"] == expected["endpoints"]
+        assert links(section(Path(folder) / "net.graphml")) == links(expected)
+        rows = [f"{a},{b},{d['class']},{d['parallel']}" for a, b, d in graph.edges(data=True)]
+        path = written(Path(folder) / "net.csv", "\n".join(["source,target,class,parallel", *rows]))
+        assert links(section(path, endpoints=2)) == links(expected)
+
+
+def test_endpoints_may_be_nodes_of_the_graph() -> None:
+    graph: nx.Graph[str] = nx.path_graph(["s0", "s1", "s2"])
+    for host, switch in [("a", "s0"), ("b", "s0"), ("c", "s2")]:
+        graph.add_node(host, type="host")
+        graph.add_edge(host, switch)
+    assert phit.graph(graph) == {
+        "kind": "graph", "routers": 3, "endpoints": [2, 0, 1], "links": [[0, 1], [1, 2]],
+    }  # fmt: skip
+    graph.add_edge("a", "s1")
+    with pytest.raises(InputError, match="endpoint 'a' has several links; expected one"):
+        phit.graph(graph)
+
+
+def test_links_may_say_what_they_are(tmp_path: Path) -> None:
+    path = written(tmp_path / "net.csv", "source,target,latency,bandwidth\nx,y,10,\ny,z,,2\nz,x,,\n")
+    topology, keys = inlined({"kind": "graph", "file": str(path)})
+    assert topology["classes"] == ["link latency=10", "link bandwidth=2", "link"]
+    assert topology["links"] == [[0, 1], [1, 2, 1], [2, 0, 2]]
+    assert keys == {"link latency=10": {"latency": 10}, "link bandwidth=2": {"bandwidth": 2}}
+
+
+def test_an_adjacency_list_may_name_a_link_at_both_ends(tmp_path: Path) -> None:
+    path = written(tmp_path / "net.adjlist", "# a triangle\n0 1 2\n1 0 2\n2 0 1\n")
+    assert section(path)["links"] == [[0, 1], [0, 2], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", "source,target\n0,1\n1,0\n", "line 3: the link between '1' and '0' is there twice: line 2 has it"),
+        ("a.csv", "source,target\n0,1\n1,1\n", "line 3: a link from '1' to itself"),
+        ("a.csv", "source,target\n0,1\n2,3\n", "line 3: no links lead from router '2' to '0' (2 of 4 routers"),
+        ("a.csv", "source,target\n0,1,2\n", "line 2: 3 values; expected 2"),
+        ("a.csv", "source,target\n0,\n", "line 2: the name of a router is missing"),
+        ("a.csv", "source,target,colour\n0,1,red\n", "line 1: column 'colour'; expected the columns source, target"),
+        ("a.csv", "x,y\n0,1\n", "line 1: x,y; expected the columns source, target"),
+        ("a.csv", "source,target,parallel\n0,1,1.5\n", "line 2: parallel = '1.5'; expected a whole number of 1"),
+        ("a.csv", "source,target,latency\n0,1,-3\n", "line 2: latency = '-3'; expected a whole number of 0"),
+        ("a.csv", "source,target\n", "no links; expected a network"),
+        ("a.json", "[]", "expected node-link JSON"),
+        ("a.json", "{", "not valid JSON"),
+        ("a.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 9}]}', "links[0]: there is no node 9"),
+        ("a.json", '{"nodes": [{}], "links": []}', "nodes[0]: {}; expected a table with `id`"),
+        ("a.graphml", "<graph>", "not valid GraphML"),
+        ("a.dot", "graph {}", "expected a file that ends in .csv, .graphml, .json, .adjlist"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    with pytest.raises(InputError) as caught:
+        section(written(tmp_path / name, text))
+    assert expected in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_too_many_kinds_of_links_are_refused(tmp_path: Path) -> None:
+    rows = [f"{i},{i + 1},{i}" for i in range(9)]
+    path = written(tmp_path / "net.csv", "\n".join(["source,target,latency", *rows]))
+    with pytest.raises(InputError, match="line 9: another class of links, 'link latency=7'; expected at most 7"):
+        section(path)
+
+
+def test_what_the_file_says_cannot_be_said_again(tmp_path: Path) -> None:
+    path = written(tmp_path / "net.csv", "source,target\n0,1\n")
+    with pytest.raises(InputError, match=r"topology\.links: the file says it"):
+        section(path, links=[[0, 1]])
+    with pytest.raises(InputError, match=r"no such file"):
+        read(tmp_path / "none.csv")
