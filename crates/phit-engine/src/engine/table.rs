@@ -23,7 +23,7 @@ impl<T> From<Vec<T>> for Table<T> {
 const CACHE_LINE: usize = 64;
 
 /// Makes room for `more` items, and then some: an eighth, where a vector would double.
-fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
+pub(crate) fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
         items.reserve_exact(more.max(items.len() / 8).max(16));
     }
