@@ -153,7 +153,9 @@ fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), 
 
 /// The queues whose head is counted: it stands there, or its tail is leaving.
 fn occupied(partition: &Partition) -> usize {
-    partition.queues.iter().filter(|q| q.first != NONE || q.sent == TAIL_PENDING).count()
+    let counted =
+        |queue: &u32| partition.queues[*queue].first != NONE || partition.progress(*queue).sent == TAIL_PENDING;
+    (0..partition.queues.len() as u32).filter(counted).count()
 }
 
 proptest! {

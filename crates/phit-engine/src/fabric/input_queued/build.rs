@@ -10,7 +10,7 @@ use super::partition::Partition;
 use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
-use crate::engine::{NONE, Rng, Stream, Tick, Wheel};
+use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
@@ -470,6 +470,8 @@ impl<'a> Plan<'a> {
             now: 0,
             coming: Default::default(),
             slices: Slices::new(0),
+            spare_heads: Spare::default(),
+            spare_events: Spare::default(),
             outbox: Vec::new(),
             collector: Collector::new(self.window.clone()),
             offered_phits: 0,

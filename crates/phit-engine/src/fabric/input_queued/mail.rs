@@ -25,7 +25,8 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    fn is_empty(&self) -> bool {
+    /// True if nothing is there.
+    pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.events.is_empty()
     }
 }

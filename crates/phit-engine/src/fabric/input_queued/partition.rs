@@ -15,13 +15,13 @@ use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
 use crate::engine::parallel::Runs;
 use crate::engine::tables_of;
-use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
+use crate::engine::{Event, NONE, Rng, Spare, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
-use crate::packet::Arena;
+use crate::packet::{Arena, Packet};
 use crate::topology::{Known, Routers, Topology};
 use crate::traffic::Traffic;
 use std::sync::Arc;
@@ -108,6 +108,9 @@ pub struct Partition {
     /// What has come by mail for a later stretch of time, by the stretch.
     pub(crate) coming: [Vec<Slice>; SLICES],
     pub(crate) slices: Slices,
+    /// Pages for mail to others.
+    pub(crate) spare_heads: Spare<Packet>,
+    pub(crate) spare_events: Spare<(Tick, Event)>,
     /// What is for other partitions; lent by the thread that runs this one.
     pub(crate) outbox: Vec<Mail>,
     pub(crate) collector: Collector,
@@ -172,6 +175,7 @@ impl Runs for Partition {
         let current = self.slices.of(self.now);
         for (slice, there) in mail.slices.into_iter().enumerate() {
             match slice == current {
+                _ if there.is_empty() => {}
                 true => self.take_in(there),
                 false => self.coming[slice].push(there),
             }
@@ -206,12 +210,12 @@ impl Partition {
     fn take_in(&mut self, there: Slice) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        there.heads.drain(|packet| {
+        there.heads.consume(&mut self.spare_heads, |packet| {
             let (at, queue) = (packet.entry, packet.next);
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(packet) };
+            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
         });
-        there.events.drain(|(at, event)| {
+        there.events.consume(&mut self.spare_events, |&(at, event)| {
             self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
         });
     }
@@ -308,7 +312,7 @@ impl Partition {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing,
-            ways_back, held, watched, wakes, outgoing, free_messages;
+            spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages
@@ -318,7 +322,10 @@ impl Partition {
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
-            ("mail", self.coming.iter().flatten().map(Bytes::bytes).sum()),
+            (
+                "mail",
+                self.coming.iter().map(|there| there.bytes() + there.iter().map(Bytes::bytes).sum::<usize>()).sum(),
+            ),
         ]);
         tables
     }

@@ -241,7 +241,7 @@ impl Partition {
         } else {
             // How it stands in its queue means nothing on its way.
             let slice = &mut self.outbox[far as usize].slices[self.slices.of(at)];
-            slice.heads.push(Packet { entry: at, next: queue, ..*p });
+            slice.heads.push(Packet { entry: at, next: queue, ..*p }, &mut self.spare_heads);
         }
     }
 
@@ -263,7 +263,8 @@ impl Partition {
             self.file(at, kind, target, data);
         } else {
             let event = Event { target: kind << kind::SHIFT | target, data };
-            self.outbox[partition as usize].slices[self.slices.of(at)].events.push((at, event));
+            let slice = &mut self.outbox[partition as usize].slices[self.slices.of(at)];
+            slice.events.push((at, event), &mut self.spare_events);
         }
     }
 

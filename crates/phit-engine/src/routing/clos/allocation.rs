@@ -98,37 +98,30 @@ impl Allocator {
     ) -> usize {
         let first = usize::from(first);
         self.given.resize(self.given.len().max(first + states.len()), 0);
-        self.demerits.clear();
-        let count = states.len();
+        self.demerits.resize(states.len(), 0);
+        let outputs = self.demerits.iter_mut().zip(states).zip(&self.given[first..]);
         let (busy_last, precision) = (self.busy_last, self.precision);
-        let demerits = states.zip(&self.given[first..]).map(|((depth, ready), &given)| {
+        let mut least = Demerit::MAX;
+        for ((place, (depth, ready)), &given) in outputs {
             let depth = depth + given;
             let unavailable = busy_last & (!ready | (capacity.saturating_sub(depth) < phits));
             let known = precision.map_or(depth, |bits| part(depth, capacity, bits));
-            demerit(unavailable, known, given)
-        });
-        if count > 64 {
-            self.demerits.extend(demerits);
-            return self.draw_best(rng);
+            *place = demerit(unavailable, known, given);
+            least = least.min(*place);
         }
-        // In one pass: the least so far, and a bit for each place that has it.
-        let (mut least, mut ties, mut bit) = (Demerit::MAX, 0u64, 1u64);
-        for demerit in demerits {
-            ties = if demerit < least { 0 } else { ties };
-            ties |= if demerit <= least { bit } else { 0 };
-            least = least.min(demerit);
-            bit <<= 1;
-        }
-        for _ in 0..if ties.is_power_of_two() { 0 } else { rng.below(ties.count_ones()) } {
-            ties &= ties - 1;
-        }
-        ties.trailing_zeros() as usize
+        self.draw_among(least, rng)
     }
 
     /// The place of the least demerit; ties are broken at random.
     #[inline]
     fn draw_best(&mut self, rng: &mut Rng) -> usize {
         let least = self.demerits.iter().copied().fold(Demerit::MAX, Demerit::min);
+        self.draw_among(least, rng)
+    }
+
+    /// The place of one of those with the demerit `least`, drawn at random.
+    #[inline]
+    fn draw_among(&mut self, least: Demerit, rng: &mut Rng) -> usize {
         self.ties.resize(self.demerits.len(), 0);
         let mut count = 0;
         for (place, demerit) in (0..).zip(&self.demerits) {
