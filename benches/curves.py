@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
+import polars as pl
 from measure import ROOT, Engine, Record, build, describe, machine_text
 from phit.plots import save
 
@@ -59,7 +60,7 @@ def over_endpoints(engine: Engine, sizes: tuple[int, ...] = SIZES) -> Curve:
 
 def over_load(engine: Engine) -> Curve:
     """Speed and memory by offered load, of 1,056 and of 16,512 endpoints."""
-    curve = []
+    curve: Curve = []
     for size in (4, 8):
         for load in LOADS:
             (run,) = engine.run(f"dragonfly-h{size}-uniform-{load}", "--spans", "3")
@@ -71,7 +72,7 @@ def over_threads(engine: Engine) -> Curve:
     """Time on the wall of one span by number of threads, each in its turn."""
     cores = os.cpu_count() or 1
     numbers = sorted({1, 2, *(4 * n for n in range(1, cores // 4 + 1)), cores} & set(range(1, cores + 1)))
-    curve = []
+    curve: Curve = []
     for case in THREADED:
         large = "h16" in case or "h23" in case
         options = ["--warmup", "300", "--spans", "2", "--cycles", "100"] if large else ["--spans", "5"]
@@ -88,7 +89,7 @@ def over_threads(engine: Engine) -> Curve:
 
 def line(points: Curve, x: alt.X, y: alt.Y, colour: str | None, title: str) -> alt.Chart:
     """A curve with its points."""
-    encoded = alt.Chart(alt.Data(values=points)).mark_line(point=True).encode(x=x, y=y)
+    encoded = alt.Chart(pl.DataFrame(points)).mark_line(point=True).encode(x=x, y=y)
     if colour is not None:
         encoded = encoded.encode(color=alt.Color(colour, type="nominal", title=None, sort=None))
     chart: alt.Chart = encoded.properties(width=460, height=260, title=title)
