@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench bench-threads bench-sweeps bench-counts schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,8 +75,18 @@ lint: $(STAMPS)/packages ## Check formatting, lints and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: ## Measure speed and memory, write docs/performance.md (3 minutes; leave the machine alone)
+bench: $(STAMPS)/build ## Measure speed and memory, write docs/performance.md (8 minutes; leave the machine alone)
 	$(PYTHON) benches/measure.py
+	$(BIN)/python benches/curves.py endpoints load
+
+bench-threads: $(STAMPS)/build ## Measure one thread to as many as there are cores, as a plot (3 minutes; leave the machine alone)
+	$(BIN)/python benches/curves.py threads
+
+bench-sweeps: $(STAMPS)/build ## Time sweeps of a thousand short runs (a minute; leave the machine alone)
+	$(BIN)/python benches/sweeps.py
+
+bench-counts: ## Count instructions and cache misses for docs/performance.md (half an hour, on any machine with valgrind)
+	$(PYTHON) benches/measure.py --counts
 
 schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complete and check scenarios
 	$(BIN)/phit schema > docs/phit.schema.json

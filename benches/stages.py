@@ -16,6 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 STAGES = {
+    "nodes: calendar": r"packet_node/calendar\.rs:",
+    "nodes: choice of a way": r"seams/bubble/|routing/bubble/|receive\.rs:plan",
+    "nodes: links and answers": r"packet_node/send\.rs:|state\.rs:(push|pop)",
+    "nodes: arrivals and queues": r"packet_node/(receive|landing)\.rs:",
+    "nodes: dispatch, prefetching": r"packet_node/state\.rs:",
     "announcements": r"/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
     "route: mechanism, topology": r"(topology|routing)/",
     "route: call, ejection, decision": r"step\.rs:(route|decide|ejection|select|route_batch\w*)|routing/hops",
@@ -44,6 +49,7 @@ LENGTHS = {
     "clos-27648": (150, 40),
     "clos-1024": (200, 100),
     "tree": (4000, 3000),
+    "nodes": (100_000, 60_000),
 }
 """Cycles to warm up and cycles that count, by the beginning of a case's name."""
 
@@ -130,7 +136,7 @@ def main() -> None:
     options = parser.parse_args()
     budgets = [budget(options.executable, case) for case in options.cases]
     print("| stage | " + " | ".join(options.cases) + " |\n| --- |" + " ---: |" * len(options.cases))
-    for name in [*STAGES, "all others"]:
+    for name in filter(lambda name: any(each[name] for each in budgets), [*STAGES, "all others"]):
         print(f"| {name} | " + " | ".join(f"{each[name]:,.0f}" for each in budgets) + " |")
     print("| total | " + " | ".join(f"{sum(each.values()):,.0f}" for each in budgets) + " |")
 

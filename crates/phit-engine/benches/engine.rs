@@ -33,8 +33,8 @@ struct Case {
     cycles: u32,
     /// Under wormhole switching the unit is the flit-hop, else the packet-hop.
     flits: bool,
-    /// A million endpoints, or ten: run only when asked for by its name.
-    large: bool,
+    /// Run only when asked for by its name: a million endpoints, or ten, or a point of a curve.
+    by_name: bool,
 }
 
 /// The canonical Dragonfly of `h` global links per router with FOGSim's pipeline.
@@ -76,7 +76,7 @@ fn dragonfly(h: u32, routing: &str, load: f64, fogsim: bool) -> Case {
         warmup,
         cycles,
         flits: false,
-        large: h > 8,
+        by_name: h > 8,
     }
 }
 
@@ -115,7 +115,7 @@ fn torus(flits: u32, load: f64) -> Case {
         "traffic": { "pattern": "uniform", "load": load, "packet_size": flits },
     });
     let cycles = if load < 0.2 { 3000 } else { 800 };
-    Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, large: false }
+    Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, by_name: false }
 }
 
 /// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform
@@ -144,7 +144,7 @@ fn nodes(side: u32, name: &str, routing: &Value, load: f64) -> Case {
     // 96 packets of 204.8 ns, 60 cycles each ns; the bisection carries 8 / side of a link for each node.
     let period = f64::from(side) / 8.0 * 96.0 * 204.8 * 60.0 / load;
     let name = format!("nodes-{side}-{name}-{load}");
-    Case { name, scenario, warmup: (2.0 * period) as u32, cycles: period as u32, flits: false, large: false }
+    Case { name, scenario, warmup: (2.0 * period) as u32, cycles: period as u32, flits: false, by_name: false }
 }
 
 /// A folded Clos network of three levels of radix-64 routers with 27,648 endpoints, under uniform traffic.
@@ -165,7 +165,7 @@ fn clos(allocation: &str) -> Case {
         warmup: 400,
         cycles: 100,
         flits: false,
-        large: false,
+        by_name: false,
     }
 }
 
@@ -192,7 +192,7 @@ fn clos_study(allocation: &str, load: f64) -> Case {
         warmup: 500,
         cycles: 200,
         flits: false,
-        large: false,
+        by_name: false,
     }
 }
 
@@ -217,7 +217,14 @@ fn cascade(name: &str, routing: Value) -> Case {
         "routing": routing,
         "traffic": { "pattern": "uniform", "load": 0.4, "packet_size": 1 },
     });
-    Case { name: format!("cascade-{name}-uniform-0.4"), scenario, warmup: 500, cycles: 500, flits: true, large: false }
+    Case {
+        name: format!("cascade-{name}-uniform-0.4"),
+        scenario,
+        warmup: 500,
+        cycles: 500,
+        flits: true,
+        by_name: false,
+    }
 }
 
 /// Networks of some 4,000 endpoints with links of 10 cycles, between groups of 100: cut at links of any topology.
@@ -237,7 +244,7 @@ fn long(name: &str, topology: Value, load: f64) -> Case {
     if name == "cascade" {
         scenario["router"]["links"]["global"] = json!({ "latency": 100, "vcs": 4, "buffer": 256 });
     }
-    Case { name: format!("long-{name}-{load}"), scenario, warmup: 500, cycles: 400, flits: false, large: false }
+    Case { name: format!("long-{name}-{load}"), scenario, warmup: 500, cycles: 400, flits: false, by_name: false }
 }
 
 fn long_cases() -> Vec<Case> {
@@ -268,7 +275,7 @@ fn tree(queueing: &Value) -> Case {
         "queueing": queueing,
         "traffic": { "load": 1.0, "packet_size": 64 },
     });
-    Case { name: format!("tree-256-{kind}-1"), scenario, warmup: 20_000, cycles: 10_000, flits: false, large: false }
+    Case { name: format!("tree-256-{kind}-1"), scenario, warmup: 20_000, cycles: 10_000, flits: false, by_name: false }
 }
 
 fn cases() -> Vec<Case> {
@@ -280,6 +287,10 @@ fn cases() -> Vec<Case> {
         cases.push(dragonfly(h, "minimal", 0.3, true));
     }
     cases.extend([16, 23, 40].map(|h| dragonfly(h, "minimal", 0.3, false)));
+    // For curves over size and load.
+    let curves = [2, 3, 6, 12].map(|h| (h, 0.3)).into_iter();
+    let loads = [0.02, 0.05, 0.2, 0.6, 0.8].into_iter().flat_map(|load| [(4, load), (8, load)]);
+    cases.extend(curves.chain(loads).map(|(h, load)| Case { by_name: true, ..dragonfly(h, "minimal", load, false) }));
     for kind in ["piggyback", "olm", "ugal_l", "ugal_g", "par"] {
         cases.push(adaptive(&json!({ "kind": kind })));
     }
@@ -375,7 +386,7 @@ impl Settings {
         let exactly = self.case.as_deref().and_then(|wanted| wanted.strip_prefix('='));
         match exactly {
             Some(name) => case.name == name,
-            None => !case.large && self.case.as_deref().is_none_or(|wanted| case.name.contains(wanted)),
+            None => !case.by_name && self.case.as_deref().is_none_or(|wanted| case.name.contains(wanted)),
         }
     }
 }
@@ -461,6 +472,12 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
             bench.simulation.fabric().collectors().iter().map(|c| c.counters.load.delivered_phits).sum();
         let accepted = delivered as f64 / (f64::from(endpoints) * f64::from(measured));
         let bytes = bench.simulation.bytes() as f64 / f64::from(endpoints);
+        let tables = bench.simulation.tables();
+        let tables: Value = tables
+            .into_iter()
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(|(name, bytes)| (name.to_owned(), json!(bytes as f64 / f64::from(endpoints))))
+            .collect();
         let rates = bench.rates();
         let (best, median) = (rates.last().copied(), rates.get(rates.len() / 2).copied());
         let partitions = bench.simulation.fabric().partitions();
@@ -481,6 +498,7 @@ fn run(case: &Case, settings: &Settings) -> Result<(), String> {
                 "best": best,
                 "median": median,
                 "bytes_per_endpoint": bytes,
+                "tables": tables,
                 "resident_bytes": peak_resident_bytes().zip(idle).map(|(peak, idle)| peak - idle),
             });
             println!("{record}");

@@ -3,7 +3,7 @@
 //! What a packet carries besides its destination is here: legs, hops by class, and the fields that belong to its
 //! routing mechanism.
 
-use crate::engine::{NONE, Rng, Table, Tick};
+use crate::engine::{NONE, Rng, Table, Tick, reserve_gently};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -215,6 +215,7 @@ impl Arena {
     /// Gives a place back.
     #[inline]
     pub fn remove(&mut self, index: u32) {
+        reserve_gently(&mut self.free, 1);
         self.free.push(index);
     }
 

@@ -14,6 +14,7 @@ use crate::scenario::{Count, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use watchdog::Watchdog;
 
@@ -228,6 +229,11 @@ impl Simulation {
     fn delivered(&self) -> u64 {
         let flows = self.fabric.collectors();
         flows.iter().map(|c| c.counters.flow.generated_delivered + c.counters.flow.generated_lost).sum()
+    }
+
+    /// Bytes of all tables, by name.
+    pub fn tables(&self) -> BTreeMap<&'static str, usize> {
+        self.fabric.tables()
     }
 
     /// Bytes of all tables.

@@ -98,8 +98,53 @@ impl Rule {
     }
 }
 
+/// So many requests, or fewer, are compared two by two.
+const FEW: usize = 4;
+
+impl Rule {
+    /// One iteration for a few requests, without tables of the best by port.
+    #[inline]
+    fn match_few(&mut self, round: &Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
+        let (radix, queues) = (self.radix, self.queues);
+        let input = |request: &Request| (round.first_port + u32::from(request.input)) as usize;
+        let mut left = [true; FEW];
+        // Of the queues of one input that want the same output, one asks; an output grants one of those who ask; and an
+        // input accepts one of its grants. Whoever comes later in turn drops out.
+        let lane = |r: &Request| turn(r.lane.into(), self.lane[input(r)], queues);
+        drop_out(requests, &mut left, |a, b| a.input == b.input && a.output == b.output, lane);
+        let grant = |r: &Request| turn(r.input.into(), self.grant[r.output as usize], radix) | u64::from(r.class) << 62;
+        drop_out(requests, &mut left, |a, b| a.output == b.output, grant);
+        let accept = |r: &Request| turn(r.output - round.first_port, self.accept[input(r)], radix);
+        drop_out(requests, &mut left, |a, b| a.input == b.input, accept);
+        for (place, request) in requests.iter().enumerate().filter(|(place, _)| left[*place]) {
+            self.grant_alone(round.first_port, round.now, request);
+            grants.push(place as u32);
+        }
+    }
+}
+
+/// Of two requests that are both left and `meet`, the one with the larger key is not.
+#[inline(always)]
+fn drop_out(
+    requests: &[Request],
+    left: &mut [bool; FEW],
+    meet: impl Fn(&Request, &Request) -> bool,
+    key: impl Fn(&Request) -> u64,
+) {
+    for (second, b) in requests.iter().enumerate().take(FEW) {
+        for (first, a) in requests[..second].iter().enumerate() {
+            if left[first] && left[second] && meet(a, b) {
+                left[if key(b) < key(a) { first } else { second }] = false;
+            }
+        }
+    }
+}
+
 impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
+        if self.iterations == 1 && requests.len() <= FEW {
+            return self.match_few(&round, requests, grants);
+        }
         self.one_queue_per_pair(&round, requests);
         let first_grant = grants.len();
         for iteration in 0..self.iterations {

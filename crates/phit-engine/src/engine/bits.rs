@@ -1,7 +1,8 @@
 //! Sets of queues and of ports in one word each.
 //!
-//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row. With up to 64 of them it stands for one,
-//! and a set costs one word whatever the router; with more, whoever reads a bit looks at each of its members.
+//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row; in a short set of 16 bits, for `b`,
+//! `b + 16` and so on. With up to 64 members (16) it stands for one, and a set costs one word whatever the router; with
+//! more, whoever reads a bit looks at each of its members.
 
 /// The bit of member `index`.
 #[inline]
@@ -9,15 +10,32 @@ pub(crate) fn bit(index: u32) -> u64 {
     1 << (index % 64)
 }
 
+/// The bit of member `index` in a short set.
+#[inline]
+pub(crate) fn short_bit(index: u32) -> u16 {
+    1 << (index % 16)
+}
+
 /// Calls `body` with each member, of `count` in all, whose bit is set in `word`.
 #[inline]
-pub(crate) fn for_each_member(mut word: u64, count: u32, mut body: impl FnMut(u32)) {
+pub(crate) fn for_each_member(word: u64, count: u32, body: impl FnMut(u32)) {
+    members::<64>(word, count, body);
+}
+
+/// Calls `body` with each member, of `count` in all, whose bit is set in the short set `word`.
+#[inline]
+pub(crate) fn for_each_short_member(word: u16, count: u32, body: impl FnMut(u32)) {
+    members::<16>(word.into(), count, body);
+}
+
+#[inline(always)]
+fn members<const WIDTH: u32>(mut word: u64, count: u32, mut body: impl FnMut(u32)) {
     while word != 0 {
         let mut index = word.trailing_zeros();
         word &= word - 1;
         while index < count {
             body(index);
-            index += 64;
+            index += WIDTH;
         }
     }
 }
@@ -31,5 +49,8 @@ mod tests {
         let mut seen = Vec::new();
         for_each_member(bit(3) | bit(70), 140, |index| seen.push(index));
         assert_eq!(seen, [3, 67, 131, 6, 70, 134]);
+        seen.clear();
+        for_each_short_member(short_bit(3) | short_bit(22), 40, |index| seen.push(index));
+        assert_eq!(seen, [3, 19, 35, 6, 22, 38]);
     }
 }

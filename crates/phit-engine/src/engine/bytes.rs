@@ -14,6 +14,12 @@ impl<T> Bytes for Vec<T> {
     }
 }
 
+impl<T: Bytes, const N: usize> Bytes for [T; N] {
+    fn bytes(&self) -> usize {
+        self.iter().map(Bytes::bytes).sum()
+    }
+}
+
 impl<T> Bytes for Table<T> {
     fn bytes(&self) -> usize {
         Table::bytes(self)
@@ -29,3 +35,12 @@ macro_rules! bytes_of {
     }};
 }
 pub(crate) use bytes_of;
+
+/// The same table by table: pairs of the name and the bytes of every field that holds memory.
+macro_rules! tables_of {
+    ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
+        let $type { $($counted,)+ $($other: _,)* } = $this;
+        vec![$((stringify!($counted), $counted.bytes())),+]
+    }};
+}
+pub(crate) use tables_of;

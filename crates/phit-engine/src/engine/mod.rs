@@ -5,14 +5,16 @@
 
 pub(crate) mod bits;
 mod bytes;
+mod pages;
 pub(crate) mod parallel;
 mod rng;
 mod table;
 mod wheel;
 
-pub(crate) use bytes::{Bytes, bytes_of};
+pub(crate) use bytes::{Bytes, bytes_of, tables_of};
+pub(crate) use pages::{Pages, Spare};
 pub use rng::{Rng, Stream};
-pub(crate) use table::Table;
+pub(crate) use table::{Table, fetch, reserve_gently};
 pub(crate) use wheel::{Event, LISTS, Wheel};
 
 /// Simulated time in ticks. A link cycle is one tick, or several where the crossbar has a faster clock.

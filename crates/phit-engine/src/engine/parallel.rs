@@ -4,16 +4,13 @@
 //! one thread: a partition that runs a whole epoch keeps its state in the private cache.
 
 use super::Tick;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What partitions send to one another.
 pub trait Post: Default + Send {
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
-    /// An empty one with room for what the second of two epochs will take if the first took this; `ticks` are their
-    /// lengths.
-    fn successor(&self, ticks: (Tick, Tick)) -> Self;
 }
 
 /// What runs in epochs and exchanges mail.
@@ -81,14 +78,12 @@ impl Drop for Abandon<'_> {
 #[derive(Debug)]
 pub struct Inboxes<M> {
     mail: Vec<Mutex<Vec<M>>>,
-    /// Ticks of the epoch in which it was sent.
-    epoch: AtomicU32,
 }
 
 impl<M: Post> Inboxes<M> {
     /// Empty inboxes for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
-        Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect(), epoch: AtomicU32::new(1) }
+        Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect() }
     }
 
     /// Calls `see` with the mail of every partition.
@@ -127,13 +122,11 @@ impl Schedule {
     }
 }
 
-/// Moves mail to where its receivers find it. What comes next is expected to be as much for its time: `ticks` are those
-/// of this time and of the next.
-fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>], ticks: (Tick, Tick)) {
+/// Moves mail to where its receivers find it.
+fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>]) {
     for (mail, inbox) in outbox.iter_mut().zip(inboxes) {
         if !mail.is_empty() {
-            let next = if ticks.1 > 0 { mail.successor(ticks) } else { M::default() };
-            lock(inbox).push(std::mem::replace(mail, next));
+            lock(inbox).push(std::mem::take(mail));
         }
     }
 }
@@ -151,23 +144,17 @@ pub(crate) fn advance<P: Runs>(
     let barrier = Barrier::new(threads);
     let work = |first: usize, own: &mut [P], clusters: &[Cluster]| {
         let _abandon = Abandon(&barrier);
-        let length = |at: Tick| schedule.lookahead.min(end - at);
-        // What waits from the last epoch tells what the first of this call will take.
-        let ticks = (inboxes.epoch.load(Ordering::Relaxed), length(now));
-        let like_last = |mail: &Vec<P::Mail>| mail.first().map_or_else(P::Mail::default, |mail| mail.successor(ticks));
-        let mut outbox: Vec<P::Mail> = inboxes.mail.iter().map(|mail| like_last(&lock(mail))).collect();
+        let mut outbox: Vec<P::Mail> = inboxes.mail.iter().map(|_| P::Mail::default()).collect();
         let mut at = now;
         while at < end {
-            let epoch = length(at);
             let from = at;
-            at += epoch;
+            at += schedule.lookahead.min(end - at);
             let alone = own.len() == 1;
             let mut start = first;
             for &Cluster { end, lookahead } in clusters {
                 let mut until = from;
                 while until < at {
-                    let turn = lookahead.min(at - until);
-                    until += turn;
+                    until += lookahead.min(at - until);
                     for index in start..end {
                         let partition = &mut own[index - first];
                         if !alone {
@@ -179,8 +166,7 @@ pub(crate) fn advance<P: Runs>(
                     }
                     // Nobody else runs, or sends to, these partitions before the epoch's end.
                     if until < at {
-                        let next = lookahead.min(at - until);
-                        deliver(&mut outbox[start..end], &inboxes.mail[start..end], (turn, next));
+                        deliver(&mut outbox[start..end], &inboxes.mail[start..end]);
                     }
                 }
                 start = end;
@@ -190,8 +176,7 @@ pub(crate) fn advance<P: Runs>(
             if !barrier.wait() {
                 return;
             }
-            deliver(&mut outbox, &inboxes.mail, (epoch, if at < end { length(at) } else { 0 }));
-            inboxes.epoch.store(epoch, Ordering::Relaxed);
+            deliver(&mut outbox, &inboxes.mail);
             if !barrier.wait() {
                 return;
             }

@@ -23,9 +23,20 @@ impl<T> From<Vec<T>> for Table<T> {
 const CACHE_LINE: usize = 64;
 
 /// Makes room for `more` items, and then some: an eighth, where a vector would double.
-fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
+pub(crate) fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
         items.reserve_exact(more.max(items.len() / 8).max(16));
+    }
+}
+
+/// Reads a byte of every cache line, so that all items are in the cache for the accesses that follow: in order they
+/// come several times as fast as line by line on demand.
+#[allow(unsafe_code)]
+pub(crate) fn fetch<T>(items: &[T]) {
+    let bytes = items.as_ptr().cast::<MaybeUninit<u8>>();
+    for at in (0..size_of_val(items)).step_by(CACHE_LINE) {
+        // SAFETY: `at` lies within the items, and a byte of them that is padding may be uninitialised.
+        unsafe { bytes.add(at).read_volatile() };
     }
 }
 
@@ -41,15 +52,9 @@ impl<T> Table<T> {
         self.0.capacity() * size_of::<T>()
     }
 
-    /// Reads a byte of every cache line, so that the whole table is in the cache for the random accesses that follow:
-    /// in order it comes several times as fast as line by line on demand.
-    #[allow(unsafe_code)]
+    /// Brings the whole table into the cache.
     pub fn fetch(&self) {
-        let bytes = self.0.as_ptr().cast::<MaybeUninit<u8>>();
-        for at in (0..size_of_val(&self.0[..])).step_by(CACHE_LINE) {
-            // SAFETY: `at` lies within the vector's items, and a byte of them that is padding may be uninitialised.
-            unsafe { bytes.add(at).read_volatile() };
-        }
+        fetch(&self.0);
     }
 
     /// Brings an entry into the cache before it is needed. It need not be there.

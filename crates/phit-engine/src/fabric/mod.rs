@@ -16,6 +16,7 @@ use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,8 +106,13 @@ pub trait Fabric: Send {
     /// What has been counted so far, in parts.
     fn collectors(&self) -> Vec<&Collector>;
 
+    /// Bytes of all tables, by name.
+    fn tables(&self) -> BTreeMap<&'static str, usize>;
+
     /// Bytes of all tables.
-    fn bytes(&self) -> usize;
+    fn bytes(&self) -> usize {
+        self.tables().values().sum()
+    }
 
     /// Parts into which the network is cut.
     fn partitions(&self) -> usize {

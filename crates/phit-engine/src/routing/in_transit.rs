@@ -89,8 +89,8 @@ pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     match packet.destination_router == view.router {
         true => packet.ejection_port,
         false => {
-            let (at, to, mut rng) = (view.router, packet.destination_router, packet.rng(view.router));
-            view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, &mut rng).port
+            let mut rng = packet.rng(view.router);
+            view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng).port
         }
     }
 }

@@ -48,6 +48,6 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        Some(minimal_hop(view.topology, view.router, packet, view.vcs, view.rng))
+        Some(minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng))
     }
 }

@@ -127,7 +127,7 @@ impl Trigger for Credits {
         }
         let fill = view.fill(port, vc);
         let fires = fill >= self.params.minimum && self.stands_out(view, head.minimal);
-        fires.then(|| Most::new(self.params.threshold * fill, view.capacity[usize::from(head.other)]))
+        fires.then(|| Most::new(self.params.threshold * fill, view.capacity()[usize::from(head.other)]))
     }
 
     #[inline]

@@ -46,7 +46,7 @@ pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
 pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf) -> Hop {
     let (at, to, mut rng) = (view.router, packet.destination_router, packet.stream(view.router, packet.flags));
     match packet.legs {
-        1 => view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs, &mut rng),
+        1 => view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs(), &mut rng),
         _ => valiant::hop(view, packet, via, second_half, &mut rng),
     }
 }
@@ -72,7 +72,7 @@ impl Queue {
             Self::Phits => view.occupancy(port, vc),
             Self::Port => view.port_occupancy(port),
             Self::Share => {
-                let largest = view.capacity[1..].iter().copied().max().unwrap_or(0);
+                let largest = view.capacity()[1..].iter().copied().max().unwrap_or(0);
                 (view.fill(port, vc) * f64::from(largest)) as u32
             }
         }
@@ -205,8 +205,8 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     let towards = |at: u32, stop: u32, leg: Leg, state: HopState| {
         let mut rng = packet.stream(at, draw);
         match stop & GROUP {
-            0 => view.topology.minimal_hop(at, stop, leg, state, view.vcs, &mut rng),
-            _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs, &mut rng),
+            0 => view.topology.minimal_hop(at, stop, leg, state, view.vcs(), &mut rng),
+            _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs(), &mut rng),
         }
     };
     // A stop here is behind the packet already.

@@ -122,14 +122,14 @@ impl Rule {
             packet.destination_router,
             LEG,
             packet.hop_state(),
-            view.vcs,
+            view.vcs(),
             &mut self.hops,
         );
         let own = self.table.port(view.router, packet.destination);
         let size = u32::from(packet.size);
         let cost = |hop: &Hop| {
             let occupied = view.occupancy(hop.port, hop.vc);
-            let full = occupied + size > view.capacity[usize::from(view.class(hop.port))];
+            let full = occupied + size > view.capacity()[usize::from(view.class(hop.port))];
             (full, view.free_from(hop.port).max(view.now), occupied, hop.port != own)
         };
         self.hops.iter().min_by_key(|hop| cost(hop)).map(|hop| Hop { vcs: 1, ..*hop })
@@ -150,6 +150,6 @@ impl Routing for Rule {
             view.watch_chosen();
         }
         let port = self.table.port(view.router, packet.destination);
-        Some(one_channel(view.topology, view.router, port, view.class(port), packet, view.vcs, &mut self.hops))
+        Some(one_channel(view.topology, view.router, port, view.class(port), packet, view.vcs(), &mut self.hops))
     }
 }

@@ -61,7 +61,7 @@ impl Routing for Watched {
             memo: packet.flags.into(),
         };
         let mut steps = Vec::new();
-        self.rules.steps(view.topology, &standing, view.vcs, &mut steps);
+        self.rules.steps(view.topology, &standing, view.vcs(), &mut steps);
         let hop = self.inner.route(view, port, queue, packet);
         let known = |hop: &Hop| steps.iter().any(|step| step.hop == *hop);
         assert!(hop.as_ref().is_none_or(known), "{hop:?} of {packet:?} is not what was proved");
@@ -75,7 +75,7 @@ impl Routing for Watched {
         let mut hops = Vec::new();
         let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
         if router != to {
-            topology.minimal_hops(router, to, DIRECT, state, at.vcs, &mut hops);
+            topology.minimal_hops(router, to, DIRECT, state, at.vcs(), &mut hops);
         }
         assert!(hops.len() <= 1 || topology.grid().is_some(), "one link between two groups: one minimal port");
         let wanted = hops.first().map_or(packet.ejection_port, |hop| hop.port);
@@ -153,7 +153,9 @@ fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), 
 
 /// The queues whose head is counted: it stands there, or its tail is leaving.
 fn occupied(partition: &Partition) -> usize {
-    partition.queues.iter().filter(|q| q.first != NONE || q.sent == TAIL_PENDING).count()
+    let counted =
+        |queue: &u32| partition.queues[*queue].first != NONE || partition.progress(*queue).sent == TAIL_PENDING;
+    (0..partition.queues.len() as u32).filter(counted).count()
 }
 
 proptest! {

@@ -161,7 +161,7 @@ pub(super) fn draw(topology: &dyn Topology, router: u32, via: Via, stop: Stop, r
 pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf, rng: &mut Rng) -> Hop {
     let leg = packet.current_leg(via == Via::Group);
     let (at, state) = (view.router, packet.hop_state());
-    let (topology, vcs) = (view.topology, view.vcs);
+    let (topology, vcs) = (view.topology, view.vcs());
     let mut hop = match packet.intermediate {
         u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, rng),
         group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, rng),

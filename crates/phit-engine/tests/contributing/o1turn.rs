@@ -84,6 +84,6 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, _port: u16, _queue: u16, packet: &mut Packet) -> Option<Hop> {
         let to = if packet.intermediate == u32::MAX { packet.destination_router } else { packet.intermediate };
         let leg = channels_of(packet.flags);
-        Some(view.topology.minimal_hop(view.router, to, leg, packet.hop_state(), view.vcs, view.rng))
+        Some(view.topology.minimal_hop(view.router, to, leg, packet.hop_state(), view.vcs(), view.rng))
     }
 }

@@ -71,7 +71,7 @@ impl Routing for Asked {
         }
         let leg = Leg { index: 0, of: 1, to_group: false };
         let state: HopState = packet.hop_state();
-        Some(view.topology.minimal_hop(view.router, packet.destination_router, leg, state, view.vcs, view.rng))
+        Some(view.topology.minimal_hop(view.router, packet.destination_router, leg, state, view.vcs(), view.rng))
     }
 
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {

@@ -15,7 +15,7 @@ impl Partition {
     /// The outputs `dead`, as (router, port), lead nowhere from now on.
     pub(crate) fn break_links(&mut self, dead: &[(u32, u16)]) {
         for output in self.outputs_among(dead) {
-            self.outputs[output].far_partition = BROKEN;
+            self.tables.outputs[output].far_partition = BROKEN;
         }
     }
 
@@ -25,23 +25,27 @@ impl Partition {
         self.topology = graph.clone();
         self.known = Known::Other;
         for output in self.outputs_among(dead) {
-            let first = self.outputs[output].vc;
-            for channel in first..first + u32::from(self.outputs[output].vcs) {
-                self.channels[channel].credits = super::build::UNLIMITED;
+            let first = self.tables.outputs[output].vc;
+            for channel in first..first + u32::from(self.tables.outputs[output].vcs) {
+                self.tables.channels[channel].credits = super::build::UNLIMITED;
             }
             if let Some(neighbour) = self.neighbours.get_mut(output as usize) {
                 *neighbour = NONE;
             }
         }
-        for queue in self.queues.iter_mut().filter(|queue| queue.first != NONE && queue.sent == 0 && queue.vcs != 0) {
-            queue.output = NONE;
+        for queue in 0..self.queues.len() as u32 {
+            let sent = self.progress(queue).sent;
+            let q = &mut self.queues[queue];
+            if q.first != NONE && sent == 0 && q.vcs != 0 {
+                q.output = NONE;
+            }
         }
         // Those who wake look in this tick, whenever the last look was.
         self.next_look = self.now;
         match self.settings.lists {
             true => self.wake_all_lists(),
             false => {
-                (0..self.outputs.len() as u32).for_each(|output| self.wake::<General>(output));
+                (0..self.tables.outputs.len() as u32).for_each(|output| self.wake::<General>(output));
                 // Some wait for the tick in which an output is free that they may not want any more.
                 for queue in 0..self.queues.len() as u32 {
                     if self.queues[queue].first != NONE {
@@ -55,6 +59,7 @@ impl Partition {
     /// Those of `dead` that are here.
     fn outputs_among(&self, dead: &[(u32, u16)]) -> Vec<u32> {
         let here = dead.iter().filter(|(router, _)| self.routers.contains(*router));
-        here.map(|&(router, port)| self.first_port[self.routers.place(router) as u32] + u32::from(port)).collect()
+        here.map(|&(router, port)| self.tables.first_port[self.routers.place(router) as u32] + u32::from(port))
+            .collect()
     }
 }

@@ -4,12 +4,13 @@ use super::admittance::Admittance;
 use super::candidates::Candidates;
 use super::config::{Config, Policies, Settings, Times};
 use super::endpoint::Endpoint;
+use super::mail::Slices;
 use super::params::RouterParams;
 use super::partition::Partition;
-use super::state::{Input, Output, OutputVc, Queue, SINK};
+use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
-use crate::engine::{NONE, Rng, Stream, Tick, Wheel};
+use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
@@ -240,7 +241,6 @@ impl<'a> Plan<'a> {
                 }
                 all.inputs.push(Input {
                     busy: 0,
-                    wake: 0,
                     queues: all.queues.len() as u32,
                     router: local as u32,
                     upstream_partition,
@@ -248,6 +248,7 @@ impl<'a> Plan<'a> {
                     number,
                     count: lanes,
                     class: port.class,
+                    waking: false,
                     ready: 0,
                     asleep: 0,
                 });
@@ -264,12 +265,9 @@ impl<'a> Plan<'a> {
                     busy: 0,
                     free: 0,
                     wake: 0,
-                    held: 0,
                     vc: all.channels.len() as u32,
                     vcs: lanes,
                     class: port.class,
-                    ring_first: 0,
-                    ring_count: 0,
                     router: local as u32,
                     far_partition,
                     far_queue,
@@ -301,7 +299,6 @@ impl<'a> Plan<'a> {
             ports.inputs[port as usize].upstream = outputs + endpoints.len() as u32;
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
-                rng: Rng::new(self.seed, Stream::Injection, endpoint.into()),
                 next: None,
                 free: 0,
                 wake: 0,
@@ -408,6 +405,17 @@ impl<'a> Plan<'a> {
             false => WaitLists::default(),
         };
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
+        let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
+        let tables = OutputTables {
+            first_port: first_port.into(),
+            owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
+            buffers: vec![OutputBuffer::default(); if settings.timed { 0 } else { outputs.len() }].into(),
+            rings: vec![0; (ports * ring) as usize].into(),
+            ring_phits: vec![0; (ports * ring) as usize].into(),
+            ring,
+            outputs: outputs.into(),
+            channels: channels.into(),
+        };
         let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
@@ -434,8 +442,6 @@ impl<'a> Plan<'a> {
             lists,
             next_look: 0,
             senders: Vec::new(),
-            rings: vec![0; (ports * ring) as usize].into(),
-            ring_phits: vec![0; (ports * ring) as usize].into(),
             neighbours: match settings.transparent {
                 true => Vec::new(),
                 false => neighbours(topology, &routers),
@@ -443,23 +449,29 @@ impl<'a> Plan<'a> {
             .into(),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
-            owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
-            ring,
             routers,
-            first_port: first_port.into(),
             inputs: inputs.into(),
+            progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
             queues: queues.into(),
-            outputs: outputs.into(),
-            channels: channels.into(),
+            tables,
             admittances: if settings.admits {
                 vec![Admittance::new(topology.endpoints()); endpoints.len()]
             } else {
                 Vec::new()
             },
+            injection_rngs: match settings.wants.settled {
+                true => Vec::new(),
+                false => endpoints.iter().map(injection_rng).collect(),
+            }
+            .into(),
             endpoints: endpoints.into(),
             packets: Arena::default(),
             wheel: Wheel::new(self.horizon()),
             now: 0,
+            coming: Default::default(),
+            slices: Slices::new(0),
+            spare_heads: Spare::default(),
+            spare_events: Spare::default(),
             outbox: Vec::new(),
             collector: Collector::new(self.window.clone()),
             offered_phits: 0,
@@ -506,16 +518,17 @@ fn neighbours(topology: &dyn Topology, routers: &Routers) -> Vec<u32> {
 /// If one points outside, which only a topology that contradicts itself can bring about.
 fn check_links(partitions: &[Partition]) {
     for partition in partitions {
-        let (ports, queues, channels) = (partition.inputs.len(), partition.queues.len(), partition.channels.len());
+        let (ports, queues, channels) =
+            (partition.inputs.len(), partition.queues.len(), partition.tables.channels.len());
         assert!(partition.queues.iter().all(|queue| (queue.port as usize) < ports), "a queue has no port");
         for input in partition.inputs.iter() {
             assert!(input.queues as usize + input.count as usize <= queues, "an input port has no queues");
-            assert!((input.router as usize) + 1 < partition.first_port.len(), "an input port has no router");
+            assert!((input.router as usize) + 1 < partition.tables.first_port.len(), "an input port has no router");
             let sender = &partitions[input.upstream_partition as usize];
-            let senders = sender.outputs.len() + sender.endpoints.len();
+            let senders = sender.tables.outputs.len() + sender.endpoints.len();
             assert!(input.upstream == NONE || (input.upstream as usize) < senders, "an input port has no sender");
         }
-        for output in partition.outputs.iter() {
+        for output in partition.tables.outputs.iter() {
             assert!(output.vc as usize + output.vcs as usize <= channels, "an output port has no channels");
             let far = partitions.get(output.far_partition as usize).map(|far| far.queues.len());
             let room = |far: usize| output.far_queue as usize + output.vcs as usize <= far;

@@ -135,6 +135,7 @@ impl Compiled {
             cut_through_holds_output: _,
             transit_priority: _,
             kernel: _,
+            progress: _,
             // What a kernel may know of.
             single,
             lists,
@@ -258,6 +259,9 @@ pub(crate) struct Settings {
     pub(crate) kernel: Compiled,
     /// Grant to output.
     pub router_latency: Tick,
+    /// It is kept how far packets of a queue have come: some are several flits, or come to the front later than their
+    /// input port is free.
+    pub progress: bool,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
     /// Cycles whose ticks fit in 32 bits.
@@ -309,6 +313,12 @@ impl Settings {
             false if K::BATCHED => Wants { redecide: true, batch: true, settled: false, ..self.wants },
             false => self.wants,
         }
+    }
+
+    /// [`Self::progress`].
+    #[inline(always)]
+    pub(crate) fn progress<K: Kernel>(&self) -> bool {
+        !K::BARE || self.wants::<K>().heads
     }
 
     /// True if the mechanism wants to know of changed occupancies of outputs of `class`.
@@ -383,8 +393,14 @@ impl Settings {
             transit_priority: config.transit_priority,
             immediate,
             kernel: Compiled::General,
+            progress: true,
         };
-        Self { kernel: Compiled::of(&settings), ..settings }
+        let kernel = Compiled::of(&settings);
+        let bare = match kernel {
+            Compiled::Fixed | Compiled::Staged | Compiled::Plain | Compiled::Adaptive | Compiled::Batched => true,
+            Compiled::General | Compiled::Single | Compiled::Listed => false,
+        };
+        Self { kernel, progress: !bare || wants.heads, ..settings }
     }
 }
 

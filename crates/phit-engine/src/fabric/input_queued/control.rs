@@ -38,19 +38,12 @@ macro_rules! router_view {
     ($self:ident, $router:expr) => {
         RouterView {
             topology: &*$self.topology,
+            known: &$self.known,
             router: $self.routers.number($router),
             now: $self.now,
-            vcs: &$self.config.buffers.vcs,
-            capacity: &$self.config.buffers.capacity,
             local: $router,
             buffers: &$self.config.buffers,
-            first_port: &$self.first_port,
-            outputs: &$self.outputs,
-            channels: &$self.channels,
-            owners: &$self.owners,
-            rings: &$self.rings,
-            ring_phits: &$self.ring_phits,
-            ring: $self.ring,
+            tables: &$self.tables,
             backlog: $self.settings.timed.then_some(&$self.settings.backlog),
         }
     };
@@ -133,12 +126,12 @@ impl Partition {
     /// The head of `queue` leaves over `output`, in virtual channel `vc`.
     #[inline(never)]
     pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
-        if self.outputs[output].class == 0 {
+        if self.tables.outputs[output].class == 0 {
             return;
         }
         let q = &self.queues[queue];
         let (input, packet) = (&self.inputs[q.port], q.first);
-        let hop = Hop { port: (output - self.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
+        let hop = Hop { port: (output - self.tables.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
         let at = router_view!(self, input.router);
         let lane = (queue - input.queues) as u16;
         self.routing.departs(&at, input.number, lane, hop, &mut self.packets[packet]);
@@ -149,15 +142,15 @@ impl Partition {
     fn send_messages(&mut self, router: u32) {
         let mut outgoing = std::mem::take(&mut self.outgoing);
         for Outgoing { port, payload, phits } in outgoing.drain(..) {
-            let index = self.first_port[router] + u32::from(port);
+            let index = self.tables.first_port[router] + u32::from(port);
             let Peer::Router { router: to, port } = self.topology.port(self.routers.number(router), port).peer else {
                 continue;
             };
-            if self.outputs[index].far_partition == BROKEN {
+            if self.tables.outputs[index].far_partition == BROKEN {
                 continue;
             }
             let leaves = self.put_on_link(index, phits);
-            let output = &self.outputs[index];
+            let output = &self.tables.outputs[index];
             let at = leaves + self.settings.latency[output.class as usize % MOST_CLASSES].max(1);
             let far = output.far_partition;
             self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
@@ -172,7 +165,7 @@ impl Partition {
         if phits == 0 {
             return self.now;
         }
-        let output = &mut self.outputs[output];
+        let output = &mut self.tables.outputs[output];
         let class = output.class as usize % MOST_CLASSES;
         let start = self.config.links.align(self.now.max(output.free));
         let leaves = start + self.config.links.serialisation(phits, self.settings.bandwidth[class]);

@@ -1,9 +1,9 @@
 //! Endpoints: the source queue and the injection link of each.
 
-use super::config::{General, Kernel};
+use super::config::Kernel;
 use super::events::kind;
 use super::partition::Partition;
-use crate::engine::{NONE, Rng, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
 use crate::fabric::links::align;
 use crate::fabric::seams::routing::Injection;
@@ -17,8 +17,6 @@ use std::ops::Range;
 pub(crate) struct Endpoint {
     /// Where the sequence of packets stands.
     pub source: Source,
-    /// Its decisions at injection.
-    pub rng: Rng,
     /// Next packet to send; `None` if there is none for ever.
     pub next: Option<Generated>,
     /// First tick at which the injection link is free.
@@ -55,11 +53,12 @@ macro_rules! sources {
 }
 
 impl Partition {
-    /// Draws the first packet of every endpoint.
-    pub(crate) fn start(&mut self) {
+    /// Draws the first packet of every endpoint, and sends what can be sent at once.
+    #[inline(never)]
+    pub(crate) fn start_sources<K: Kernel>(&mut self) {
         for e in 0..self.endpoints.len() as u32 {
             self.draw(e);
-            self.send::<General>(e);
+            self.send::<K>(e);
         }
     }
 
@@ -119,7 +118,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
         let count = self.config.links[0].queues;
-        let credits = |lane: u16| self.channels[endpoint.channel + u32::from(lane)].credits;
+        let credits = |lane: u16| self.tables.channels[endpoint.channel + u32::from(lane)].credits;
         let fits = |lane: &u16| credits(*lane) >= size as i32;
         if endpoint.sent > 0 {
             return Some(endpoint.lane).filter(fits);
@@ -161,7 +160,7 @@ impl Partition {
         endpoint.phits += u64::from(size);
         endpoint.sent += 1;
         let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
-        self.channels[channel].credits -= size as i32;
+        self.tables.channels[channel].credits -= size as i32;
         let index = if head { self.create::<K>(e, router, packet, flits) } else { NONE };
         if tail {
             self.endpoints[e].sent = 0;
@@ -196,7 +195,7 @@ impl Partition {
             topology: &*self.topology,
             router: self.routers.number(router),
             now: self.now,
-            rng: &mut self.endpoints[e].rng,
+            rng: &mut self.injection_rngs[e],
         };
         self.routing.inject(&mut injection, &mut self.packets[index]);
         index

@@ -2,8 +2,8 @@
 
 use super::config::Kernel;
 use super::partition::Partition;
-use super::state::{Output, Queue, TAIL_PENDING};
-use crate::engine::bits::{bit, for_each_member};
+use super::state::{Output, Progress, Queue, TAIL_PENDING};
+use crate::engine::bits::{for_each_member, for_each_short_member, short_bit};
 use crate::engine::{Event, NONE, Tick};
 use crate::fabric::input_queued::params::Switching;
 use crate::packet::{MOST_CLASSES, Packet};
@@ -137,11 +137,14 @@ impl Partition {
             self.came(queue, packet);
         }
         let q = &mut self.queues[queue];
-        let free = q.first == NONE && (!self.settings.wants::<K>().heads || q.sent != TAIL_PENDING);
+        let free = q.first == NONE && (!self.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);
         if free && (K::WHOLE || packet != NONE) && (K::BARE || self.settings.immediate) {
             // By far the most frequent case: the head may be allocated at once.
-            *q = Queue { first: packet, last: packet, eligible: now, output: NONE, arrived: 1, sent: 0, ..*q };
+            *q = Queue { first: packet, last: packet, output: NONE, ..*q };
             let port = q.port;
+            if self.settings.progress::<K>() {
+                self.progress[queue] = Progress { eligible: now, arrived: 1, sent: 0 };
+            }
             self.packets[packet].entry = now;
             if self.settings.wants::<K>().heads {
                 self.announce(queue, false);
@@ -150,8 +153,10 @@ impl Partition {
             return;
         }
         if !K::WHOLE && packet == NONE {
-            q.arrived += 1;
-            if q.first == q.last && q.eligible <= now {
+            let alone = q.first == q.last;
+            let progress = &mut self.progress[queue];
+            progress.arrived += 1;
+            if alone && progress.eligible <= now {
                 self.make_ready::<K>(queue);
             }
             return;
@@ -164,9 +169,14 @@ impl Partition {
             self.packets[last].next = packet;
         }
         q.last = packet;
-        q.arrived = 1;
         self.packets[packet].entry = now;
-        if was_empty && self.queues[queue].sent != TAIL_PENDING {
+        let mut gone = true;
+        if self.settings.progress::<K>() {
+            let progress = &mut self.progress[queue];
+            progress.arrived = 1;
+            gone = progress.sent != TAIL_PENDING;
+        }
+        if was_empty && gone {
             if self.settings.wants::<K>().heads {
                 self.announce(queue, false);
             }
@@ -179,10 +189,12 @@ impl Partition {
     pub(crate) fn come_to_front<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
         q.output = NONE;
-        q.sent = 0;
+        let port = q.port;
+        if self.settings.progress::<K>() {
+            let progress = &mut self.progress[queue];
+            (progress.eligible, progress.sent) = (from, 0);
+        }
         if K::BARE || self.settings.immediate {
-            q.eligible = from;
-            let port = q.port;
             self.offer::<K>(port, queue);
         } else {
             self.come_to_front_later::<K>(queue, from);
@@ -201,7 +213,7 @@ impl Partition {
             let transfer = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
             eligible = eligible.max(entry + transfer + self.config.allocation_delay);
         }
-        self.queues[queue].eligible = eligible;
+        self.progress[queue].eligible = eligible;
         if eligible > self.now {
             self.file(eligible, kind::READY, queue, 0);
         } else {
@@ -213,7 +225,7 @@ impl Partition {
     #[inline(never)]
     fn tail_left<K: Kernel>(&mut self, queue: u32) {
         self.announce(queue, true);
-        self.queues[queue].sent = 0;
+        self.progress[queue].sent = 0;
         if self.queues[queue].first != NONE {
             self.come_to_front::<K>(queue, self.now);
         }
@@ -233,7 +245,7 @@ impl Partition {
         }
         let input = &mut self.inputs[port];
         if input.busy > self.next_look {
-            input.ready |= bit(queue - input.queues);
+            input.ready |= short_bit(queue - input.queues);
             self.wake_input_when_free(port);
         } else {
             self.candidates.insert(queue);
@@ -247,15 +259,16 @@ impl Partition {
         }
         let input = &mut self.inputs[port];
         let (first, count) = (input.queues, input.count.into());
-        for_each_member(std::mem::take(&mut input.ready), count, |lane| self.offer::<K>(port, first + lane));
+        input.waking = false;
+        for_each_short_member(std::mem::take(&mut input.ready), count, |lane| self.offer::<K>(port, first + lane));
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
     #[inline(never)]
     pub(crate) fn wake_input_when_free(&mut self, port: u32) {
         let input = &mut self.inputs[port];
-        if input.wake != input.busy {
-            input.wake = input.busy;
+        if !input.waking {
+            input.waking = true;
             let at = input.busy;
             self.file(at, kind::INPUT, port, 0);
         }
@@ -265,8 +278,8 @@ impl Partition {
     #[inline(always)]
     fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
-        if let Some(output) = self.outputs.get(target as usize) {
-            self.channels[output.vc + vc].credits += phits;
+        if let Some(output) = self.tables.outputs.get(target as usize) {
+            self.tables.channels[output.vc + vc].credits += phits;
             if self.settings.minds::<K>(output.class) {
                 self.changed.insert(output.router);
             }
@@ -277,9 +290,9 @@ impl Partition {
                 self.wake::<K>(target);
             }
         } else {
-            let endpoint = target - self.outputs.len() as u32;
+            let endpoint = target - self.tables.outputs.len() as u32;
             let endpoint_record = &self.endpoints[endpoint];
-            self.channels[endpoint_record.channel + vc].credits += phits;
+            self.tables.channels[endpoint_record.channel + vc].credits += phits;
             if endpoint_record.blocked {
                 self.senders.push(endpoint);
             }
@@ -292,17 +305,19 @@ impl Partition {
         if K::LISTS {
             return self.output_free_listed(output);
         }
-        let &Output { router, waiters, .. } = &self.outputs[output];
+        let &Output { router, waiters, .. } = &self.tables.outputs[output];
         if waiters == 0 {
             return;
         }
-        self.outputs[output].waiters = 0;
-        let (first, next) = (self.first_port[router], self.first_port[router + 1]);
+        self.tables.outputs[output].waiters = 0;
+        let (first, next) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         for_each_member(waiters, next - first, |number| {
             let port = first + number;
             let input = &mut self.inputs[port];
             let (queues, count) = (input.queues, input.count.into());
-            for_each_member(std::mem::take(&mut input.asleep), count, |lane| self.offer::<K>(port, queues + lane));
+            for_each_short_member(std::mem::take(&mut input.asleep), count, |lane| {
+                self.offer::<K>(port, queues + lane)
+            });
         });
     }
 }

@@ -1,49 +1,114 @@
 //! What crosses from one partition to another.
 
 use super::control::Message;
-use crate::engine::Event;
-use crate::engine::Tick;
 use crate::engine::parallel::Post;
+use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
 use crate::packet::Packet;
 
-/// What crosses from one partition to another.
+/// What crosses from one partition to another, by the time at which it is there.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// Arrivals of heads: tick and queue in the receiving partition.
-    pub(crate) heads: Vec<(Tick, u32)>,
-    /// The packets of `heads`, in the same order.
-    pub(crate) packets: Vec<Packet>,
-    /// Anything else: tick and event.
-    pub(crate) events: Vec<(Tick, Event)>,
+    /// By [`Slices::of`].
+    pub(crate) slices: [Slice; SLICES],
     /// Control messages and the ticks at which they arrive.
     pub(crate) messages: Vec<(Tick, Message)>,
 }
 
+/// What is there in one stretch of time.
+#[derive(Debug, Default)]
+pub(crate) struct Slice {
+    /// Packets whose heads arrive: [`Packet::entry`] is the tick, and [`Packet::next`] the queue in the receiving
+    /// partition.
+    pub heads: Pages<Packet>,
+    /// Anything else: tick and event.
+    pub events: Pages<(Tick, Event)>,
+}
+
+impl Slice {
+    /// True if nothing is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heads.is_empty() && self.events.is_empty()
+    }
+}
+
+impl Bytes for Slice {
+    fn bytes(&self) -> usize {
+        bytes_of!(self, Self { heads, events; })
+    }
+}
+
 impl Post for Mail {
     fn is_empty(&self) -> bool {
-        self.heads.is_empty() && self.events.is_empty() && self.messages.is_empty()
-    }
-
-    fn successor(&self, ticks: (Tick, Tick)) -> Self {
-        let like = |sent: usize| {
-            let expected = sent as u64 * u64::from(ticks.1) / u64::from(ticks.0);
-            (expected + expected / 16) as usize
-        };
-        Self {
-            heads: Vec::with_capacity(like(self.heads.len())),
-            packets: Vec::with_capacity(like(self.packets.len())),
-            events: Vec::with_capacity(like(self.events.len())),
-            messages: Vec::with_capacity(like(self.messages.len())),
-        }
+        self.slices.iter().all(Slice::is_empty) && self.messages.is_empty()
     }
 }
 
 impl Mail {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.heads.capacity() * 8
-            + self.packets.capacity() * size_of::<Packet>()
-            + self.events.capacity() * 12
-            + self.messages.capacity() * size_of::<(Tick, Message)>()
+        bytes_of!(self, Self { slices, messages; })
+    }
+
+    /// Packets whose heads are in it.
+    pub(crate) fn packets(&self) -> usize {
+        self.slices.iter().map(|slice| slice.heads.len()).sum()
+    }
+}
+
+/// Stretches of time that are told apart.
+pub(crate) const SLICES: usize = 8;
+
+/// How time is cut into stretches of 2^`shift` ticks, which are numbered in turn.
+///
+/// A partition takes in what is sent to it one stretch after another: packets that are on their way for the whole of an
+/// epoch then need room in its arena for a part of that time, and in the mail for the rest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slices {
+    shift: u32,
+}
+
+impl Slices {
+    /// Epochs shorter than this are not worth the turns.
+    const WORTHWHILE: Tick = 64;
+
+    /// For epochs of so many ticks: together the slices are as long, or longer.
+    pub(crate) fn new(epoch: Tick) -> Self {
+        let length = epoch.div_ceil(SLICES as Tick).checked_next_power_of_two();
+        match length {
+            Some(length) if epoch >= Self::WORTHWHILE => Self { shift: length.trailing_zeros() },
+            _ => Self { shift: Tick::BITS - 1 },
+        }
+    }
+
+    /// The slice of tick `at`.
+    #[inline(always)]
+    pub(crate) fn of(self, at: Tick) -> usize {
+        (at >> self.shift) as usize % SLICES
+    }
+
+    /// The first tick after the slice of `at`.
+    pub(crate) fn end(self, at: Tick) -> Tick {
+        (at | ((1 << self.shift) - 1)).saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_follow_one_another_and_cover_an_epoch() {
+        for epoch in [1, 8, 63, 64, 105, 1000, 1 << 20, Tick::MAX] {
+            let slices = Slices::new(epoch);
+            let (mut at, mut seen) = (epoch / 3, Vec::new());
+            while at < (epoch / 3).saturating_add(epoch) && seen.len() <= SLICES {
+                let end = slices.end(at);
+                assert!(end > at && slices.of(end - 1) == slices.of(at), "{at} of {epoch}");
+                assert!(end == Tick::MAX || slices.of(end) == (slices.of(at) + 1) % SLICES, "{end} of {epoch}");
+                seen.push(slices.of(at));
+                at = end;
+            }
+            assert!(seen.len() <= SLICES + 1, "{epoch}");
+        }
     }
 }

@@ -86,7 +86,7 @@ impl Partition {
         let queues = self.inputs[port].queues;
         let (from, to) = (queues + u32::from(from), queues + u32::from(to));
         let q = &mut self.queues[from];
-        let (packet, empty, eligible) = (q.first, q.first == q.last, q.eligible);
+        let (packet, empty, eligible) = (q.first, q.first == q.last, self.progress[from].eligible);
         q.first = if empty { NONE } else { self.packets[packet].next };
         q.output = NONE;
         if empty {
@@ -96,11 +96,12 @@ impl Partition {
         }
         let q = &mut self.queues[to];
         if q.first == NONE {
-            *q = Queue { first: packet, last: packet, output: NONE, arrived: 1, sent: 0, ..*q };
+            *q = Queue { first: packet, last: packet, output: NONE, ..*q };
+            self.progress[to].arrived = 1;
             self.come_to_front::<super::config::Single>(to, self.now);
         } else {
             let last = std::mem::replace(&mut q.last, packet);
-            q.arrived = 1;
+            self.progress[to].arrived = 1;
             self.packets[last].next = packet;
         }
     }
@@ -122,26 +123,26 @@ impl Partition {
             Tick::MAX => self.put_on_link(port, phits.max(1)),
             // No link goes that way: a wire of its own, as for credits, as wide as the link.
             free => {
-                let bandwidth = self.settings.bandwidth[self.outputs[port].class as usize % MOST_CLASSES];
+                let bandwidth = self.settings.bandwidth[self.tables.outputs[port].class as usize % MOST_CLASSES];
                 let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
                 self.ways_back[port] = leaves;
                 self.collector.counters.control.messages += 1;
                 leaves
             }
         };
-        let at = leaves + self.settings.latency[self.outputs[port].class as usize % MOST_CLASSES].max(1);
+        let at = leaves + self.settings.latency[self.tables.outputs[port].class as usize % MOST_CLASSES].max(1);
         self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
     }
 
     /// A message has come for output or endpoint `target`.
     pub(crate) fn hear_as_sender(&mut self, target: u32, payload: &Payload) {
-        let ports = self.outputs.len() as u32;
+        let ports = self.tables.outputs.len() as u32;
         if target >= ports {
             self.manage(|manager, site| manager.hear_endpoint(site, target - ports, payload));
             return;
         }
-        let router = self.outputs[target].router;
-        (self.first_port[router]..self.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
+        let router = self.tables.outputs[target].router;
+        (self.tables.first_port[router]..self.tables.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
         self.manage(|manager, site| manager.hear(site, target, payload));
     }
 }

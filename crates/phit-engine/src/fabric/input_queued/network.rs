@@ -3,6 +3,7 @@
 use super::audit::audit;
 use super::build::Plan;
 use super::cut::Cut;
+use super::mail::Slices;
 use super::stuck::{Waiting, find_cycle};
 use super::{Mail, Partition};
 use crate::engine::Tick;
@@ -11,6 +12,7 @@ use crate::fabric::{Fabric, Options, Progress};
 use crate::measure::{Collector, Snapshot};
 use crate::topology::Topology;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,9 +30,11 @@ impl InputQueued {
     pub(super) fn new(plan: &Plan<'_>, options: Options) -> Self {
         let threads = options.threads.max(1);
         let Cut { parts, schedule } = Cut::new(plan, threads, options.partitions);
+        let mut partitions = plan.build(&parts);
+        partitions.iter_mut().for_each(|partition| partition.slices = Slices::new(schedule.lookahead));
         Self {
             inboxes: Inboxes::new(parts.len()),
-            partitions: plan.build(&parts),
+            partitions,
             schedule,
             threads,
             now: 0,
@@ -90,10 +94,13 @@ impl Fabric for InputQueued {
         self.partitions.iter().map(Partition::collector).collect()
     }
 
-    fn bytes(&self) -> usize {
-        let mut bytes = self.partitions.iter().map(Partition::bytes).sum();
-        self.inboxes.for_each(|_, mail| bytes += mail.bytes());
-        bytes
+    fn tables(&self) -> BTreeMap<&'static str, usize> {
+        let mut tables = BTreeMap::new();
+        for (name, bytes) in self.partitions.iter().flat_map(Partition::tables) {
+            *tables.entry(name).or_default() += bytes;
+        }
+        self.inboxes.for_each(|_, mail| *tables.entry("mail").or_default() += mail.bytes());
+        tables
     }
 
     fn partitions(&self) -> usize {
@@ -107,9 +114,9 @@ impl Fabric for InputQueued {
             *injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
             *delivered += partition.collector.counters.flow.packets;
             *hops += partition.collector.counters.work.flit_hops;
-            progress.held += u64::from(partition.packets.live());
+            progress.held += u64::from(partition.packets.live()) + partition.packets_coming() as u64;
         }
-        self.inboxes.for_each(|_, mail| progress.held += mail.packets.len() as u64);
+        self.inboxes.for_each(|_, mail| progress.held += mail.packets() as u64);
         progress
     }
 

@@ -12,7 +12,7 @@ use crate::topology::Topology;
 
 /// The index in the partition of a port of a router of the network.
 fn index(partition: &Partition, router: u32, port: u16) -> u32 {
-    partition.first_port[partition.routers.place(router) as u32] + u32::from(port)
+    partition.tables.first_port[partition.routers.place(router) as u32] + u32::from(port)
 }
 
 /// The packets that stand in a queue, in their order.
@@ -62,8 +62,8 @@ impl Observation for Partition {
     }
 
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {
-        let output = &self.outputs[index(self, router, port)];
-        let credits = self.channels[output.vc + u32::from(vc)].credits;
+        let output = &self.tables.outputs[index(self, router, port)];
+        let credits = self.tables.channels[output.vc + u32::from(vc)].credits;
         let capacity = self.config.buffers.capacity[output.class as usize] as i32;
         let division = self.config.buffers.division;
         let charged = !division.shared || u32::from(vc) % division.queues == 0;

@@ -8,23 +8,39 @@ use super::config::{
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
-use super::mail::Mail;
-use super::state::{Input, Output, OutputVc, Queue};
+use super::mail::{Mail, SLICES, Slice, Slices};
+use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
-use crate::engine::bytes_of;
 use crate::engine::parallel::Runs;
-use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
+use crate::engine::tables_of;
+use crate::engine::{Event, NONE, Rng, Spare, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
-use crate::packet::Arena;
+use crate::packet::{Arena, Packet};
 use crate::topology::{Known, Routers, Topology};
 use crate::traffic::Traffic;
 use std::sync::Arc;
+
+/// Calls a method that is compiled for every kernel, for that of the settings.
+macro_rules! in_kernel {
+    ($self:ident, $method:ident($($argument:expr),*)) => {
+        match $self.settings.kernel {
+            Compiled::Adaptive => $self.$method::<Adaptive>($($argument),*),
+            Compiled::Batched => $self.$method::<Batched>($($argument),*),
+            Compiled::Plain => $self.$method::<Plain>($($argument),*),
+            Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
+            Compiled::Staged => $self.$method::<Staged>($($argument),*),
+            Compiled::Listed => $self.$method::<Listed>($($argument),*),
+            Compiled::Single => $self.$method::<Single>($($argument),*),
+            Compiled::General => $self.$method::<General>($($argument),*),
+        }
+    };
+}
 
 /// Routers, endpoints and packets of one partition.
 pub struct Partition {
@@ -47,16 +63,12 @@ pub struct Partition {
     pub(crate) vc_allocator: Option<VcAllocator>,
 
     pub(crate) routers: Routers,
-    /// First port of each router; one more at the end.
-    pub(crate) first_port: Table<u32>,
     pub(crate) rngs: Table<Rng>,
     pub(crate) inputs: Table<Input>,
     pub(crate) queues: Table<Queue>,
-    pub(crate) outputs: Table<Output>,
-    pub(crate) channels: Table<OutputVc>,
-    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
-    /// channel is ever held ([`Settings::single`]).
-    pub(crate) owners: Table<u32>,
+    /// Of each queue, how far its first and last packet have come; without entries unless [`Settings::progress`].
+    pub(crate) progress: Table<Progress>,
+    pub(crate) tables: OutputTables,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
     /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
@@ -64,13 +76,10 @@ pub struct Partition {
     /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
     /// does not choose a queue there.
     pub(crate) neighbours: Table<u32>,
-    /// Output buffers: start of transmission of each flit, `ring` places per port.
-    pub(crate) rings: Table<Tick>,
-    /// Output buffers: phits of each flit.
-    pub(crate) ring_phits: Table<u16>,
-    pub(crate) ring: u32,
 
     pub(crate) endpoints: Table<Endpoint>,
+    /// Of each endpoint, its decisions at injection; without entries if there is nothing to decide.
+    pub(crate) injection_rngs: Table<Rng>,
     /// The admittance queues of each endpoint; without entries if they have none.
     pub(crate) admittances: Vec<Admittance>,
 
@@ -96,6 +105,12 @@ pub struct Partition {
     pub(crate) packets: Arena,
     pub(crate) wheel: Wheel,
     pub(crate) now: Tick,
+    /// What has come by mail for a later stretch of time, by the stretch.
+    pub(crate) coming: [Vec<Slice>; SLICES],
+    pub(crate) slices: Slices,
+    /// Pages for mail to others.
+    pub(crate) spare_heads: Spare<Packet>,
+    pub(crate) spare_events: Spare<(Tick, Event)>,
     /// What is for other partitions; lent by the thread that runs this one.
     pub(crate) outbox: Vec<Mail>,
     pub(crate) collector: Collector,
@@ -148,22 +163,22 @@ impl Runs for Partition {
         self.wheel.fetch();
         self.inputs.fetch();
         self.queues.fetch();
-        self.outputs.fetch();
-        self.channels.fetch();
-        self.rings.fetch();
-        self.ring_phits.fetch();
+        self.progress.fetch();
+        self.tables.outputs.fetch();
+        self.tables.channels.fetch();
+        self.tables.rings.fetch();
+        self.tables.ring_phits.fetch();
         self.endpoints.fetch();
     }
 
     fn receive(&mut self, mail: Mail) {
-        // The wheel takes events later than a tick: the one before the current is as good.
-        let before = self.now.saturating_sub(1);
-        for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
-            self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
-        }
-        for (at, event) in mail.events {
-            self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
+        let current = self.slices.of(self.now);
+        for (slice, there) in mail.slices.into_iter().enumerate() {
+            match slice == current {
+                _ if there.is_empty() => {}
+                true => self.take_in(there),
+                false => self.coming[slice].push(there),
+            }
         }
         for (at, message) in mail.messages {
             self.expect(at, message);
@@ -172,21 +187,49 @@ impl Runs for Partition {
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
-        match self.settings.kernel {
-            Compiled::Adaptive => self.run_ticks::<Adaptive>(end),
-            Compiled::Batched => self.run_ticks::<Batched>(end),
-            Compiled::Plain => self.run_ticks::<Plain>(end),
-            Compiled::Fixed => self.run_ticks::<Fixed>(end),
-            Compiled::Staged => self.run_ticks::<Staged>(end),
-            Compiled::Listed => self.run_ticks::<Listed>(end),
-            Compiled::Single => self.run_ticks::<Single>(end),
-            Compiled::General => self.run_ticks::<General>(end),
+        while self.now < end {
+            let slice = self.slices.end(self.now);
+            in_kernel!(self, run_ticks(end.min(slice)));
+            if self.now == slice {
+                let mut there = std::mem::take(&mut self.coming[self.slices.of(slice)]);
+                there.drain(..).for_each(|there| self.take_in(there));
+                self.coming[self.slices.of(slice)] = there;
+            }
         }
         std::mem::swap(&mut self.outbox, outbox);
     }
 }
 
 impl Partition {
+    /// Draws the first packet of every endpoint, and sends what can be sent at once.
+    pub(super) fn start(&mut self) {
+        in_kernel!(self, start_sources());
+    }
+
+    /// Files what has come by mail.
+    fn take_in(&mut self, there: Slice) {
+        // The wheel takes events later than a tick: the one before the current is as good.
+        let before = self.now.saturating_sub(1);
+        there.heads.consume(&mut self.spare_heads, |packet| {
+            let (at, queue) = (packet.entry, packet.next);
+            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
+            self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
+        });
+        there.events.consume(&mut self.spare_events, |&(at, event)| {
+            self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
+        });
+    }
+
+    /// Packets that have come by mail and have not been taken in.
+    pub(super) fn packets_coming(&self) -> usize {
+        self.coming.iter().flatten().map(|slice| slice.heads.len()).sum()
+    }
+
+    /// How far the first and the last packet of `queue` have come.
+    pub(crate) fn progress(&self, queue: u32) -> Progress {
+        self.progress.get(queue as usize).copied().unwrap_or_default()
+    }
+
     /// Runs all ticks before `end`.
     #[inline(never)]
     fn run_ticks<K: Kernel>(&mut self, end: Tick) {
@@ -236,7 +279,7 @@ impl Partition {
     /// The queue that holds `channel`; `NONE` if it is free.
     #[inline]
     pub(crate) fn owner(&self, channel: u32) -> u32 {
-        if self.settings.single { NONE } else { self.owners[channel] }
+        if self.settings.single { NONE } else { self.tables.owners[channel] }
     }
 
     /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
@@ -244,8 +287,8 @@ impl Partition {
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
         let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(router)) else { return };
         let local = self.routers.place(router) as u32;
-        let first = self.first_port[local];
-        for port in first..self.first_port[local + 1] {
+        let first = self.tables.first_port[local];
+        for port in first..self.tables.first_port[local + 1] {
             manager.trees(port, &mut |branch| {
                 let output = branch.output.map(|output| output - first);
                 see(self.inputs[port].number, &Branch { output, ..*branch });
@@ -263,19 +306,27 @@ impl Partition {
         self.packets.live()
     }
 
-    /// Bytes of the partition's tables; a mechanism's own are not among them.
-    pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self {
-            routers, times, allocator, first_port, rngs, inputs, queues, outputs, channels, owners, latest, next_credit,
-            neighbours, rings, ring_phits, endpoints, injection_bounds, candidates, looking, again, lists, senders,
+    /// Bytes of the partition's tables, by name; a mechanism's own are not among them.
+    pub fn tables(&self) -> Vec<(&'static str, usize)> {
+        let mut tables = tables_of!(self, Self {
+            routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
+            neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing,
-            ways_back, held, watched, wakes, outgoing, free_messages;
-            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator, ring,
-            admittances, widest, next_look, now, outbox, offered_phits, next_period, probes, next_probe,
+            spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
+            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
+            admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages
-        }) + self.messages.bytes()
-            + self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)
-            + self.manager.as_ref().map_or(0, |manager| manager.bytes())
-            + self.admittances.iter().map(Admittance::bytes).sum::<usize>()
+        });
+        tables.extend([
+            ("messages", self.messages.bytes()),
+            ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
+            ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
+            ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
+            (
+                "mail",
+                self.coming.iter().map(|there| there.bytes() + there.iter().map(Bytes::bytes).sum::<usize>()).sum(),
+            ),
+        ]);
+        tables
     }
 }

@@ -34,8 +34,8 @@ impl Snapshot {
 fn ports(partitions: &[Partition]) -> Vec<u64> {
     let mut routers: Vec<(u32, &[Output])> = Vec::new();
     for partition in partitions {
-        let outputs: &[Output] = &partition.outputs;
-        let ports = partition.first_port.windows(2).map(|ends| &outputs[ends[0] as usize..ends[1] as usize]);
+        let outputs: &[Output] = &partition.tables.outputs;
+        let ports = partition.tables.first_port.windows(2).map(|ends| &outputs[ends[0] as usize..ends[1] as usize]);
         routers.extend(partition.routers.iter().zip(ports));
     }
     routers.sort_unstable_by_key(|(router, _)| *router);

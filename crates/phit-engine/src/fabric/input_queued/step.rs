@@ -4,10 +4,10 @@ use super::config::{General, Kernel};
 use super::control::router_view;
 use super::events::kind;
 use super::partition::Partition;
-use super::state::{Input, Output, Queue};
+use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
-use crate::engine::bits::bit;
+use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::Lanes;
@@ -81,8 +81,8 @@ impl Partition {
             }
             Look::Sleep(output) => {
                 let input = &mut self.inputs[self.queues[queue].port];
-                input.asleep |= bit(queue - input.queues);
-                self.outputs[output].waiters |= bit(input.number.into());
+                input.asleep |= short_bit(queue - input.queues);
+                self.tables.outputs[output].waiters |= bit(input.number.into());
             }
         });
         self.candidates = candidates;
@@ -137,7 +137,7 @@ impl Partition {
     /// A request has lost.
     #[inline(always)]
     fn try_again<K: Kernel>(&mut self, loser: &Request) {
-        let busy = self.outputs[loser.output].busy;
+        let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
         if self.waits_alone::<K>() && free && busy > self.next_look {
             self.file(busy, kind::READY, loser.queue, 0);
@@ -158,8 +158,8 @@ impl Partition {
     fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
-        // A plain kernel's packets come to the front no later than their port is free.
-        if q.first == NONE || !K::PLAIN && q.eligible > now {
+        // Where no progress is kept, packets come to the front no later than their port is free.
+        if q.first == NONE || self.settings.progress::<K>() && self.progress[queue].eligible > now {
             return Look::Done;
         }
         let port = q.port;
@@ -171,7 +171,8 @@ impl Partition {
             return Look::Again;
         }
         let lane = queue - queues;
-        let redecides = self.settings.wants::<K>().redecide && (!K::HELD || q.sent == 0 && q.vcs != 0);
+        let redecides =
+            self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
         let watch = if redecides && (K::ADAPTIVE || !self.settings.every_cycle) { Look::Watch } else { Look::Again };
         let undecided = q.output == NONE || redecides;
         let decided = if undecided && !self.settings.wants::<K>().batch {
@@ -188,17 +189,18 @@ impl Partition {
                 let size = match K::WHOLE || flits == 1 {
                     true => size.into(),
                     false => {
-                        let available = if q.first == q.last { q.arrived } else { flits };
-                        if q.sent >= available {
+                        let Progress { arrived, sent, .. } = self.progress[queue];
+                        let available = if q.first == q.last { arrived } else { flits };
+                        if sent >= available {
                             return Look::Done;
                         }
-                        self.config.flit_phits(size, q.sent)
+                        self.config.flit_phits(size, sent)
                     }
                 };
                 (size, birth)
             }
         };
-        let output = &self.outputs[index];
+        let output = &self.tables.outputs[index];
         // An ejection depends on nothing but its output.
         let sleep = match K::LISTS {
             true => Look::Wait(Waits::Output(index)),
@@ -207,11 +209,13 @@ impl Partition {
         };
 
         let granted = match vcs {
-            0 if K::HELD => Some(vc).filter(|vc| self.channels[output.vc + u32::from(*vc)].credits >= size as i32),
+            0 if K::HELD => {
+                Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
+            }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let number = u32::from(number) * self.widest + lane;
                 let first = output.vc + u32::from(vc);
-                let bit = bit(index - self.first_port[router]);
+                let bit = bit(index - self.tables.first_port[router]);
                 let free = self.free_channels(first, vcs);
                 if free == 0 {
                     return sleep;
@@ -222,7 +226,7 @@ impl Partition {
             1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
             _ => {
-                let credits = |vc: u16| self.channels[output.vc + u32::from(vc)].credits;
+                let credits = |vc: u16| self.tables.channels[output.vc + u32::from(vc)].credits;
                 (vc..vc + vcs)
                     .filter(|vc| self.fits::<K>(output.vc, *vc, size))
                     .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
@@ -240,7 +244,11 @@ impl Partition {
                 return Look::Until(output.busy);
             }
             self.wake_output_at(index, output.busy);
-            return if K::LISTS { Look::Wait(Waits::Crossbar(port, index - self.first_port[router])) } else { sleep };
+            return if K::LISTS {
+                Look::Wait(Waits::Crossbar(port, index - self.tables.first_port[router]))
+            } else {
+                sleep
+            };
         }
         if K::FIXED || self.settings.timed {
             let backlog = self.settings.backlog[output.class as usize % MOST_CLASSES];
@@ -252,7 +260,7 @@ impl Partition {
                 self.wake_output_at(index, room);
                 return sleep;
             }
-        } else if output.held + size > self.settings.output_buffer {
+        } else if self.tables.buffers[index].held + size > self.settings.output_buffer {
             // Flits that have left the buffer are counted out when their room is wanted.
             let capacity = self.settings.output_buffer;
             if let Some(oldest) = self.expire(index, size, capacity) {
@@ -280,7 +288,7 @@ impl Partition {
     #[inline(always)]
     fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = first + u32::from(vc);
-        self.channels[channel].credits >= size as i32 && (!K::HELD || self.owners[channel] == NONE)
+        self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
     }
 
     /// Asks the routing mechanism about the head of `queue` and notes the answer.
@@ -311,15 +319,15 @@ impl Partition {
     #[cold]
     #[inline(never)]
     fn still_fits(&mut self, grant: &Request) -> bool {
-        let output = &self.outputs[grant.output];
+        let output = &self.tables.outputs[grant.output];
         let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
         let full = self.settings.timed
             && output.free.saturating_sub(self.now) >= self.settings.backlog[output.class as usize % MOST_CLASSES];
         !full
-            && self.channels[channel].credits >= size as i32
+            && self.tables.channels[channel].credits >= size as i32
             && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
-            && self.expire(grant.output, size, self.settings.output_buffer).is_none()
+            && (self.settings.timed || self.expire(grant.output, size, self.settings.output_buffer).is_none())
     }
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
@@ -332,7 +340,7 @@ impl Partition {
         if !K::FIXED {
             let channels = u32::from(lanes.first) + u32::from(lanes.count);
             let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
-            let there = lanes.count > 0 && self.outputs.get(output as usize).is_some_and(leads);
+            let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
             assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         }
         let q = &mut self.queues[queue];
@@ -344,7 +352,7 @@ impl Partition {
     #[inline(never)]
     fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
         // Whether the mechanism names a port that exists is checked afterwards.
-        match self.neighbours.get((self.first_port[router] + u32::from(hop.port)) as usize) {
+        match self.neighbours.get((self.tables.first_port[router] + u32::from(hop.port)) as usize) {
             None | Some(&NONE) => hop.into(),
             Some(&next) => {
                 let packet = &self.packets[self.queues[queue].first];
@@ -383,14 +391,15 @@ impl Partition {
 
     /// Lets the mechanism decide for the undecided heads of `router` among the queues being looked at.
     fn route_batch(&mut self, router: u32, run: Range<usize>) {
-        let first = self.first_port[router];
+        let first = self.tables.first_port[router];
         self.heads.clear();
         for place in run {
             let queue = self.looking[place];
             let q = self.queues[queue];
             let &Input { busy, queues, number, .. } = &self.inputs[q.port];
-            let undecided = q.output == NONE || (self.settings.wants.redecide && q.sent == 0 && q.vcs != 0);
-            if q.first == NONE || q.eligible > self.now || busy > self.now || !undecided {
+            let Progress { eligible, sent, .. } = self.progress(queue);
+            let undecided = q.output == NONE || (self.settings.wants.redecide && sent == 0 && q.vcs != 0);
+            if q.first == NONE || eligible > self.now || busy > self.now || !undecided {
                 continue;
             }
             match self.ejection::<General>(router, q.first) {
@@ -424,7 +433,7 @@ impl Partition {
     /// Which of `count` channels from `first` on nobody holds: a set of their places.
     #[inline(always)]
     fn free_channels(&self, first: u32, count: u16) -> u64 {
-        let free = |place: u32| u64::from(self.owners[first + place] == NONE) << place;
+        let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
         (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
@@ -433,9 +442,9 @@ impl Partition {
     #[inline(never)]
     fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };
-        let (queues, owners, outputs) = (&mut self.queues, &mut self.owners, &self.outputs);
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
-            let first_channel = outputs[self.first_port[waiting[0].router]].vc;
+            let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
             allocator.allocate(first_channel, waiting, |head, channel| {
                 let q = &mut queues[head.queue];
                 q.vc = (channel - outputs[q.output].vc) as u16;
@@ -453,12 +462,12 @@ impl Partition {
         let &Queue { port, output, first: packet, .. } = &self.queues[queue];
         let input = &mut self.inputs[port];
         let (router, number) = (input.router, input.number);
-        input.asleep |= bit(queue - input.queues);
+        input.asleep |= short_bit(queue - input.queues);
         let size = u32::from(self.packets[packet].size).min(self.config.buffers.flit_size);
-        let (first, end) = (self.first_port[router], self.first_port[router + 1]);
+        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
         if output != NONE {
-            self.outputs[output].waiters |= bit(number.into());
+            self.tables.outputs[output].waiters |= bit(number.into());
         }
         if self.watched.is_empty() {
             (first..end).for_each(|output| self.watch_output(output, number, size));
@@ -468,7 +477,7 @@ impl Partition {
             for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
                 match time {
                     true => self.watch_output(output, number, size),
-                    false => self.outputs[output].waiters |= bit(number.into()),
+                    false => self.tables.outputs[output].waiters |= bit(number.into()),
                 }
             }
         }
@@ -476,12 +485,12 @@ impl Partition {
 
     /// Puts the input port `number` among those who wait for `output`, and sees to it that time alone wakes them.
     fn watch_output(&mut self, output: u32, number: u16, size: u32) {
-        self.outputs[output].waiters |= bit(number.into());
-        let busy = self.outputs[output].busy;
+        self.tables.outputs[output].waiters |= bit(number.into());
+        let busy = self.tables.outputs[output].busy;
         if busy > self.now {
             self.wake_output_at(output, busy);
         } else if self.settings.timed {
-            let o = &self.outputs[output];
+            let o = &self.tables.outputs[output];
             let backlog = self.settings.backlog[o.class as usize % MOST_CLASSES];
             if o.free.saturating_sub(self.now) >= backlog {
                 self.wake_output_at(output, o.free - backlog + 1);
@@ -496,7 +505,7 @@ impl Partition {
     /// Files a wake-up of those who wait for `output`.
     #[inline(never)]
     pub(crate) fn wake_output_at(&mut self, output: u32, at: u32) {
-        let o = &mut self.outputs[output];
+        let o = &mut self.tables.outputs[output];
         if o.wake <= self.now || o.wake > at {
             o.wake = at;
             self.file(at, kind::OUTPUT, output, 0);
@@ -507,22 +516,22 @@ impl Partition {
     /// `size` phits, returns the tick at which the oldest flit starts.
     #[inline(always)]
     fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
-        let o = &mut self.outputs[output];
-        let base = output * self.ring;
-        let (mut held, mut first, mut count) = (o.held, o.ring_first, o.ring_count);
+        let buffer = &mut self.tables.buffers[output];
+        let base = output * self.tables.ring;
+        let OutputBuffer { mut held, mut first, mut count } = *buffer;
         let mut oldest = None;
         while count > 0 {
             let place = base + u32::from(first);
-            let start = self.rings[place];
+            let start = self.tables.rings[place];
             if start >= self.now {
                 oldest = (held + size > capacity).then_some(start);
                 break;
             }
-            held -= u32::from(self.ring_phits[place]);
+            held -= u32::from(self.tables.ring_phits[place]);
             count -= 1;
-            first = if u32::from(first) + 1 == self.ring { 0 } else { first + 1 };
+            first = if u32::from(first) + 1 == self.tables.ring { 0 } else { first + 1 };
         }
-        (o.held, o.ring_first, o.ring_count) = (held, first, count);
+        *buffer = OutputBuffer { held, first, count };
         oldest
     }
 }

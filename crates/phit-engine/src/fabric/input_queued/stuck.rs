@@ -1,6 +1,6 @@
 //! Who waits for whom, when nothing moves any more.
 
-use super::state::{BROKEN, TAIL_PENDING};
+use super::state::{BROKEN, Progress, TAIL_PENDING};
 use super::{InputQueued, Partition};
 use crate::engine::{NONE, Tick};
 use std::collections::HashMap;
@@ -89,21 +89,22 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
     let q = &partition.queues[queue];
     // What a manager holds back waits for a notification.
     let held = partition.held.get(queue as usize) == Some(&true);
-    if q.first == NONE || q.sent == TAIL_PENDING || q.output == NONE || held {
+    let Progress { arrived, sent, .. } = partition.progress(queue);
+    if q.first == NONE || sent == TAIL_PENDING || q.output == NONE || held {
         return None;
     }
     let packet = &partition.packets[q.first];
-    let available = if q.first == q.last { q.arrived } else { packet.flits };
-    if q.sent >= available {
+    let available = if q.first == q.last { arrived } else { packet.flits };
+    if sent >= available {
         return None;
     }
-    let size = partition.config.flit_phits(packet.size, q.sent);
-    let output = &partition.outputs[q.output];
+    let size = partition.config.flit_phits(packet.size, sent);
+    let output = &partition.tables.outputs[q.output];
     let held = q.vcs == 0;
     let far = |vc: u32| (output.far_partition < BROKEN).then(|| (output.far_partition, output.far_queue + vc));
     let mut others = Vec::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
-        let channel = &partition.channels[output.vc + vc];
+        let channel = &partition.tables.channels[output.vc + vc];
         let owner = partition.owner(output.vc + vc);
         if owner != NONE && !held {
             others.push((partition.index, owner));

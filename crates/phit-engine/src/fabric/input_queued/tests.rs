@@ -1,6 +1,6 @@
 //! Networks with a routing mechanism that deadlocks, and the order of packets.
 
-use crate::engine::NONE;
+use crate::engine::{NONE, Rng, Stream};
 use crate::fabric::input_queued::config::{Policies, Settings};
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::stuck::find_cycle;
@@ -43,6 +43,8 @@ fn ring(switching: &str) -> Value {
 fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routing>) -> Simulation {
     for partition in simulation.parts_mut() {
         partition.routing = routing();
+        let rng = |endpoint| Rng::new(1, Stream::Injection, endpoint);
+        partition.injection_rngs = (0..partition.endpoints.len() as u64).map(rng).collect::<Vec<_>>().into();
         let old = partition.settings;
         let wants = partition.routing.wants();
         partition.settings = Settings::new(
@@ -112,6 +114,32 @@ fn an_idle_or_nearly_idle_network_is_no_deadlock() {
         value["traffic"]["load"] = json!(load);
         value["measure"]["cycles"] = json!(300_000);
         assert!(simulation(&value, 1).run(&mut |_, _| true).is_ok());
+    }
+}
+
+#[test]
+fn mail_waits_for_its_stretch_of_time_and_no_longer() {
+    for (latency, waits) in [(20, false), (100, true)] {
+        let value = json!({
+            "topology": { "kind": "dragonfly", "p": 1, "a": 2, "h": 1 },
+            "router": {
+                "links": {
+                    "default": { "buffer": 64, "vcs": 3 },
+                    "global": { "latency": latency, "buffer": 256, "vcs": 3 },
+                },
+            },
+            "traffic": { "load": 0.3, "packet_size": 8 },
+            "measure": { "warmup": 0, "cycles": 4000 },
+        });
+        let mut simulation = simulation(&value, 3);
+        let mut most = 0;
+        for tick in 1..4000 {
+            simulation.advance_to(tick);
+            most = most.max(simulation.parts().iter().flat_map(|part| &part.coming).map(Vec::len).sum());
+        }
+        simulation.fabric().audit().unwrap();
+        // Where epochs are short, all is taken in at once; else a piece for each tick that has not come.
+        assert!((most > 0) == waits && most < 1000, "{most} pieces of mail wait");
     }
 }
 

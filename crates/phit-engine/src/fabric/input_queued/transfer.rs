@@ -6,12 +6,11 @@
 use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
-use super::state::TAIL_PENDING;
-use super::state::{BROKEN, Input, SINK};
+use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
-use crate::packet::MOST_CLASSES;
+use crate::packet::{MOST_CLASSES, Packet};
 
 /// When a granted flit is where.
 struct Passage {
@@ -72,7 +71,7 @@ impl Partition {
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
         let size = if K::FIXED { self.settings.size } else { u32::from(grant.size) };
-        if self.settings.wants::<K>().departures && (K::WHOLE || self.queues[grant.queue].sent == 0) {
+        if self.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
         if !K::PLAIN && self.settings.rereads {
@@ -86,8 +85,9 @@ impl Partition {
         let (head, tail, entry) = match K::WHOLE || flits == 1 {
             true => (true, true, p.entry),
             false => {
-                let last = q.first == q.last && q.sent + 1 == q.arrived;
-                (q.sent == 0, q.sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
+                let Progress { arrived, sent, .. } = self.progress[grant.queue];
+                let last = q.first == q.last && sent + 1 == arrived;
+                (sent == 0, sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
             }
         };
 
@@ -95,7 +95,7 @@ impl Partition {
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % MOST_CLASSES;
-        let output = &mut self.outputs[grant.output];
+        let output = &mut self.tables.outputs[grant.output];
         let class = output.class as usize % MOST_CLASSES;
         let times = match self.times.get(size as usize) {
             _ if K::FIXED => &self.unit,
@@ -107,16 +107,17 @@ impl Partition {
         output.busy = passage.held;
         output.free = passage.end;
         output.phits += u64::from(size);
-        if !K::FIXED && self.ring != 0 {
-            let mut place = u32::from(output.ring_first) + u32::from(output.ring_count);
-            if place >= self.ring {
-                place -= self.ring;
+        if !K::FIXED && self.tables.ring != 0 {
+            let buffer = &mut self.tables.buffers[grant.output];
+            let mut place = u32::from(buffer.first) + u32::from(buffer.count);
+            if place >= self.tables.ring {
+                place -= self.tables.ring;
             }
-            let place = grant.output * self.ring + place;
-            self.rings[place] = passage.start;
-            self.ring_phits[place] = grant.size;
-            output.ring_count += 1;
-            output.held += size;
+            let place = grant.output * self.tables.ring + place;
+            self.tables.rings[place] = passage.start;
+            self.tables.ring_phits[place] = grant.size;
+            buffer.count += 1;
+            buffer.held += size;
         }
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 
@@ -135,12 +136,12 @@ impl Partition {
         if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);
         } else {
-            self.channels[channel].credits -= size as i32;
+            self.tables.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head);
         }
         if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
-            self.owners[channel] = if tail { NONE } else { grant.queue };
-            if tail && self.outputs[grant.output].waiters != 0 {
+            self.tables.owners[channel] = if tail { NONE } else { grant.queue };
+            if tail && self.tables.outputs[grant.output].waiters != 0 {
                 self.wake::<K>(grant.output);
             }
         }
@@ -160,11 +161,11 @@ impl Partition {
             self.pop::<K>(grant.queue, packet, passage.occupied, far != self.index && far < BROKEN);
             return;
         }
-        let q = &mut self.queues[grant.queue];
-        q.sent += 1;
+        let (q, progress) = (&mut self.queues[grant.queue], &mut self.progress[grant.queue]);
+        progress.sent += 1;
         q.vc = grant.vc;
         q.vcs = 0;
-        if q.first != q.last || q.sent < q.arrived {
+        if q.first != q.last || progress.sent < progress.arrived {
             self.offer::<K>(port, grant.queue);
         }
     }
@@ -197,7 +198,7 @@ impl Partition {
         let (settings, size) = (&self.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
         if !K::BARE && settings.endpoints_fill && far == SINK {
-            self.channels[channel].credits -= size as i32;
+            self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);
             let returned = consumed + settings.credit_latency[0];
@@ -207,7 +208,7 @@ impl Partition {
             self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
         }
         if far == BROKEN {
-            self.channels[channel].credits -= size as i32;
+            self.tables.channels[channel].credits -= size as i32;
         }
     }
 
@@ -238,19 +239,19 @@ impl Partition {
         if far == self.index {
             self.file(at, kind::ARRIVAL, queue, packet);
         } else {
-            let mail = &mut self.outbox[far as usize];
-            mail.heads.push((at, queue));
-            mail.packets.push(*p);
+            // How it stands in its queue means nothing on its way.
+            let slice = &mut self.outbox[far as usize].slices[self.slices.of(at)];
+            slice.heads.push(Packet { entry: at, next: queue, ..*p }, &mut self.spare_heads);
         }
     }
 
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
     #[inline(always)]
     fn occupied<K: Kernel>(&mut self, output: u32) {
-        if self.settings.minds::<K>(self.outputs[output].class) {
-            self.changed.insert(self.outputs[output].router);
+        if self.settings.minds::<K>(self.tables.outputs[output].class) {
+            self.changed.insert(self.tables.outputs[output].router);
         }
-        if self.settings.wants::<K>().redecide && self.outputs[output].waiters != 0 {
+        if self.settings.wants::<K>().redecide && self.tables.outputs[output].waiters != 0 {
             self.wake::<K>(output);
         }
     }
@@ -262,7 +263,8 @@ impl Partition {
             self.file(at, kind, target, data);
         } else {
             let event = Event { target: kind << kind::SHIFT | target, data };
-            self.outbox[partition as usize].events.push((at, event));
+            let slice = &mut self.outbox[partition as usize].slices[self.slices.of(at)];
+            slice.events.push((at, event), &mut self.spare_events);
         }
     }
 
@@ -282,8 +284,8 @@ impl Partition {
         }
         q.first = if empty { NONE } else { next };
         if self.settings.wants::<K>().heads {
-            q.sent = TAIL_PENDING;
-            q.eligible = Tick::MAX;
+            let progress = &mut self.progress[queue];
+            (progress.sent, progress.eligible) = (TAIL_PENDING, Tick::MAX);
             self.file(free.max(self.now + 1), kind::TAIL, queue, 0);
         } else if !empty {
             self.come_to_front::<K>(queue, free);

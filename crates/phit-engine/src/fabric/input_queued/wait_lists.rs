@@ -13,7 +13,7 @@ use super::partition::Partition;
 use super::state::Output;
 use crate::engine::NONE;
 use crate::engine::Table;
-use crate::engine::bits::{bit, for_each_member};
+use crate::engine::bits::{bit, for_each_member, for_each_short_member, short_bit};
 
 /// What a queue waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,9 +108,9 @@ impl Partition {
     pub(crate) fn wait(&mut self, queue: u32, what: Waits) {
         if let Waits::Crossbar(port, output) = what {
             let input = &mut self.inputs[port];
-            input.asleep |= bit(output);
+            input.asleep |= short_bit(output);
             let (router, number) = (input.router, input.number);
-            self.outputs[self.first_port[router] + output].waiters |= bit(number.into());
+            self.tables.outputs[self.tables.first_port[router] + output].waiters |= bit(number.into());
         }
         self.lists.join(queue, what);
     }
@@ -122,12 +122,12 @@ impl Partition {
         let (busy, router) = (input.busy, input.router);
         let output = self.queues[queue].output;
         if busy > self.next_look {
-            let first = self.first_port[router];
+            let first = self.tables.first_port[router];
             self.wait(queue, if output == NONE { Waits::Input(port) } else { Waits::Crossbar(port, output - first) });
             self.wake_input_when_free(port);
-        } else if output != NONE && self.outputs[output].busy > self.next_look {
-            self.wait(queue, Waits::Crossbar(port, output - self.first_port[router]));
-            self.wake_output_at(output, self.outputs[output].busy);
+        } else if output != NONE && self.tables.outputs[output].busy > self.next_look {
+            self.wait(queue, Waits::Crossbar(port, output - self.tables.first_port[router]));
+            self.wake_output_at(output, self.tables.outputs[output].busy);
         } else {
             self.candidates.insert(queue);
         }
@@ -146,18 +146,19 @@ impl Partition {
     /// Input `port` may be free: wakes those who wait for it and for an output that is free.
     pub(crate) fn input_free_listed(&mut self, port: u32) {
         let input = &mut self.inputs[port];
+        input.waking = false;
         if input.busy > self.next_look {
             return self.wake_input_when_free(port);
         }
         let (router, waiting) = (input.router, std::mem::take(&mut input.asleep));
         self.wake_list(Waits::Input(port));
-        let (first, end) = (self.first_port[router], self.first_port[router + 1]);
-        for_each_member(waiting, end - first, |output| {
-            let busy = self.outputs[first + output].busy;
+        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
+        for_each_short_member(waiting, end - first, |output| {
+            let busy = self.tables.outputs[first + output].busy;
             if busy <= self.next_look {
                 self.wake_list(Waits::Crossbar(port, output));
             } else if self.lists.has(Waits::Crossbar(port, output)) {
-                self.inputs[port].asleep |= bit(output);
+                self.inputs[port].asleep |= short_bit(output);
                 self.wake_output_at(first + output, busy);
             }
         });
@@ -166,21 +167,21 @@ impl Partition {
     /// Output `output` may be free, or have room: wakes those who wait for it and come from an input that is free.
     pub(crate) fn output_free_listed(&mut self, output: u32) {
         self.wake_list(Waits::Output(output));
-        let &Output { busy, router, waiters, .. } = &self.outputs[output];
+        let &Output { busy, router, waiters, .. } = &self.tables.outputs[output];
         if waiters == 0 {
             return;
         }
         if busy > self.next_look {
             return self.wake_output_at(output, busy);
         }
-        self.outputs[output].waiters = 0;
-        let (first, end) = (self.first_port[router], self.first_port[router + 1]);
+        self.tables.outputs[output].waiters = 0;
+        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         for_each_member(waiters, end - first, |input| {
             let what = Waits::Crossbar(first + input, output - first);
             if self.inputs[first + input].busy <= self.next_look {
                 self.wake_list(what);
             } else if self.lists.has(what) {
-                self.outputs[output].waiters |= bit(input);
+                self.tables.outputs[output].waiters |= bit(input);
                 self.wake_input_when_free(first + input);
             }
         });

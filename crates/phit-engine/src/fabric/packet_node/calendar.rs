@@ -79,6 +79,7 @@ impl Ring {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let held = self.behind.wrapping_sub(self.first);
         let mut items: Vec<Event> = (0..held).map(|i| self.items[self.place(self.first.wrapping_add(i))]).collect();
@@ -87,11 +88,18 @@ impl Ring {
     }
 }
 
-/// Filed events of `KINDS` kinds.
+/// Kinds whose heads are compared together.
+const GROUP: usize = 3;
+/// Groups of them.
+const GROUPS: usize = 3;
+
+/// Filed events of `KINDS` kinds, [`GROUP`] times [`GROUPS`] at most.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// Key of the head of each queue; all ones if it is empty.
-    heads: [u64; KINDS],
+    /// By group, key of the head of each queue; all ones if it is empty.
+    heads: [[u64; GROUP]; GROUPS],
+    /// By group, the smallest of these: of one event only the heads of its group need be compared again.
+    firsts: [u64; GROUPS],
     /// Key of the first of the strays; all ones if there are none.
     stray: u64,
     queues: [Ring; KINDS],
@@ -102,8 +110,10 @@ pub(super) struct Calendar<const KINDS: usize> {
 
 impl<const KINDS: usize> Default for Calendar<KINDS> {
     fn default() -> Self {
+        const { assert!(KINDS <= GROUP * GROUPS) };
         Self {
-            heads: [u64::MAX; KINDS],
+            heads: [[u64::MAX; GROUP]; GROUPS],
+            firsts: [u64::MAX; GROUPS],
             stray: u64::MAX,
             queues: std::array::from_fn(|_| Ring::default()),
             strays: BinaryHeap::new(),
@@ -114,38 +124,57 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
 
 impl<const KINDS: usize> Calendar<KINDS> {
     /// Files an event of `kind` for tick `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn file(&mut self, kind: usize, at: Tick, target: u32, data: u32) {
         let event = Event { key: u64::from(at) << 32 | u64::from(self.filed), target, data };
         self.filed = self.filed.wrapping_add(1);
         let queue = &mut self.queues[kind];
-        if self.heads[kind] == u64::MAX {
-            self.heads[kind] = event.key;
+        let head = &mut self.heads[kind / GROUP][kind % GROUP];
+        if *head == u64::MAX {
+            *head = event.key;
+            let first = &mut self.firsts[kind / GROUP];
+            *first = event.key.min(*first);
         } else if queue.last > event.key {
-            self.strays.push(Reverse((event, kind)));
-            self.stray = self.stray.min(event.key);
-            return;
+            return self.file_stray(kind, event);
         }
         queue.push(event);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn file_stray(&mut self, kind: usize, event: Event) {
+        self.strays.push(Reverse((event, kind)));
+        self.stray = self.stray.min(event.key);
     }
 
     /// Takes the earliest event before tick `end`, with its kind.
     #[inline(always)]
     pub(super) fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
-        let (mut kind, mut key) = (KINDS, self.stray);
-        for (other, &head) in self.heads.iter().enumerate() {
-            (kind, key) = if head < key { (other, head) } else { (kind, key) };
+        let (mut group, mut key) = (GROUPS, self.stray);
+        for (other, &first) in self.firsts.iter().enumerate() {
+            (group, key) = if first < key { (other, first) } else { (group, key) };
         }
         if key >> 32 >= u64::from(end) {
             return None;
         }
-        if kind == KINDS {
-            let Reverse((event, kind)) = self.strays.pop()?;
-            self.stray = self.strays.peek().map_or(u64::MAX, |Reverse((event, _))| event.key);
-            return Some((kind, event));
+        if group == GROUPS {
+            return self.next_stray();
         }
-        let (event, next) = self.queues[kind].pop();
-        self.heads[kind] = next;
+        let heads = &mut self.heads[group];
+        // No two events have one key.
+        let place = if heads[0] == key { 0 } else { 1 + usize::from(heads[1] != key) };
+        let kind = GROUP * group + place;
+        let (event, next) = self.queues.get_mut(kind)?.pop();
+        heads[place] = next;
+        self.firsts[group] = heads[0].min(heads[1]).min(heads[2]);
+        Some((kind, event))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_stray(&mut self) -> Option<(usize, Event)> {
+        let Reverse((event, kind)) = self.strays.pop()?;
+        self.stray = self.strays.peek().map_or(u64::MAX, |Reverse((event, _))| event.key);
         Some((kind, event))
     }
 

@@ -5,6 +5,7 @@ use crate::engine::Tick;
 use crate::fabric::{Fabric, Progress, longest_wait};
 use crate::measure::{Collector, Snapshot};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl Fabric for Network {
@@ -28,8 +29,8 @@ impl Fabric for Network {
         vec![self.collector()]
     }
 
-    fn bytes(&self) -> usize {
-        Network::bytes(self)
+    fn tables(&self) -> BTreeMap<&'static str, usize> {
+        BTreeMap::from([("all", Network::bytes(self))])
     }
 
     /// Refused packets are sent again for ever: what counts is what is taken.

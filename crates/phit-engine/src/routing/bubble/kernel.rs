@@ -50,7 +50,7 @@ impl Rule {
     /// Free slots of a queue; as many as can be counted, of one without limit.
     fn free_slots(&self, view: &RouterView<'_>, direction: usize, vc: u8) -> u32 {
         let port = self.first_port + direction as u16;
-        let free = view.capacity[view.class(port) as usize].saturating_sub(view.occupancy(port, vc));
+        let free = view.capacity()[view.class(port) as usize].saturating_sub(view.occupancy(port, vc));
         (free / self.size).min(u16::MAX.into())
     }
 
@@ -61,7 +61,7 @@ impl Rule {
             let there = matches!(view.topology.port(view.router, port).peer, Peer::Router { .. });
             self.free[direction] = there.then(|| self.free_slots(view, direction, ADAPTIVE) as u16);
         }
-        let capacity = (view.capacity[1] / self.size).min(u16::MAX.into()) as u16;
+        let capacity = (view.capacity()[1] / self.size).min(u16::MAX.into()) as u16;
         let slots = Slots { free: &self.free, capacity };
         let mut rng = packet.rng(view.router);
         let plan = self.deroute.plan(view.router, packet.destination_router, &slots, &mut rng);

@@ -310,7 +310,7 @@ impl Rule {
         let Some(place) = place.filter(|_| down.is_none()) else {
             let hop = match down {
                 // All channels of the only way, as the topology says.
-                Some(port) if self.whole => Hop { port, vc: 0, vcs: at.vcs[usize::from(at.class(port))].max(1) },
+                Some(port) if self.whole => Hop { port, vc: 0, vcs: at.vcs()[usize::from(at.class(port))].max(1) },
                 _ => any(at, rng, packet),
             };
             return if deterministic { self.one_channel(hop, packet) } else { hop };
@@ -367,7 +367,7 @@ impl Rule {
     fn list(&mut self, at: &RouterView<'_>, packet: &Packet) {
         self.ways.clear();
         let to = packet.destination_router;
-        at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs, &mut self.ways);
+        at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs(), &mut self.ways);
     }
 
     /// The best output upwards where all of them lead to the destination, have one channel each and are read as they
@@ -394,7 +394,7 @@ impl Rule {
             let ready = state.free_from <= then;
             match &self.contention {
                 None => {
-                    let capacity = at.capacity[usize::from(at.class(hop.port))];
+                    let capacity = at.capacity()[usize::from(at.class(hop.port))];
                     Output { hop, depth: state.depth, capacity, ready }
                 }
                 Some(counters) => {
@@ -465,8 +465,7 @@ impl Rule {
 
 /// Any hop that leads to the destination: upwards drawn at random, downwards the only one.
 fn any(at: &RouterView<'_>, rng: &mut Rng, packet: &Packet) -> Hop {
-    let to = packet.destination_router;
-    at.topology.minimal_hop(at.router, to, DIRECT, packet.hop_state(), at.vcs, rng)
+    at.minimal_hop(packet.destination_router, packet.hop_state(), rng)
 }
 
 /// A hop as [`Packet::scratch`] keeps it; never 0, because it has a channel.

@@ -230,7 +230,7 @@ impl Watch for Chosen {
                     packet.destination_router,
                     DIRECT,
                     packet.hop_state(),
-                    at.vcs,
+                    at.vcs(),
                     &mut ways,
                 );
                 let best = ways.iter().map(|way| demerit(way.port)).min();

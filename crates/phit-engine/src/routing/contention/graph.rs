@@ -151,14 +151,14 @@ struct Rule {
 
 /// The hop of `packet` over `port`, of a route of up to `hops` hops.
 fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32) -> Hop {
-    let (vc, vcs) = channels(packet.hops.total(), hops, view.vcs[usize::from(view.class(port))]);
+    let (vc, vcs) = channels(packet.hops.total(), hops, view.vcs()[usize::from(view.class(port))]);
     Hop { port, vc, vcs }
 }
 
 /// The minimal output of the packet here, the same whenever it is asked for.
 fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     let (to, state) = (packet.destination_router, packet.hop_state());
-    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs, &mut packet.rng(view.router)).port
+    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs(), &mut packet.rng(view.router)).port
 }
 
 /// In [`Packet::flags`]: has left its minimal route.

@@ -24,9 +24,9 @@ pub(in crate::routing) fn fill(network: &mut Simulation, router: u32, next: u32,
     let partition = &mut network.parts_mut()[0];
     for port in 0..partition.topology.ports(router) {
         if matches!(partition.topology.port(router, port).peer, Peer::Router { router, .. } if router == next) {
-            let output = partition.first_port[router] + u32::from(port);
-            let channel = partition.outputs[output].vc + u32::from(vc);
-            partition.channels[channel].credits -= phits;
+            let output = partition.tables.first_port[router] + u32::from(port);
+            let channel = partition.tables.outputs[output].vc + u32::from(vc);
+            partition.tables.channels[channel].credits -= phits;
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::name;
 use super::pending::Pending;
 use super::ports::ring;
-use crate::engine::bits::bit;
+use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::{Queue, TAIL_PENDING};
+use crate::fabric::input_queued::state::{Progress, Queue, TAIL_PENDING};
 use crate::fabric::input_queued::wait_lists::Waits;
 use std::collections::HashMap;
 
@@ -17,21 +17,22 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
     let listed = listed(partition)?;
     for (index, queue) in partition.queues.iter().enumerate() {
         let input = &partition.inputs[queue.port];
-        let ports = partition.first_port[input.router + 1] - partition.first_port[input.router];
+        let ports = partition.tables.first_port[input.router + 1] - partition.tables.first_port[input.router];
         if queue.first == NONE {
             continue;
         }
         let index = index as u32;
         let wrong = |what: &str| Err(format!("{} {what}", name(partition, index)));
-        if queue.sent == TAIL_PENDING {
+        let Progress { arrived, sent, .. } = partition.progress(index);
+        if sent == TAIL_PENDING {
             if !pending.wakes_ever(kind::TAIL, index) {
                 return wrong("waits for a tail for ever");
             }
             continue;
         }
         let packet = &partition.packets[queue.first];
-        let available = if queue.first == queue.last { queue.arrived } else { packet.flits };
-        if queue.sent >= available || pending.wakes_ever(kind::READY, index) {
+        let available = if queue.first == queue.last { arrived } else { packet.flits };
+        if sent >= available || pending.wakes_ever(kind::READY, index) {
             continue;
         }
         if partition.held.get(index as usize) == Some(&true) {
@@ -44,7 +45,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             in_list(partition, pending, queue, what).map_err(|wrong| format!("{} {wrong}", name(partition, index)))?;
             continue;
         }
-        let lane = bit(index - input.queues);
+        let lane = short_bit(index - input.queues);
         if input.ready & lane != 0 {
             if !pending.wakes_ever(kind::INPUT, queue.port) {
                 return wrong("waits for its port, which will not wake it");
@@ -56,17 +57,17 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             return wrong("has been forgotten");
         }
         if queue.output == NONE {
-            let first = partition.first_port[input.router];
-            if (0..ports).all(|port| partition.outputs[first + port].waiters & at_port == 0) {
+            let first = partition.tables.first_port[input.router];
+            if (0..ports).all(|port| partition.tables.outputs[first + port].waiters & at_port == 0) {
                 return wrong("sleeps without a decision, and no output knows");
             }
             continue;
         }
-        let output = &partition.outputs[queue.output];
+        let output = &partition.tables.outputs[queue.output];
         if output.waiters & at_port == 0 {
             return wrong("sleeps, but its output does not know");
         }
-        let size = partition.config.flit_phits(packet.size, queue.sent);
+        let size = partition.config.flit_phits(packet.size, sent);
         if could_move(partition, queue, size) && !woken(partition, pending, queue.output, now) {
             return wrong("sleeps, but could move");
         }
@@ -98,7 +99,7 @@ fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
 fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits) -> Result<(), &'static str> {
     let now = partition.now;
     let size = u32::from(partition.packets[queue.first].size);
-    let outputs = &partition.outputs;
+    let outputs = &partition.tables.outputs;
     match what {
         Waits::Input(port) if port != queue.port => Err("waits for another port"),
         Waits::Input(port) if !pending.wakes_ever(kind::INPUT, port) => {
@@ -113,12 +114,12 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
         }
         Waits::Crossbar(port, number) => {
             let input = &partition.inputs[port];
-            let own = partition.first_port[input.router] + number;
+            let own = partition.tables.first_port[input.router] + number;
             if port != queue.port || own != queue.output {
                 return Err("waits for another way through the crossbar");
             }
             let free = input.busy <= now && outputs[own].busy <= now;
-            let marked = input.asleep & bit(number) != 0 && outputs[own].waiters & bit(input.number.into()) != 0;
+            let marked = input.asleep & short_bit(number) != 0 && outputs[own].waiters & bit(input.number.into()) != 0;
             match free {
                 _ if !marked => Err("waits for the crossbar, but not all know"),
                 true if !pending.wakes_at(kind::INPUT, port, now) && !pending.wakes_at(kind::OUTPUT, own, now) => {
@@ -131,8 +132,8 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
             }
         }
         Waits::Channel(channel) => {
-            let own = queue.vcs == 1 && channel == partition.outputs[queue.output].vc + u32::from(queue.vc);
-            let enough = partition.channels[channel].credits >= size as i32;
+            let own = queue.vcs == 1 && channel == partition.tables.outputs[queue.output].vc + u32::from(queue.vc);
+            let enough = partition.tables.channels[channel].credits >= size as i32;
             match (own, enough && !pending.wakes_at(kind::CREDIT, channel, now)) {
                 (false, _) => Err("waits for another channel"),
                 (_, true) => Err("waits for credits that it has"),
@@ -144,14 +145,14 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
 
 /// True if those who wait for `output` are woken in tick `now`, which has not begun.
 fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bool {
-    let record = &partition.outputs[output];
+    let record = &partition.tables.outputs[output];
     pending.wakes_at(kind::OUTPUT, output, now)
         || (0..u32::from(record.vcs)).any(|vc| pending.wakes_at(kind::CREDIT, record.vc + vc, now))
 }
 
 fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
     if partition.settings.timed {
-        let record = &partition.outputs[output];
+        let record = &partition.tables.outputs[output];
         return record.free.saturating_sub(partition.now) >= partition.settings.backlog[record.class as usize];
     }
     let kept = ring(partition, output).filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
@@ -160,8 +161,8 @@ fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
 
 /// True if some permitted channel of the front of `queue` is free and has room for its next flit.
 fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let first = partition.outputs[queue.output].vc + u32::from(queue.vc);
-    let channel = |vc: u32| &partition.channels[first + vc];
+    let first = partition.tables.outputs[queue.output].vc + u32::from(queue.vc);
+    let channel = |vc: u32| &partition.tables.channels[first + vc];
     let free = |vc: u32| partition.owner(first + vc) == NONE;
     match queue.vcs {
         0 => channel(0).credits >= size as i32,
@@ -172,7 +173,7 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
 }
 
 fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let free = partition.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
+    let free = partition.tables.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
     has_channel(partition, queue, size) && (free || asks)
 }

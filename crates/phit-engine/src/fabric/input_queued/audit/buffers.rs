@@ -15,8 +15,9 @@ fn sending_channel(sender: &Partition, input: &Input) -> u32 {
 }
 
 /// Flits of the first packet of `queue` that have been granted.
-fn sent(queue: &Queue) -> u16 {
-    if queue.first == NONE || queue.sent == TAIL_PENDING { 0 } else { queue.sent }
+fn sent(partition: &Partition, queue: u32) -> u16 {
+    let sent = partition.progress(queue).sent;
+    if partition.queues[queue].first == NONE || sent == TAIL_PENDING { 0 } else { sent }
 }
 
 /// Phits of the first `flits` flits of a packet.
@@ -60,18 +61,18 @@ struct Load {
 impl Load {
     fn of(partition: &Partition, pending: &Pending, index: u32, packets: &[u32]) -> Result<Self, String> {
         let config = &*partition.config;
-        let queue = &partition.queues[index];
+        let last_arrived = partition.progress(index).arrived;
         let mut inside = 0;
         for (place, &packet) in packets.iter().enumerate() {
             let packet = &partition.packets[packet];
-            let arrived = if place + 1 == packets.len() { queue.arrived } else { packet.flits };
-            let sent = if place == 0 { sent(queue) } else { 0 };
+            let arrived = if place + 1 == packets.len() { last_arrived } else { packet.flits };
+            let sent = if place == 0 { sent(partition, index) } else { 0 };
             if arrived == 0 || arrived > packet.flits || sent > arrived || sent >= packet.flits {
                 return Err(format!("holds a packet of {} flits: {arrived} arrived, {sent} sent", packet.flits));
             }
             inside += phits(config, packet, arrived) - phits(config, packet, sent);
         }
-        let mut last = packets.last().map(|&packet| (partition.packets[packet], queue.arrived));
+        let mut last = packets.last().map(|&packet| (partition.packets[packet], last_arrived));
         let mut coming = 0;
         let mut arrivals = pending.arrivals.get(&index).cloned().unwrap_or_default();
         arrivals.sort_by_key(|(at, _)| *at);
@@ -109,19 +110,20 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let packets = members(here, queue).map_err(wrong)?;
             let load = Load::of(here, &pending[here.index as usize], index, &packets).map_err(wrong)?;
             held += load.inside + load.coming;
-            if sent(queue) > 0 && here.outputs[queue.output].far_partition == SINK {
-                held += phits(config, &here.packets[queue.first], sent(queue));
+            let gone = sent(here, index);
+            if gone > 0 && here.tables.outputs[queue.output].far_partition == SINK {
+                held += phits(config, &here.packets[queue.first], gone);
             }
             if input.upstream == NONE {
                 continue;
             }
             let sender = &partitions[input.upstream_partition as usize];
             // What is lost on a broken link keeps its credits.
-            if sender.outputs.get(input.upstream as usize).is_some_and(|output| output.far_partition == BROKEN) {
+            if sender.tables.outputs.get(input.upstream as usize).is_some_and(|output| output.far_partition == BROKEN) {
                 continue;
             }
             let channel = sending_channel(sender, input) + lane;
-            let vc = &sender.channels[channel];
+            let vc = &sender.tables.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);
             let sum = i64::from(vc.credits) + (load.coming + load.inside + others + back) as i64;
             if division.shared && lane % division.queues > 0 {
@@ -140,11 +142,11 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 )));
             }
             let sender_sent = if input.class == 0 {
-                let endpoint = &sender.endpoints[input.upstream - sender.outputs.len() as u32];
+                let endpoint = &sender.endpoints[input.upstream - sender.tables.outputs.len() as u32];
                 (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent)
             } else {
                 let owner = sender.owner(channel);
-                let sent = (owner != NONE).then(|| sent(&sender.queues[owner]));
+                let sent = (owner != NONE).then(|| sent(sender, owner));
                 sent.filter(|&flits| flits > 0)
             };
             if load.unfinished != sender_sent {
@@ -162,7 +164,7 @@ pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), St
     for (index, queue) in partition.queues.iter().enumerate() {
         for (place, packet) in members(partition, queue)?.into_iter().enumerate() {
             // Under wormhole switching the front packet may have its head elsewhere in the same partition.
-            let straddles = place == 0 && sent(queue) > 0;
+            let straddles = place == 0 && sent(partition, index as u32) > 0;
             if !seen.insert(packet) && !straddles && !tail_behind(partition, packet, index as u32) {
                 twice = Some("stands in two queues");
             }
@@ -184,13 +186,13 @@ pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), St
 
 /// True if some other queue is still sending `packet`, which stands in queue `index`.
 fn tail_behind(partition: &Partition, packet: u32, index: u32) -> bool {
-    let sending = |(at, queue): (usize, &Queue)| at as u32 != index && queue.first == packet && sent(queue) > 0;
-    partition.queues.iter().enumerate().any(sending)
+    let sending = |at: u32| at != index && partition.queues[at].first == packet && sent(partition, at) > 0;
+    (0..partition.queues.len() as u32).any(sending)
 }
 
 /// Virtual channels are held by those whose packets are in them.
 pub(super) fn channels(partition: &Partition) -> Result<(), String> {
-    let count = partition.outputs.iter().map(|output| output.vcs as usize).sum::<usize>();
+    let count = partition.tables.outputs.iter().map(|output| output.vcs as usize).sum::<usize>();
     for index in 0..count {
         let owner = partition.owner(index as u32);
         if owner == NONE {
@@ -198,19 +200,20 @@ pub(super) fn channels(partition: &Partition) -> Result<(), String> {
         }
         let queue = &partition.queues[owner];
         let wrong = |what: &str| Err(format!("{} holds a channel {what}", name(partition, owner)));
-        if queue.first == NONE || queue.sent == TAIL_PENDING || queue.output == NONE || queue.vcs != 0 {
+        let sent = partition.progress(owner).sent;
+        if queue.first == NONE || sent == TAIL_PENDING || queue.output == NONE || queue.vcs != 0 {
             return wrong("without a packet for it");
         }
-        if partition.outputs[queue.output].vc as usize + queue.vc as usize != index {
+        if partition.tables.outputs[queue.output].vc as usize + queue.vc as usize != index {
             return wrong("that it does not use");
         }
     }
     for (index, queue) in partition.queues.iter().enumerate() {
         let multi = queue.first != NONE
             && (partition.packets[queue.first].flits > 1 || partition.vc_allocator.is_some())
-            && queue.sent != TAIL_PENDING;
+            && partition.progress(index as u32).sent != TAIL_PENDING;
         if multi && queue.output != NONE && queue.vcs == 0 {
-            let channel = partition.outputs[queue.output].vc + u32::from(queue.vc);
+            let channel = partition.tables.outputs[queue.output].vc + u32::from(queue.vc);
             if partition.owner(channel) != index as u32 {
                 return Err(format!("{} sends into a channel that it does not hold", name(partition, index as u32)));
             }

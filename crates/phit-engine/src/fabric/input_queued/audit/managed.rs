@@ -23,7 +23,7 @@ pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
     for here in partitions {
         for (port, input) in here.inputs.iter().enumerate().filter(|(_, input)| input.upstream != NONE) {
             let sender = &partitions[input.upstream_partition as usize];
-            if input.class == 0 || input.upstream as usize >= sender.outputs.len() {
+            if input.class == 0 || input.upstream as usize >= sender.tables.outputs.len() {
                 continue;
             }
             let (told, heard) = (known(here, port as u32, true), known(sender, input.upstream, false));

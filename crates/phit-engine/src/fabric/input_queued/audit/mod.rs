@@ -13,6 +13,7 @@ use crate::fabric::input_queued::partition::Partition;
 
 use crate::fabric::input_queued::InputQueued;
 use crate::fabric::input_queued::events::kind;
+use crate::fabric::input_queued::mail::Slice;
 use awake::awake;
 use buffers::{buffers, channels, packets};
 use managed::{agreement, managed};
@@ -36,12 +37,12 @@ use ports::{ejections, outputs, turns};
 pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     let (partitions, inboxes) = network.parts();
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
-    inboxes.for_each(|to, mail| {
+    let mut post = |to: usize, slice: &Slice| {
         let pending = &mut pending[to];
-        for (&(at, queue), packet) in mail.heads.iter().zip(&mail.packets) {
-            pending.arrivals.entry(queue).or_default().push((at, Some(*packet)));
+        for packet in slice.heads.iter() {
+            pending.arrivals.entry(packet.next).or_default().push((packet.entry, Some(*packet)));
         }
-        for (at, event) in &mail.events {
+        for (at, event) in slice.events.iter() {
             let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
             match what {
                 kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, None)),
@@ -53,7 +54,11 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
                 }
             }
         }
-    });
+    };
+    inboxes.for_each(|to, mail| mail.slices.iter().for_each(|slice| post(to, slice)));
+    for (to, partition) in partitions.iter().enumerate() {
+        partition.coming.iter().flatten().for_each(|slice| post(to, slice));
+    }
     let (mut injected, mut delivered, mut held) = (0, 0, 0);
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];

@@ -64,7 +64,8 @@ impl Pending {
 /// The channel for which a credit is, and its phits.
 pub(super) fn credited(sender: &Partition, target: u32, data: u32) -> (u32, u64) {
     let (vc, phits) = unpack_credit(data);
-    let ports = sender.outputs.len() as u32;
-    let first = if target < ports { sender.outputs[target].vc } else { sender.endpoints[target - ports].channel };
+    let ports = sender.tables.outputs.len() as u32;
+    let first =
+        if target < ports { sender.tables.outputs[target].vc } else { sender.endpoints[target - ports].channel };
     (first + vc, phits as u64)
 }

@@ -6,21 +6,21 @@ use crate::fabric::input_queued::partition::Partition;
 
 /// The flits in the ring of an output buffer: start of transmission and size.
 pub(super) fn ring(partition: &Partition, output: u32) -> impl Iterator<Item = (Tick, u32)> + '_ {
-    let record = &partition.outputs[output];
-    let (first, size) = (u32::from(record.ring_first), partition.ring.max(1));
-    let base = output * partition.ring;
-    (0..u32::from(record.ring_count)).map(move |place| {
+    let record = partition.tables.buffers.get(output as usize).copied().unwrap_or_default();
+    let (first, size) = (u32::from(record.first), partition.tables.ring.max(1));
+    let base = output * partition.tables.ring;
+    (0..u32::from(record.count)).map(move |place| {
         let place = base + (first + place) % size;
-        (partition.rings[place], u32::from(partition.ring_phits[place]))
+        (partition.tables.rings[place], u32::from(partition.tables.ring_phits[place]))
     })
 }
 
 /// Of an endpoint's buffer, the credits for it and those on their way back add up to its size.
 pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let Some(capacity) = partition.config.links[0].ejection_buffer else { return Ok(()) };
-    for output in partition.outputs.iter().filter(|output| output.class == 0) {
+    for output in partition.tables.outputs.iter().filter(|output| output.class == 0) {
         for channel in output.vc..output.vc + u32::from(output.vcs) {
-            let credits = i64::from(partition.channels[channel].credits);
+            let credits = i64::from(partition.tables.channels[channel].credits);
             let back = pending.credits.get(&channel).map_or(0, |&phits| phits as i64);
             if credits < 0 || credits + back != i64::from(capacity) {
                 let router = partition.routers.number(output.router);
@@ -37,7 +37,8 @@ pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), 
 pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let cycle = partition.config.links.ticks_per_cycle;
     // An endpoint's credits go out as its flits come in.
-    let from_routers = |target: u32| partition.outputs.get(target as usize).is_none_or(|output| output.class != 0);
+    let from_routers =
+        |target: u32| partition.tables.outputs.get(target as usize).is_none_or(|output| output.class != 0);
     for (target, times) in pending.credit_times.iter().filter(|(target, _)| from_routers(**target)) {
         let mut times = times.clone();
         times.sort_unstable();
@@ -54,12 +55,12 @@ pub(super) fn outputs(partition: &Partition) -> Result<(), String> {
     let Some(capacity) = partition.config.buffers.output_buffer.filter(|_| !partition.settings.timed) else {
         return Ok(());
     };
-    for (index, output) in partition.outputs.iter().enumerate() {
+    for (index, buffer) in partition.tables.buffers.iter().enumerate() {
         let sum: u32 = ring(partition, index as u32).map(|(_, size)| size).sum();
-        if sum != output.held || sum > capacity {
+        if sum != buffer.held || sum > capacity {
             return Err(format!(
                 "output {index} of partition {} at tick {}: {sum} phits in the buffer, {} counted, room for {capacity}",
-                partition.index, partition.now, output.held
+                partition.index, partition.now, buffer.held
             ));
         }
         if !ring(partition, index as u32).map(|(start, _)| start).is_sorted() {

@@ -1,6 +1,6 @@
 //! What a router keeps of its outputs: what the views read.
 
-use crate::engine::Tick;
+use crate::engine::{Bytes, Table, Tick, bytes_of};
 use crate::fabric::seams::queueing::Division;
 
 /// An output port.
@@ -16,8 +16,6 @@ pub(crate) struct Output {
     pub free: Tick,
     /// Tick of the latest wake-up filed for those who wait for it.
     pub wake: Tick,
-    /// Phits reserved in the output buffer.
-    pub held: u32,
     /// First virtual channel of the output.
     pub vc: u32,
     /// Router of the output.
@@ -26,23 +24,58 @@ pub(crate) struct Output {
     pub far_partition: u32,
     /// First queue of the input port at the far end.
     pub far_queue: u32,
-    /// Place of the oldest flit in the output buffer's ring.
-    pub ring_first: u16,
-    /// Flits in the output buffer's ring.
-    pub ring_count: u16,
     /// Number of virtual channels.
     pub vcs: u16,
     /// Link class.
     pub class: u8,
 }
 
-const _: () = assert!(size_of::<Output>() == 56);
+const _: () = assert!(size_of::<Output>() == 48);
 
 /// A virtual channel of an output, as its sender sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OutputVc {
     /// Free phits in the far buffer.
     pub credits: i32,
+}
+
+/// The flits in the buffer of an output, whose times and sizes stand in a ring.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OutputBuffer {
+    /// Phits reserved.
+    pub held: u32,
+    /// Place of the oldest flit in the ring.
+    pub first: u16,
+    /// Flits in the ring.
+    pub count: u16,
+}
+
+/// The outputs of all routers of a partition.
+#[derive(Debug, Default)]
+pub(crate) struct OutputTables {
+    /// First port of each router; one more at the end.
+    pub first_port: Table<u32>,
+    /// By port.
+    pub outputs: Table<Output>,
+    /// Those of the outputs, and after them those of the endpoints.
+    pub channels: Table<OutputVc>,
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
+    /// channel is ever held.
+    pub owners: Table<u32>,
+    /// By port; without entries where the time for which its link is taken tells whether a buffer has room.
+    pub buffers: Table<OutputBuffer>,
+    /// Start of transmission of each flit in an output buffer, `ring` places per port.
+    pub rings: Table<Tick>,
+    /// Its phits.
+    pub ring_phits: Table<u16>,
+    /// Places of a ring.
+    pub ring: u32,
+}
+
+impl Bytes for OutputTables {
+    fn bytes(&self) -> usize {
+        bytes_of!(self, Self { first_port, outputs, channels, owners, buffers, rings, ring_phits; ring })
+    }
 }
 
 /// How the buffers behind outputs are made.

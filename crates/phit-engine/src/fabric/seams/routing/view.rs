@@ -1,9 +1,9 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
-use super::{Buffers, Output, OutputVc};
-use crate::engine::{NONE, Rng, Table, Tick};
-use crate::packet::{MOST_CLASSES, Packet};
-use crate::topology::Topology;
+use super::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
+use crate::engine::{NONE, Rng, Tick};
+use crate::packet::{HopState, MOST_CLASSES, Packet};
+use crate::topology::{Hop, Known, Topology};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -12,39 +12,49 @@ use std::sync::Arc;
 pub struct RouterView<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
+    /// The same, if it is one whose minimal hops need no call through the trait object.
+    pub(crate) known: &'a Known,
     /// This router.
     pub router: u32,
     /// Current tick.
     pub now: Tick,
-    /// Virtual channels per link class.
-    pub vcs: &'a [u8],
-    /// Buffer size per virtual channel and link class, in phits.
-    pub capacity: &'a [u32],
     /// The router's index in the partition.
     pub(crate) local: u32,
     pub(crate) buffers: &'a Buffers,
-    pub(crate) first_port: &'a Table<u32>,
-    pub(crate) outputs: &'a Table<Output>,
-    pub(crate) channels: &'a Table<OutputVc>,
-    pub(crate) owners: &'a Table<u32>,
-    pub(crate) rings: &'a Table<Tick>,
-    pub(crate) ring_phits: &'a Table<u16>,
-    pub(crate) ring: u32,
+    pub(crate) tables: &'a OutputTables,
     /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
     pub(crate) backlog: Option<&'a [Tick; MOST_CLASSES]>,
 }
 
-impl RouterView<'_> {
+impl<'a> RouterView<'a> {
+    /// Virtual channels per link class.
+    #[inline]
+    pub fn vcs(&self) -> &'a [u8] {
+        &self.buffers.vcs
+    }
+
+    /// Buffer size per virtual channel and link class, in phits.
+    #[inline]
+    pub fn capacity(&self) -> &'a [u32] {
+        &self.buffers.capacity
+    }
+
+    /// [`Topology::minimal_hop`] from this router to router `to`, for a route of one leg.
+    #[inline]
+    pub fn minimal_hop(&self, to: u32, state: HopState, rng: &mut Rng) -> Hop {
+        self.known.minimal_hop(self.topology, self.router, to, state, self.vcs(), rng)
+    }
+
     #[inline]
     fn output(&self, port: u16) -> &Output {
-        &self.outputs[self.first_port[self.local] + u32::from(port)]
+        &self.tables.outputs[self.tables.first_port[self.local] + u32::from(port)]
     }
 
     #[inline]
     fn credits(&self, port: u16, vc: u8) -> i32 {
         let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
         match queues {
-            1 => self.channels[first + u32::from(vc)].credits,
+            1 => self.tables.channels[first + u32::from(vc)].credits,
             // Those of a broken link are without limit, each of them.
             _ => self.lanes(first, vc, queues).fold(0, i32::saturating_add),
         }
@@ -55,7 +65,7 @@ impl RouterView<'_> {
     fn best_credits(&self, port: u16, vc: u8) -> i32 {
         let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
         match queues {
-            1 => self.channels[first + u32::from(vc)].credits,
+            1 => self.tables.channels[first + u32::from(vc)].credits,
             _ => self.lanes(first, vc, queues).max().unwrap_or(0),
         }
     }
@@ -63,7 +73,7 @@ impl RouterView<'_> {
     /// The credits of the queues of a virtual channel.
     fn lanes(&self, first: u32, vc: u8, queues: u32) -> impl Iterator<Item = i32> + '_ {
         let first = first + u32::from(vc) * queues;
-        (first..first + queues).map(|channel| self.channels[channel].credits)
+        (first..first + queues).map(|channel| self.tables.channels[channel].credits)
     }
 
     /// Link class of `port`.
@@ -76,30 +86,32 @@ impl RouterView<'_> {
     /// input buffer, or on their way back as credits.
     #[inline]
     pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
-        (self.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
+        (self.buffers.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
     /// Occupancy of all virtual channels of output `port` together, in phits.
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
-        (0..self.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
+        (0..self.buffers.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
     /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have
     /// several virtual channels or queues, if packets hold channels, or if output buffers are counted.
     #[inline]
     pub(crate) fn row(&self, ports: Range<u16>) -> Option<Row<'_>> {
-        let first = self.first_port[self.local];
-        let outputs =
-            self.outputs.get((first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize)?;
+        let first = self.tables.first_port[self.local];
+        let outputs = self
+            .tables
+            .outputs
+            .get((first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize)?;
         let class = usize::from(outputs.first()?.class);
-        if self.vcs[class] != 1 || self.buffers.division.queues != 1 || !self.owners.is_empty() {
+        if self.buffers.vcs[class] != 1 || self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
             return None;
         }
         let backlog = self.backlog?[class];
         // With one channel each, those of neighbouring ports follow one another.
-        let channels = self.channels.get(outputs[0].vc as usize..outputs[0].vc as usize + outputs.len())?;
-        Some(Row { outputs, channels, now: self.now, capacity: self.capacity[class], backlog })
+        let channels = self.tables.channels.get(outputs[0].vc as usize..outputs[0].vc as usize + outputs.len())?;
+        Some(Row { outputs, channels, now: self.now, capacity: self.buffers.capacity[class], backlog })
     }
 
     /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet
@@ -108,20 +120,20 @@ impl RouterView<'_> {
     pub(crate) fn emptiest(&self, port: u16, phits: u32) -> (u32, bool) {
         let output = self.output(port);
         let class = output.class as usize;
-        let vcs = self.vcs[class];
-        if self.buffers.division.queues != 1 || !self.owners.is_empty() {
+        let vcs = self.buffers.vcs[class];
+        if self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
             let takes = |vc: u8| !self.held(port, vc) && self.has_room(port, vc, phits);
             return ((0..vcs).map(|vc| self.occupancy(port, vc)).min().unwrap_or(0), (0..vcs).any(takes));
         }
-        let most = (0..vcs.into()).map(|vc| self.channels[output.vc + vc].credits).max().unwrap_or(0);
-        let occupancy = (self.capacity[class] as i32 - most).max(0) as u32;
+        let most = (0..vcs.into()).map(|vc| self.tables.channels[output.vc + vc].credits).max().unwrap_or(0);
+        let occupancy = (self.buffers.capacity[class] as i32 - most).max(0) as u32;
         (occupancy, most >= phits as i32 && self.buffer_has_room(port, phits))
     }
 
     /// Occupancy of virtual channel `vc` of output `port` as a share of its buffer, from 0 to 1.
     #[inline]
     pub fn fill(&self, port: u16, vc: u8) -> f64 {
-        f64::from(self.occupancy(port, vc)) / f64::from(self.capacity[self.output(port).class as usize])
+        f64::from(self.occupancy(port, vc)) / f64::from(self.buffers.capacity[self.output(port).class as usize])
     }
 
     /// True if the crossbar side of output `port` can start a transfer now.
@@ -140,7 +152,7 @@ impl RouterView<'_> {
     #[inline]
     pub fn held(&self, port: u16, vc: u8) -> bool {
         let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
-        let owned = |lane: u32| self.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
+        let owned = |lane: u32| self.tables.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
         let first = u32::from(vc) * queues;
         (first..first + queues).all(owned)
     }
@@ -178,21 +190,22 @@ impl RouterView<'_> {
             return output.free.saturating_sub(self.now) < backlog[output.class as usize % MOST_CLASSES];
         }
         let Some(capacity) = self.buffers.output_buffer else { return true };
-        self.output(port).held + phits <= capacity || self.buffer_will_have_room(port, phits, capacity)
+        let index = self.tables.first_port[self.local] + u32::from(port);
+        self.tables.buffers[index].held + phits <= capacity || self.buffer_will_have_room(index, phits, capacity)
     }
 
-    /// Whether an output buffer has room for `phits` once flits that have started on the link, which are still
-    /// counted as held, are left out.
-    fn buffer_will_have_room(&self, port: u16, phits: u32, capacity: u32) -> bool {
-        let output = self.output(port);
-        let base = (self.first_port[self.local] + u32::from(port)) * self.ring;
-        let (mut held, mut place) = (output.held, u32::from(output.ring_first));
-        for _ in 0..output.ring_count {
-            if self.rings[base + place] >= self.now {
+    /// Whether the buffer of output `index` has room for `phits` once flits that have started on the link, which are
+    /// still counted as held, are left out.
+    fn buffer_will_have_room(&self, index: u32, phits: u32, capacity: u32) -> bool {
+        let OutputBuffer { mut held, first, count } = self.tables.buffers[index];
+        let ring = self.tables.ring;
+        let (base, mut place) = (index * ring, u32::from(first));
+        for _ in 0..count {
+            if self.tables.rings[base + place] >= self.now {
                 break;
             }
-            held -= u32::from(self.ring_phits[base + place]);
-            place = if place + 1 == self.ring { 0 } else { place + 1 };
+            held -= u32::from(self.tables.ring_phits[base + place]);
+            place = if place + 1 == ring { 0 } else { place + 1 };
         }
         held + phits <= capacity
     }
@@ -206,7 +219,7 @@ impl RouterView<'_> {
     /// router.
     pub fn elsewhere(&self, router: u32) -> Self {
         // The partition has all routers.
-        let all = self.first_port.len() == self.topology.routers() as usize + 1;
+        let all = self.tables.first_port.len() == self.topology.routers() as usize + 1;
         assert!(all && router < self.topology.routers(), "router {router} is not in sight of {}", self.router);
         Self { router, local: router, ..*self }
     }
@@ -307,12 +320,12 @@ impl Site<'_> {
     /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about
     /// again.
     pub fn wake(&mut self, port: u16) {
-        self.wakes.push(self.at.first_port[self.at.local] + u32::from(port));
+        self.wakes.push(self.at.tables.first_port[self.at.local] + u32::from(port));
     }
 
     /// Something that decisions about any output depend on has changed: heads that wait for one are looked at again.
     pub fn wake_all(&mut self) {
-        self.wakes.extend(self.at.first_port[self.at.local]..self.at.first_port[self.at.local + 1]);
+        self.wakes.extend(self.at.tables.first_port[self.at.local]..self.at.tables.first_port[self.at.local + 1]);
     }
 
     /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has

@@ -1,0 +1,125 @@
+//! Lists that are made and taken apart again and again.
+
+use super::{Bytes, fetch};
+
+/// Bytes of a page, about.
+const PAGE: usize = 1024;
+
+/// A list in pages of one size: it grows without copying, and holds half a page more than it needs.
+#[derive(Debug)]
+pub(crate) struct Pages<T> {
+    full: Vec<Vec<T>>,
+    last: Vec<T>,
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+/// Empty pages: those that one list gives back are those that the next one takes.
+#[derive(Debug)]
+pub(crate) struct Spare<T>(Vec<Vec<T>>);
+
+impl<T> Default for Spare<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Spare<T> {
+    /// More are given back to the system: somebody takes in more than is asked for here.
+    const MOST: usize = 64;
+
+    fn give(&mut self, mut page: Vec<T>) {
+        if self.0.len() < Self::MOST && page.capacity() > 0 {
+            page.clear();
+            self.0.push(page);
+        }
+    }
+
+    fn take(&mut self) -> Vec<T> {
+        self.0.pop().unwrap_or_else(|| Vec::with_capacity((PAGE / size_of::<T>()).max(1)))
+    }
+}
+
+impl<T> Bytes for Spare<T> {
+    fn bytes(&self) -> usize {
+        self.0.iter().map(Bytes::bytes).sum::<usize>() + self.0.bytes()
+    }
+}
+
+impl<T> Pages<T> {
+    /// Adds an item at the end, on a page of `spare` if there is need of one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, item: T, spare: &mut Spare<T>) {
+        if self.last.len() == self.last.capacity() {
+            self.turn(spare);
+        }
+        self.last.push(item);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn turn(&mut self, spare: &mut Spare<T>) {
+        let page = std::mem::replace(&mut self.last, spare.take());
+        if !page.is_empty() {
+            self.full.push(page);
+        }
+    }
+
+    /// True if there is no item.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.last.is_empty()
+    }
+
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.full.iter().map(Vec::len).sum::<usize>() + self.last.len()
+    }
+
+    /// The items in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.full.iter().chain(std::iter::once(&self.last)).flatten()
+    }
+
+    /// Calls `see` with all items in order; pages that have been gone through are given to `spare` on the way.
+    #[inline(always)]
+    pub(crate) fn consume(mut self, spare: &mut Spare<T>, mut see: impl FnMut(&T)) {
+        self.full.push(self.last);
+        // They have been filled by others, long ago.
+        self.full.iter().for_each(|page| fetch(page));
+        for page in self.full {
+            page.iter().for_each(&mut see);
+            spare.give(page);
+        }
+    }
+}
+
+impl<T> Bytes for Pages<T> {
+    fn bytes(&self) -> usize {
+        self.full.iter().map(Bytes::bytes).sum::<usize>() + self.full.bytes() + self.last.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_come_out_in_order_whatever_their_number() {
+        let mut spare = Spare::default();
+        for count in [0, 1, PAGE / 8 - 1, PAGE / 8, PAGE / 8 + 1, 1000] {
+            let mut pages = Pages::default();
+            (0..count as u64).for_each(|item| pages.push(item, &mut spare));
+            assert_eq!((pages.len(), pages.is_empty()), (count, count == 0));
+            assert!(pages.iter().copied().eq(0..count as u64));
+            assert!(pages.bytes() <= count * 8 + PAGE + 24 * 8, "{} bytes for {count}", pages.bytes());
+            let mut taken = Vec::new();
+            pages.consume(&mut spare, |item| taken.push(*item));
+            assert!(taken.into_iter().eq(0..count as u64));
+            assert!(spare.bytes() >= count * 8 && spare.0.iter().all(Vec::is_empty));
+        }
+    }
+}
