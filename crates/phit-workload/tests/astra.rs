@@ -5,6 +5,7 @@ use phit_workload::compose::Composer;
 use phit_workload::host::HostParams;
 use phit_workload::network::{Link, StoreAndForward};
 use phit_workload::run::run;
+use phit_workload::script::Costs;
 use phit_workload::{Operation, Program, RankProgram, StoredPlan};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ fn program(pattern: &str, npus: u32, source: u32, destination: u32, bytes: u64, 
         (0..chunks).for_each(|_| {
             let before: Vec<_> = (0..npus).map(|_| vec![]).collect();
             (0..).zip(before).for_each(|(rank, frontier)| composer.set_frontier(rank, frontier));
-            composer.collective(&(0..npus).collect::<Vec<_>>(), &*steps, |_| 0);
+            composer.collective(&(0..npus).collect::<Vec<_>>(), &steps, Costs::default());
         });
         composer.finish()
     };

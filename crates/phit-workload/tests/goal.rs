@@ -161,9 +161,9 @@ fn lines_of_operations_are_found_again() {
 fn spoilt_binary_files_are_refused() {
     let program = schedule("m01_pingpong_1b").unwrap();
     let mut bytes = vec![];
-    binary::write(&program, &mut bytes).unwrap();
+    binary::write(&mut bytes, |ranks| program.each_rank(ranks)).unwrap();
     for length in 0..bytes.len() {
-        assert!(binary::read(&bytes[..length]).is_err(), "{length} bytes");
+        assert!(goal::read(&bytes[..length]).is_err(), "{length} bytes");
     }
     // No byte that is changed leads to a panic.
     for at in 0..bytes.len() {
@@ -183,7 +183,8 @@ fn spoilt_binary_files_are_refused() {
 #[test]
 fn the_binary_form_is_loggopsims() {
     let mut bytes = vec![];
-    binary::write(&schedule("m13_two_cpus_cross_dependency").unwrap(), &mut bytes).unwrap();
+    let program = schedule("m13_two_cpus_cross_dependency").unwrap();
+    binary::write(&mut bytes, |ranks| program.each_rank(ranks)).unwrap();
     let expected = "7f10000000000000 01000000 01 00 1600000000000000 7400000000000000 02000000 01000000 00000000 \
         00000000 03 00000000 e803000000000000 00000000 00 00 01000000 00000000 00000000 01000000 \
         01000000 03 00000000 bc02000000000000 00000000 01 00 00000000 01000000 00000000 01000000 01000000";
@@ -239,10 +240,10 @@ proptest! {
     #[test]
     fn what_is_written_is_read_again(program in program()) {
         let mut written = vec![];
-        text::write(&program, &mut written).unwrap();
+        program.each_rank(&mut text::Writer::new(&mut written)).unwrap();
         prop_assert_eq!(&goal::read(&written[..]).unwrap(), &program);
         let mut written = vec![];
-        binary::write(&program, &mut written).unwrap();
+        binary::write(&mut written, |ranks| program.each_rank(ranks)).unwrap();
         let read = goal::read(&written[..]).unwrap();
         // The binary form has the successors of an operation's end before those of its start.
         for rank in 0..program.ranks() {

@@ -5,14 +5,19 @@ use crate::collective::{Algorithm, Collective, Members};
 use crate::compose::{Composer, Frontier};
 use crate::error::{Error, quoted};
 use crate::program::{Operation, Program};
+use crate::script::Costs;
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
 /// Which of a node's dependencies count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Dependencies {
     /// Those on data alone, as version 1 of the feeder has it: in traces of PyTorch the others name the caller.
     #[default]
@@ -22,7 +27,9 @@ pub enum Dependencies {
 }
 
 /// How long a calculation takes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(inline)]
 pub enum Compute {
     /// As long as the trace says.
     #[default]
@@ -38,7 +45,9 @@ pub enum Compute {
 }
 
 /// The time that a load or a store takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Memory {
     /// Nanoseconds.
     pub latency: f64,
@@ -47,7 +56,9 @@ pub struct Memory {
 }
 
 /// What a trace leaves open.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Options {
     /// Which dependencies count.
     pub dependencies: Dependencies,
@@ -56,7 +67,7 @@ pub struct Options {
     /// What loads and stores take; they are refused without it.
     pub memory: Option<Memory>,
     /// The algorithm of each collective; the usual one if it is not here.
-    pub algorithms: BTreeMap<&'static str, Algorithm>,
+    pub algorithms: BTreeMap<Collective, Algorithm>,
     /// Parts into which a collective is cut, sent one after the other.
     pub chunks: u32,
     /// The ranks of each group that a collective may name; all of them if it names none.
@@ -344,9 +355,8 @@ impl Builder<'_> {
 
     fn hold(&mut self, meeting: &Meeting, graphs: &mut [Graph]) -> Result<(), Error> {
         let (collective, bytes, root) = meeting.call;
-        let algorithm = self.options.algorithms.get(collective.name()).copied();
-        let usual = collective.algorithms().first().copied();
-        let Some(algorithm) = algorithm.or(usual) else { return Ok(()) };
+        let algorithm = self.options.algorithms.get(&collective).copied();
+        let algorithm = algorithm.unwrap_or(collective.usual());
         for (&rank, &number) in &meeting.came {
             self.composer.set_frontier(rank, graphs[rank as usize].frontier(number));
         }
@@ -357,7 +367,7 @@ impl Builder<'_> {
             // A trace says how much a rank has for all.
             let size = if collective == Collective::AllToAll { size / u64::from(members) } else { size };
             let call = Members { root, ..Members::new(collective, algorithm, members, size) };
-            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &*call.steps()?, |_| 0);
+            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &call.steps()?, Costs::default());
         }
         for (&rank, &number) in &meeting.came {
             let end = self.composer.frontier(rank).clone();

@@ -153,8 +153,8 @@ fn what_cannot_be_executed_is_named() {
         "rank 0: node 1 (memory load \"n1\"): needs the times of a memory"
     );
     assert_eq!(
-        error(&[vec![collective(1, &[], 4, 8)]]),
-        "rank 0: node 1 (collective \"n1\"): is a scatter, which is not supported"
+        error(&[vec![collective(1, &[], 10, 8)]]),
+        "rank 0: node 1 (collective \"n1\"): comm_type = 10, expected 0 to 9"
     );
     assert_eq!(
         error(&[vec![collective(1, &[], 0, 8)], vec![]]),
