@@ -30,9 +30,9 @@ fn parsed<T: serde::de::DeserializeOwned>(py: Python<'_>, text: &str) -> PyResul
 
 /// What a file of a program consists of (JSON text).
 #[pyfunction]
-fn workload_info(py: Python<'_>, input: PathBuf, options: &str) -> PyResult<String> {
+fn workload_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
     let options: chakra::Options = parsed(py, options)?;
-    let found = py.detach(|| Input::File(&input, &options).totals());
+    let found = py.detach(|| Input::File(&path, &options).totals());
     found.map(|totals| shown(&totals)).map_err(|error| raised(py, &error))
 }
 
@@ -42,9 +42,9 @@ fn shown(totals: &Totals) -> String {
 
 /// Read a program and write it as GOAL.
 #[pyfunction]
-fn workload_convert(py: Python<'_>, input: PathBuf, output: PathBuf, options: &str) -> PyResult<()> {
+fn workload_convert(py: Python<'_>, path: PathBuf, target: PathBuf, options: &str) -> PyResult<()> {
     let options: chakra::Options = parsed(py, options)?;
-    py.detach(|| Input::File(&input, &options).write(&output)).map_err(|error| raised(py, &error))
+    py.detach(|| Input::File(&path, &options).write(&target)).map_err(|error| raised(py, &error))
 }
 
 /// Make a program by its parameters (JSON text), and write it as GOAL; return what it consists of (JSON text).
@@ -52,7 +52,7 @@ fn workload_convert(py: Python<'_>, input: PathBuf, output: PathBuf, options: &s
 fn workload_make(
     py: Python<'_>,
     parameters: &str,
-    output: PathBuf,
+    target: PathBuf,
     ranks: Option<u32>,
     groups: Vec<u32>,
     seed: u64,
@@ -61,7 +61,7 @@ fn workload_make(
     let made = py.detach(|| {
         let scripts = source::scripts(kind.source(), ranks, &groups, seed)?;
         let input = Input::Scripts(&scripts);
-        input.write(&output)?;
+        input.write(&target)?;
         input.totals()
     });
     made.map(|totals| shown(&totals)).map_err(|error| raised(py, &error))
@@ -86,9 +86,9 @@ const RECV: u8 = 2;
 
 /// Read a program: operations and dependencies of each rank (JSON text).
 #[pyfunction]
-fn workload_read(py: Python<'_>, input: PathBuf, options: &str) -> PyResult<String> {
+fn workload_read(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
     let options: chakra::Options = parsed(py, options)?;
-    let program = py.detach(|| Input::File(&input, &options).read()).map_err(|error| raised(py, &error))?;
+    let program = py.detach(|| Input::File(&path, &options).read()).map_err(|error| raised(py, &error))?;
     let operation = |operation: Operation| {
         let (kind, amount, Transfer { peer, tag, .. }) = match operation.action {
             Action::Calc(time) => (CALC, time, Transfer { bytes: 0, peer: 0, tag: 0 }),
@@ -108,7 +108,7 @@ fn workload_read(py: Python<'_>, input: PathBuf, options: &str) -> PyResult<Stri
 
 /// Write a program, given as `workload_read` returns it, as GOAL.
 #[pyfunction]
-fn workload_write(py: Python<'_>, program: &str, output: PathBuf) -> PyResult<()> {
+fn workload_write(py: Python<'_>, program: &str, target: PathBuf) -> PyResult<()> {
     let columns: Columns = parsed(py, program)?;
     py.detach(|| {
         let mut program = Program::new(columns.len() as u32);
@@ -133,7 +133,7 @@ fn workload_write(py: Python<'_>, program: &str, output: PathBuf) -> PyResult<()
             program.set(rank, list);
         }
         program.check()?;
-        Input::Program(&program).write(&output)
+        Input::Program(&program).write(&target)
     })
     .map_err(|error| raised(py, &error))
 }
