@@ -1,6 +1,7 @@
 //! From the graphs of all ranks to a program.
 
 use super::format::{self, Node, Value};
+use super::json;
 use crate::collective::{Algorithm, Collective, Members};
 use crate::compose::{Composer, Frontier};
 use crate::error::{Error, quoted};
@@ -70,6 +71,10 @@ pub struct Options {
     pub algorithms: BTreeMap<Collective, Algorithm>,
     /// Parts into which a collective is cut, sent one after the other.
     pub chunks: u32,
+    /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    pub delay: u64,
+    /// Time for each byte that a collective combines, in nanoseconds.
+    pub combine: f64,
     /// The ranks of each group that a collective may name; all of them if it names none.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
@@ -105,8 +110,8 @@ pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> R
         let mut input = BufReader::new(file);
         let zipped = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let nodes = match zipped {
-            true => format::nodes(BufReader::new(MultiGzDecoder::new(input))),
-            false => format::nodes(input),
+            true => nodes(BufReader::new(MultiGzDecoder::new(input))),
+            false => nodes(input),
         };
         let graph = nodes.and_then(|nodes| Graph::new(nodes, options));
         graphs.push(graph.map_err(|error| error.of(rank))?);
@@ -114,6 +119,11 @@ pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> R
     let mut builder = Builder { composer: Composer::new(graphs.len() as u32), options, meetings: BTreeMap::new() };
     builder.build(graphs)?;
     Ok(builder.composer.finish())
+}
+
+/// The nodes of a file, of protobuf messages or as JSON.
+fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
+    if json::is_json(input.fill_buf()?) { json::nodes(input) } else { format::nodes(input) }
 }
 
 /// The nodes of a rank.
@@ -360,6 +370,7 @@ impl Builder<'_> {
         for (&rank, &number) in &meeting.came {
             self.composer.set_frontier(rank, graphs[rank as usize].frontier(number));
         }
+        let costs = Costs { start: self.options.delay, step: self.options.delay, combine: self.options.combine };
         let members = meeting.ranks.len() as u32;
         let chunks = u64::from(self.options.chunks.max(1)).min(bytes.max(1));
         for chunk in 0..chunks {
@@ -367,7 +378,7 @@ impl Builder<'_> {
             // A trace says how much a rank has for all.
             let size = if collective == Collective::AllToAll { size / u64::from(members) } else { size };
             let call = Members { root, ..Members::new(collective, algorithm, members, size) };
-            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &call.steps()?, Costs::default());
+            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &call.steps()?, costs);
         }
         for (&rank, &number) in &meeting.came {
             let end = self.composer.frontier(rank).clone();

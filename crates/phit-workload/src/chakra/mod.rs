@@ -3,6 +3,7 @@
 mod files;
 mod format;
 mod graph;
+mod json;
 
 pub use files::{is_trace, read_files};
 pub use graph::{Compute, Dependencies, Memory, Options, read};

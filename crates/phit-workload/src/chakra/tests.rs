@@ -123,6 +123,39 @@ fn dependencies_on_control_count_if_asked_for() {
     assert_eq!(run(&ranks, &both).ranks, [8000]);
 }
 
+/// As Chakra's converter writes them: numbers of 64 bits as texts, types by their names, what is 0 left out.
+#[test]
+fn json_says_the_same() {
+    let peer = |name, rank| [(name, Value::Int32(rank)), ("comm_size", Value::Uint64(100))];
+    let binary = vec![calc(3, &[1], 2), calc(1, &[], 3), node(9, 5, &[3], &peer("comm_dst", 0))];
+    let text = r#"{
+  "version": "0.0.4"
+}{
+  "id": "3", "name": "n3", "type": "COMP_NODE", "dataDeps": ["1"], "durationMicros": "2"
+}{"id": "1", "name": "n1", "type": 4, "durationMicros": 3, "outputs": {"values": "x"}}{
+  "id": "9", "name": "n9", "type": "COMM_SEND_NODE", "dataDeps": ["3"],
+  "attr": [{"name": "comm_dst", "int32Val": 0}, {"name": "comm_size", "uint64Val": "100"},
+           {"name": "involved_dim", "boolList": {"values": [true]}}, {"name": "x", "int64List": {}}]
+}
+"#;
+    let json = |text: &str| read([text.as_bytes()], &Options::default());
+    assert_eq!(json(text).unwrap(), program(&[binary], &Options::default()).unwrap());
+    for (from, to, message) in [
+        ("COMP_NODE", "COMPUTE", "message 1: type \"COMPUTE\": expected one of INVALID_NODE,"),
+        ("dataDeps", "dataDps", "message 1: no Chakra message (unknown field `dataDps`"),
+        ("\"3\", \"name\"", "\"x\", \"name\"", "message 1: \"x\": expected a whole number of 0 or more"),
+        ("int32Val", "int32Value", "message 3: attribute \"comm_dst\": has a value \"int32Value\" that is not known"),
+        ("}]\n}\n", "", "message 3: no JSON"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = json(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("rank 0: {message}")) || from.starts_with('}') && error.contains("no JSON"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn compressed_files_are_read() {
     let mut zipped = GzEncoder::new(vec![], Compression::fast());

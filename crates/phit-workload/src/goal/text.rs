@@ -75,7 +75,7 @@ struct Open {
     /// Its first line.
     line: u64,
     list: RankProgram,
-    labels: FxHashMap<Box<str>, u32>,
+    labels: Labels,
     /// Dependencies on labels that had not been defined: line, what waits, what for.
     later: Vec<(u64, Box<str>, Box<str>, Until)>,
 }
@@ -98,6 +98,12 @@ impl<'r> Reader<'r> {
 
     fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
         let line = std::str::from_utf8(line).map_err(|_| Error::new("expected text in UTF-8"))?;
+        if !self.comment && !line.as_bytes().contains(&b'/') {
+            return match line.trim_ascii().is_empty() {
+                true => Ok(()),
+                false => self.statement(&mut Words { lexer: Token::lexer(line) }, number),
+            };
+        }
         let (mut rest, mut code) = (line, None);
         // What stands before the first comment, or after one that ends here.
         loop {
@@ -171,7 +177,7 @@ impl<'r> Reader<'r> {
         for (line, after, before, until) in later {
             let find = |label: &str| {
                 let undefined = || Error::new(format!("label {} is not defined", quoted(label))).of(rank).at(line);
-                labels.get(label).copied().ok_or_else(undefined)
+                labels.get(label).ok_or_else(undefined)
             };
             list.order(find(&before)?, find(&after)?, until);
         }
@@ -193,7 +199,7 @@ impl<'r> Reader<'r> {
                 let Some(Token::Word(kind)) = words.next()? else { return Err(words.wrong(OPERATION).of(rank)) };
                 let operation = words.operation(kind, ranks).map_err(|error| error.of(rank))?;
                 let number = open.push(operation.ok_or_else(|| words.wrong(OPERATION).of(rank))?)?;
-                match open.labels.insert(word.into(), number) {
+                match open.labels.insert(word, number) {
                     None => Ok(()),
                     Some(_) => Err(Error::new(format!("label {} is defined a second time", quoted(word))).of(rank)),
                 }
@@ -202,7 +208,7 @@ impl<'r> Reader<'r> {
                 let until = if how == "requires" { Until::Done } else { Until::Started };
                 let Some(Token::Word(before)) = words.next()? else { return Err(words.wrong("a label").of(rank)) };
                 match (open.labels.get(before), open.labels.get(word)) {
-                    (Some(&before), Some(&after)) => open.list.order(before, after, until),
+                    (Some(before), Some(after)) => open.list.order(before, after, until),
                     _ => open.later.push((line, word.into(), before.into(), until)),
                 }
                 Ok(())
@@ -225,6 +231,38 @@ impl<'r> Reader<'r> {
                 let message = format!("it is missing: num_ranks says {count}");
                 Err(Error::new(message).of(rank as u32))
             }
+        }
+    }
+}
+
+/// Operations by their labels. Short labels are numbers: nothing is allocated for them.
+#[derive(Debug, Default)]
+struct Labels {
+    short: FxHashMap<u128, u32>,
+    long: FxHashMap<Box<str>, u32>,
+}
+
+/// A label as a number: its bytes, none of which is 0.
+fn short(label: &str) -> Option<u128> {
+    let mut bytes = [0; 16];
+    bytes.get_mut(..label.len())?.copy_from_slice(label.as_bytes());
+    Some(u128::from_le_bytes(bytes))
+}
+
+impl Labels {
+    /// The operation of a label.
+    fn get(&self, label: &str) -> Option<u32> {
+        match short(label) {
+            Some(short) => self.short.get(&short).copied(),
+            None => self.long.get(label).copied(),
+        }
+    }
+
+    /// Defines a label; what it stood for before, if there is such a thing.
+    fn insert(&mut self, label: &str, number: u32) -> Option<u32> {
+        match short(label) {
+            Some(short) => self.short.insert(short, number),
+            None => self.long.insert(label.into(), number),
         }
     }
 }
