@@ -3,7 +3,7 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -42,7 +42,7 @@ def programs(draw: st.DrawFn) -> Program:
     amounts = st.one_of(st.integers(0, 100), st.integers(0, 2**64 - 1))
     for rank in range(ranks):
         for number in range(draw(st.integers(0, 6))):
-            kind = draw(st.sampled_from(["calc", "send", "recv"]))
+            kind: Literal["calc", "send", "recv"] = draw(st.sampled_from(["calc", "send", "recv"]))
             is_calc = kind == "calc"
             peer = None if is_calc else draw(st.integers(ANY if kind == "recv" else 0, ranks - 1))
             waits = st.lists(st.integers(0, number - 1), max_size=3).map(tuple) if number else st.just(())

@@ -1,6 +1,7 @@
 //! Files that hold programs: read by what they contain, written by what their names say.
 
 use crate::chakra;
+use crate::dumpi;
 use crate::error::Error;
 use crate::goal::{self, binary, text};
 use crate::program::{Program, Ranks};
@@ -27,7 +28,13 @@ impl Input<'_> {
     /// Hands on the ranks; of GOAL and of scripts, no more than one is held.
     pub fn each_rank(&self, ranks: &mut dyn Ranks) -> Result<(), Error> {
         match self {
-            Self::File(path, options) if chakra::is_trace(path) => chakra::read_files(path, options)?.each_rank(ranks),
+            Self::File(path, options) if is_trace(path) => {
+                let program = match chakra::is_trace(path) {
+                    true => chakra::read_files(path, options)?,
+                    false => dumpi::read_files(path, options)?,
+                };
+                program.each_rank(ranks)
+            }
             Self::File(path, _) => {
                 let input = File::open(path).map_err(|error| Error::from(error).within(path))?;
                 goal::each_rank(input, ranks).map_err(|error| error.within(path))
@@ -86,7 +93,7 @@ impl Input<'_> {
     fn write_plain(&self, out: &mut impl Write, name: &str) -> Result<(), Error> {
         // A file whose ranks stand in another order has to be held.
         let held = match self {
-            Self::File(path, _) if chakra::is_trace(path) => Some(self.read()?),
+            Self::File(path, _) if is_trace(path) => Some(self.read()?),
             Self::File(..) if !self.is_in_order()? => Some(self.read()?),
             _ => None,
         };
@@ -105,6 +112,11 @@ impl Input<'_> {
         self.each_rank(&mut order)?;
         Ok(order.kept)
     }
+}
+
+/// True of a name that is that of a trace: any other file is GOAL.
+fn is_trace(path: &Path) -> bool {
+    chakra::is_trace(path) || dumpi::is_trace(path)
 }
 
 /// Whether ranks come in their order.

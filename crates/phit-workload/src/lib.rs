@@ -15,6 +15,7 @@ mod totals;
 pub mod chakra;
 pub mod collective;
 pub mod compose;
+pub mod dumpi;
 pub mod file;
 pub mod generated;
 pub mod goal;

@@ -95,12 +95,14 @@ fn steps(name: &str, algorithm: &str, npus: u32, bytes: u64, [delay, combine]: [
         Collective::AllGather => (bytes, bytes * u64::from(npus)),
         _ => (bytes, bytes),
     };
+    // The time of one message, in whole nanoseconds.
+    let combined = 3.0 * (share as f64 * combine / 3.0).floor() / share as f64;
     let known = |algorithm| Members::new(collective, algorithm, npus, own).steps().unwrap();
     let (steps, combine): (Arc<dyn Steps>, f64) = match algorithm {
         "ring" if collective == Collective::AllToAll => (Arc::new(OneByOne { npus, bytes: own }), combine),
-        "ring" => (known(Algorithm::Ring), combine),
+        "ring" => (known(Algorithm::Ring), combined),
         // What comes from all others at once is combined in the time of one of them.
-        "direct" => (known(Algorithm::Direct), combine / f64::from(npus - 1)),
+        "direct" => (known(Algorithm::Direct), combined / f64::from(npus - 1)),
         _ => {
             let (reduces, gathers) = (collective != Collective::AllGather, collective != Collective::ReduceScatter);
             (Arc::new(Halving { npus, bytes: all, reduces, gathers }), combine / 2.0)
@@ -192,7 +194,9 @@ fn traces_finish_when_they_do_in_astra_sim() {
     let mut compared = Compared::default();
     for line in std::fs::read_to_string(folder.join("traces.csv")).unwrap().lines().skip(1) {
         let columns: Vec<&str> = line.split(',').collect();
-        let &[trace, topology, npus, algorithm, splits, roofline, outcome, expected, differs] = &columns[..] else {
+        let &[trace, topology, npus, algorithm, splits, roofline, rendezvous, outcome, expected, differs] =
+            &columns[..]
+        else {
             panic!("{line}")
         };
         let path = folder.join("traces").join(trace);
@@ -207,7 +211,10 @@ fn traces_finish_when_they_do_in_astra_sim() {
                 _ => Compute::Duration,
             },
             memory: Some(Memory { latency: 100.0, bandwidth: 50.0 }),
-            algorithms: Collective::all().map(|collective| (collective, algorithm)).collect(),
+            algorithms: Collective::all()
+                .filter(|collective| collective.algorithms().contains(&algorithm))
+                .map(|collective| (collective, algorithm))
+                .collect(),
             chunks: splits.parse().unwrap(),
             delay: 10,
             combine: if algorithm == Algorithm::Direct { 3.0 / 1600.0 / f64::from(npus - 1) } else { 3.0 / 1600.0 },
@@ -224,7 +231,9 @@ fn traces_finish_when_they_do_in_astra_sim() {
                 continue;
             }
         };
-        let host = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: 0 };
+        // A send node ends when its message has arrived; those of collectives hold nothing up.
+        let eager = if rendezvous == "1" { 0 } else { u64::MAX };
+        let host = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager };
         let link = Link { bandwidth: 50.0 * (1u64 << 30) as f64 / 1e9, latency: 500.0 };
         let plan = Box::new(StoredPlan::new(Arc::new(program)));
         let finish = run(plan, host, shared::astra::network(topology, npus, link));
