@@ -186,6 +186,23 @@ def test_programs_are_made_by_name(tmp_path: Path, cli: Cli) -> None:
         assert message in err
 
 
+def test_traces_are_converted(tmp_path: Path, cli: Cli) -> None:
+    traces = ROOT / "crates" / "phit-workload" / "tests" / "astra" / "traces"
+    source, target = traces / "w18_rs_then_ag", tmp_path / "trace.goal"
+    assert cli("workload", "convert", source, target, "--option", "algorithms.all_gather=direct")[0] == 0
+    # 8 ranks: a reduce-scatter of 1 MiB by a ring, then an all-gather.
+    found = workload.info(target)
+    assert (found["ranks"], found["sends"]) == (8, 2 * 8 * 7)
+    assert found == workload.info(source / "w18_rs_then_ag.3.et", algorithms={"all_gather": "direct"})
+    status, _, err = cli("workload", "info", traces / "w31_missing_dep")
+    assert status == 2
+    assert "w31_missing_dep.0.et: rank 0: node 1 (computation" in err
+    assert "waits for node 99, which is missing" in err
+    status, _, err = cli("workload", "info", source, "--option", "chunk=2")
+    assert status == 2
+    assert "unknown field `chunk`" in err
+
+
 def test_a_kind_can_be_made_of_each_that_is_listed(cli: Cli) -> None:
     status, out, _ = cli("workload", "kinds")
     assert status == 0

@@ -1,7 +1,8 @@
 """Programs of communicating ranks: read, written, converted, made by name, and put together operation by operation.
 
 A program says what every rank computes, sends and receives, and which operation waits for which. Files are GOAL, as
-text or in its binary form, or Chakra execution traces; each may be compressed by gzip.
+text or in its binary form, Chakra execution traces, or MPI calls as dumpi2ascii prints them; each may be compressed by
+gzip.
 
 >>> from phit import workload
 >>> program = workload.Program(2)
@@ -174,8 +175,9 @@ def read(path: str | Path, **options: Any) -> Program:
     """The program in a file, or in a folder of traces.
 
     Args:
-        path: GOAL; or a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`.
-        options: how a Chakra trace is read, see `convert`.
+        path: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
+            `PREFIX-RANK.txt` of MPI calls.
+        options: how a trace is read, see `convert`.
     """
     with _translated():
         columns = json.loads(_phit.workload_read(Path(path), json.dumps(options)))
@@ -208,11 +210,13 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
     Of GOAL whose ranks stand in their order no more than one rank is held at a time.
 
     Args:
-        source: GOAL; or a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`.
+        source: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
+            `PREFIX-RANK.txt` of MPI calls.
         target: the file to write.
-        options: how a Chakra trace is read: `dependencies` ("data" or "data_and_control"), `compute` ("duration" or
-            `{"roofline": {"peak", "bandwidth"}}`, operations and bytes in a nanosecond), `memory` (`{"latency",
-            "bandwidth"}`), `algorithms` (by collective), `chunks`, `groups` (ranks by name).
+        options: how a trace is read: `algorithms` by collective, `delay` before a collective and after what each of its
+            steps receives, and `combine` for each byte that is combined, in nanoseconds; of Chakra also `dependencies`
+            ("data" or "data_and_control"), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations
+            and bytes in a nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
     """
     with _translated():
         _phit.workload_convert(Path(source), Path(target), json.dumps(options))

@@ -149,7 +149,7 @@ fn collectives_finish_when_they_do_in_astra_sim() {
         };
         compared.add(&finish, columns[11], columns[12], line);
     }
-    compared.check([0, 0, 0]);
+    compared.check([221, 40, 25]);
 }
 
 /// How many runs are the same, near, and known to differ.
@@ -244,5 +244,5 @@ fn traces_finish_when_they_do_in_astra_sim() {
             _ => compared.wrong.push(format!("{:?} {line}", finish.ranks)),
         }
     }
-    compared.check([0, 0, 0]);
+    compared.check([21, 29, 34]);
 }

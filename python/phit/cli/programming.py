@@ -16,7 +16,7 @@ from phit.scenario import apply_settings, hint
 from phit.text import quoted
 
 commands = typer.Typer()
-group = typer.Typer(help="Look at, convert and make programs of ranks: GOAL, Chakra traces, collectives, patterns.")
+group = typer.Typer(help="Look at, convert and make programs of ranks: GOAL, traces, collectives, patterns.")
 commands.add_typer(group, name="workload")
 
 Options = Annotated[
@@ -24,7 +24,7 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="How a Chakra trace is read: dependencies=data_and_control, chunks=4, compute.roofline.peak=100, ... "
+        help="How a trace is read: algorithms.all_reduce=direct, dependencies=data_and_control, chunks=4, ... "
         "(repeatable).",
         show_default=False,
     ),
@@ -51,7 +51,7 @@ WORDS = {
 
 @group.command()
 def info(
-    file: Annotated[Path, typer.Argument(help="GOAL, or a Chakra trace: its folder or a file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
     options: Options = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
 ) -> None:
@@ -63,7 +63,7 @@ def info(
 
 @group.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="GOAL, or a Chakra trace: its folder or a file.", show_default=False)],
+    source: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
     target: Annotated[
         Path,
         typer.Argument(help="The file to write: NAME.goal or NAME.bin, either also with .gz.", show_default=False),

@@ -191,8 +191,8 @@ impl Graph {
     }
 
     fn count_collectives(&mut self) -> Result<(), Error> {
-        let mut collectives: Vec<(u64, u32)> =
-            (0..).zip(&self.nodes).filter(|(_, node)| node.kind == 7).map(|(number, node)| (node.id, number)).collect();
+        let collectives = (0..).zip(&self.nodes).filter(|(_, node)| node.kind == 7 && !is_launch(node));
+        let mut collectives: Vec<(u64, u32)> = collectives.map(|(number, node)| (node.id, number)).collect();
         collectives.sort_unstable();
         let mut next: BTreeMap<String, u32> = BTreeMap::new();
         for (_, number) in collectives {
@@ -283,6 +283,7 @@ impl Builder<'_> {
             4 => Some(Operation::calc(self.time(node, on_host)?).on(cpu)),
             5 => Some(self.message(node, ranks, "comm_dst", Operation::send)?),
             6 => Some(self.message(node, ranks, "comm_src", Operation::recv)?),
+            7 if is_launch(node) => Some(Operation::calc(self.time(node, on_host)?).on(cpu)),
             7 => return self.meet(rank, number, graphs),
             kind => return Err(wrong(node, format!("is of type {kind}, expected 0 to {}", NAMES.len() - 1))),
         };
@@ -401,6 +402,13 @@ fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n Value> {
 fn needed(node: &Node, name: &str) -> Result<u64, Error> {
     let Some(value) = attribute(node, name) else { return Err(wrong(node, format!("has no {name}"))) };
     value.whole().ok_or_else(|| wrong(node, format!("{name} is no whole number of 0 or more")))
+}
+
+/// True of the call on a host processor that launches a collective: another node, which says what it is, holds it. In
+/// traces of PyTorch, both are of the same type.
+fn is_launch(node: &Node) -> bool {
+    let on_host = attribute(node, "is_cpu_op").is_some_and(|value| value.whole() == Some(1));
+    on_host && attribute(node, "comm_type").is_none()
 }
 
 /// The name of the group of a collective; empty for all ranks.

@@ -112,6 +112,22 @@ fn collectives_meet_by_their_place_in_their_group() {
     assert_eq!(finish.ranks, [2 * LATENCY; 4]);
 }
 
+/// PyTorch traces the call that launches a collective, too: it takes its time on the host, and is no collective.
+#[test]
+fn calls_that_launch_collectives_take_their_time() {
+    let mut launch = Node { duration_micros: 7, ..node(1, 7, &[], &[("is_cpu_op", Value::Bool(true))]) };
+    let ranks = |launch: &Node| -> Vec<Vec<Node>> {
+        let all = || vec![launch.clone(), collective(2, &[1], 0, 4096)];
+        vec![all(), all()]
+    };
+    assert_eq!(run(&ranks(&launch), &Options::default()).ranks, [7000 + 2 * LATENCY; 2]);
+    launch.attributes.clear();
+    assert_eq!(
+        program(&ranks(&launch), &Options::default()).unwrap_err(),
+        "rank 0: node 1 (collective \"n1\"): has no comm_type"
+    );
+}
+
 #[test]
 fn dependencies_on_control_count_if_asked_for() {
     let mut second = calc(2, &[], 5);
