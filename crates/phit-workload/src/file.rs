@@ -4,7 +4,7 @@ use crate::chakra;
 use crate::dumpi;
 use crate::error::Error;
 use crate::goal::{self, binary, text};
-use crate::program::{Program, Ranks};
+use crate::program::{Program, RankSink};
 use crate::script::Scripts;
 use crate::totals::Totals;
 use flate2::Compression;
@@ -26,7 +26,7 @@ pub enum Input<'p> {
 
 impl Input<'_> {
     /// Hands on the ranks; of GOAL and of scripts, no more than one is held.
-    pub fn each_rank(&self, ranks: &mut dyn Ranks) -> Result<(), Error> {
+    pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
         match self {
             Self::File(path, options) if is_trace(path) => {
                 let program = match chakra::is_trace(path) {
@@ -61,8 +61,8 @@ impl Input<'_> {
         Ok(totals)
     }
 
-    /// Writes it as GOAL: in the binary form if the name ends in `.bin`, as text otherwise; compressed if `.gz` follows.
-    /// A file of that name is there only when all has been written.
+    /// Writes it as GOAL: in the binary form if the name ends in `.bin`, as text otherwise; compressed if `.gz`
+    /// follows. A file of that name is there only when all has been written.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
@@ -125,7 +125,7 @@ struct Order {
     kept: bool,
 }
 
-impl Ranks for Order {
+impl RankSink for Order {
     fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
         Ok(())
     }

@@ -27,5 +27,7 @@ pub mod source;
 
 pub use error::Error;
 pub use plan::{Plan, StoredPlan, Which};
-pub use program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Ranks, Successor, Transfer, Until};
+pub use program::{
+    ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Successor, Transfer, Until,
+};
 pub use totals::Totals;

@@ -307,7 +307,7 @@ impl Program {
     }
 
     /// Hands the ranks on one by one.
-    pub fn each_rank(&self, ranks: &mut dyn Ranks) -> Result<(), Error> {
+    pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
         ranks.begin(self.ranks())?;
         (0..self.ranks()).try_for_each(|rank| ranks.rank(rank, self.rank(rank)))
     }
@@ -385,7 +385,7 @@ impl Program {
 }
 
 /// What takes the ranks of a program one by one, so that it need not be held as a whole.
-pub trait Ranks {
+pub trait RankSink {
     /// There are so many ranks: said once, before any of them.
     fn begin(&mut self, ranks: u32) -> Result<(), Error>;
 
@@ -394,7 +394,7 @@ pub trait Ranks {
 }
 
 /// A program that is put together of its ranks in any order.
-impl Ranks for Program {
+impl RankSink for Program {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         *self = Self::new(ranks);
         Ok(())

@@ -33,7 +33,7 @@ impl Costs {
     }
 }
 
-/// Ranks, in the order of their members, and what they do together.
+/// RankSink, in the order of their members, and what they do together.
 #[derive(Debug, Clone)]
 pub struct Communicator {
     /// The ranks.
@@ -293,15 +293,15 @@ impl Script for Calc {
 
 /// A collective in each of some communicators; a rank belongs to one of them, or does nothing.
 #[derive(Debug)]
-pub struct Together {
-    communicators: Vec<Communicator>,
+pub struct Communicators {
+    each: Vec<Communicator>,
     /// By rank: communicator and member, the former all ones if it takes no part.
     place: Vec<(u32, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
 
-impl Together {
+impl Communicators {
     /// For so many ranks.
     pub fn new(ranks: u32, communicators: Vec<Communicator>) -> Self {
         let mut place = vec![(NONE, 0); ranks as usize];
@@ -310,18 +310,18 @@ impl Together {
                 place[rank as usize] = (number, member);
             }
         }
-        Self { communicators, place }
+        Self { each: communicators, place }
     }
 }
 
-impl Script for Together {
+impl Script for Communicators {
     fn tags(&self) -> u32 {
-        self.communicators.iter().map(|communicator| communicator.steps.lanes()).max().unwrap_or(0)
+        self.each.iter().map(|communicator| communicator.steps.lanes()).max().unwrap_or(0)
     }
 
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let (communicator, member) = self.place[rank as usize];
-        let communicator = self.communicators.get(communicator as usize).filter(|_| number == 0)?;
+        let communicator = self.each.get(communicator as usize).filter(|_| number == 0)?;
         Some(Task::new(Work::Collective(communicator.clone(), member)))
     }
 }

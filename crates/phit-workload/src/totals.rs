@@ -1,13 +1,13 @@
 //! What a program consists of, in numbers.
 
 use crate::error::Error;
-use crate::program::{Action, RankProgram, Ranks};
+use crate::program::{Action, RankProgram, RankSink};
 use serde::Serialize;
 
 /// Counts of a program, rank by rank as they come.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Ranks.
+    /// RankSink.
     pub ranks: u32,
     /// CPUs of a rank: the largest number that an operation names, and one.
     pub cpus: u32,
@@ -37,7 +37,7 @@ pub struct Totals {
     pub most_calc_time: u64,
 }
 
-impl Ranks for Totals {
+impl RankSink for Totals {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         *self = Self { ranks, cpus: 1, nics: 1, ..Self::default() };
         Ok(())

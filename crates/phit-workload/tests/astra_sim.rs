@@ -30,8 +30,9 @@ impl Steps for OneByOne {
     }
 }
 
-/// Its halving and doubling: partners at distances 1, 2, 4... with half, a quarter... of the vector, then back. What the
-/// last of the halving steps receives is not combined, and what the others do is charged by the size of the next one.
+/// Its halving and doubling: partners at distances 1, 2, 4... with half, a quarter... of the vector, then back. What
+/// the last of the halving steps receives is not combined, and what the others do is charged by the size of the next
+/// one.
 #[derive(Debug)]
 struct Halving {
     npus: u32,

@@ -60,7 +60,8 @@ fn more_is_read_than_there() {
     }
 }
 
-/// What is refused, most of it there, too; the last ones LogGOPSim reads in its own way, crashes on, or never ends with.
+/// What is refused, most of it there, too; the last ones LogGOPSim reads in its own way, crashes on, or never ends
+/// with.
 #[test]
 fn what_means_nothing_is_refused() {
     let cases: &[(&str, String, &str)] = &[

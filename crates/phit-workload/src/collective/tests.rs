@@ -5,7 +5,7 @@ use crate::host::HostParams;
 use crate::network::Ideal;
 use crate::plan::StoredPlan;
 use crate::run::run;
-use crate::script::{Calc, Communicator, Costs, Script, Scripts, Together};
+use crate::script::{Calc, Communicator, Communicators, Costs, Script, Scripts};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -299,7 +299,7 @@ fn unequal_exchanges_are_sent_whole() {
 
 fn together(call: &Members, costs: Costs) -> std::sync::Arc<dyn Script> {
     let communicator = Communicator { ranks: (0..call.members).collect(), steps: call.steps().unwrap(), costs };
-    Arc::new(Together::new(call.members, vec![communicator]))
+    Arc::new(Communicators::new(call.members, vec![communicator]))
 }
 
 /// α a message, β a byte after the first, γ a byte that is combined.

@@ -11,7 +11,7 @@
 //! ```
 
 use crate::error::Error;
-use crate::program::{Action, MOST_OPERATIONS, Operation, Program, RankProgram, Ranks, Transfer, Until};
+use crate::program::{Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Transfer, Until};
 use std::io::{self, Read, Write};
 
 /// What a file begins with.
@@ -26,7 +26,7 @@ const TYPES: [&str; 3] = ["send", "recv", "calc"];
 
 /// Reads a schedule whose ranks stand in their order, as they do, and hands them on one by one. Dependencies are not
 /// looked at as a whole, see [`Program::check`].
-pub fn each_rank(input: impl Read, sink: &mut dyn Ranks) -> Result<(), Error> {
+pub fn each_rank(input: impl Read, sink: &mut dyn RankSink) -> Result<(), Error> {
     let mut input = Bytes { input, at: 0 };
     match input.u64()? {
         MAGIC => {}
@@ -162,9 +162,12 @@ impl<R: Read> Bytes<R> {
     }
 }
 
-/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. Ranks must
+/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. RankSink must
 /// come in their order.
-pub fn write(out: &mut impl Write, mut source: impl FnMut(&mut dyn Ranks) -> Result<(), Error>) -> Result<(), Error> {
+pub fn write(
+    out: &mut impl Write,
+    mut source: impl FnMut(&mut dyn RankSink) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut sizes = Sizes::default();
     source(&mut sizes)?;
     sizes.write(out).map_err(Error::writing)?;
@@ -195,7 +198,7 @@ impl Sizes {
     }
 }
 
-impl Ranks for Sizes {
+impl RankSink for Sizes {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         self.ranks.reserve(ranks as usize);
         Ok(())
@@ -219,7 +222,7 @@ struct Bodies<'w, W> {
     out: &'w mut W,
 }
 
-impl<W: Write> Ranks for Bodies<'_, W> {
+impl<W: Write> RankSink for Bodies<'_, W> {
     fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
         Ok(())
     }

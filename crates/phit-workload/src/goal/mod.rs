@@ -7,7 +7,7 @@ pub mod binary;
 pub mod text;
 
 use crate::error::Error;
-use crate::program::{Program, RankProgram, Ranks};
+use crate::program::{Program, RankProgram, RankSink};
 use flate2::bufread::MultiGzDecoder;
 use std::io::{BufRead, BufReader, Read};
 
@@ -21,14 +21,14 @@ pub fn read(input: impl Read) -> Result<Program, Error> {
 
 /// Reads a schedule in either form, compressed or not, and hands on its ranks as they stand there: no more than one is
 /// held.
-pub fn each_rank(input: impl Read, ranks: &mut dyn Ranks) -> Result<(), Error> {
+pub fn each_rank(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
     any_form(input, &mut Checked { ranks })
 }
 
 const BUFFER: usize = 1 << 16;
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-fn any_form(input: impl Read, ranks: &mut dyn Ranks) -> Result<(), Error> {
+fn any_form(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     if input.fill_buf()?.starts_with(&GZIP) {
         return plain(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input)), ranks);
@@ -36,7 +36,7 @@ fn any_form(input: impl Read, ranks: &mut dyn Ranks) -> Result<(), Error> {
     plain(input, ranks)
 }
 
-fn plain(mut input: impl BufRead, ranks: &mut dyn Ranks) -> Result<(), Error> {
+fn plain(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
     let start = input.fill_buf()?;
     let is_binary = [binary::MAGIC, binary::SPOILT].iter().any(|magic| start.starts_with(&magic.to_le_bytes()));
     if is_binary { binary::each_rank(input, ranks) } else { text::each_rank(input, ranks) }
@@ -44,10 +44,10 @@ fn plain(mut input: impl BufRead, ranks: &mut dyn Ranks) -> Result<(), Error> {
 
 /// Refuses ranks whose operations wait for one another.
 struct Checked<'r> {
-    ranks: &'r mut dyn Ranks,
+    ranks: &'r mut dyn RankSink,
 }
 
-impl Ranks for Checked<'_> {
+impl RankSink for Checked<'_> {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         self.ranks.begin(ranks)
     }

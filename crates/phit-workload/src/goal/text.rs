@@ -13,7 +13,7 @@
 //! errors; LogGOPSim ignores the later ones.
 
 use crate::error::{Error, quoted};
-use crate::program::{ANY, Action, MOST_OPERATIONS, Operation, RankProgram, Ranks, Transfer, Until};
+use crate::program::{ANY, Action, MOST_OPERATIONS, Operation, RankProgram, RankSink, Transfer, Until};
 use logos::Logos;
 use rustc_hash::FxHashMap;
 use std::io::{self, BufRead, Write};
@@ -37,9 +37,9 @@ enum Token<'s> {
 
 const KEYWORDS: [&str; 7] = ["num_ranks", "rank", "calc", "send", "recv", "requires", "irequires"];
 
-/// Reads a schedule line by line and hands its ranks on one by one, as they stand there: only the labels of one rank are
-/// held. Dependencies are not looked at as a whole, see [`crate::Program::check`].
-pub fn each_rank(mut input: impl BufRead, ranks: &mut dyn Ranks) -> Result<(), Error> {
+/// Reads a schedule line by line and hands its ranks on one by one, as they stand there: only the labels of one rank
+/// are held. Dependencies are not looked at as a whole, see [`crate::Program::check`].
+pub fn each_rank(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
     let mut reader = Reader::new(ranks);
     let mut line = Vec::new();
     let mut number = 0;
@@ -81,10 +81,10 @@ struct Open {
 }
 
 struct Reader<'r> {
-    ranks: &'r mut dyn Ranks,
+    ranks: &'r mut dyn RankSink,
     /// Their number.
     count: Option<u32>,
-    /// Ranks that have been read.
+    /// RankSink that have been read.
     seen: Vec<bool>,
     current: Option<Open>,
     /// Within a comment of several lines.
@@ -92,7 +92,7 @@ struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    fn new(ranks: &'r mut dyn Ranks) -> Self {
+    fn new(ranks: &'r mut dyn RankSink) -> Self {
         Self { ranks, count: None, seen: vec![], current: None, comment: false }
     }
 
@@ -413,7 +413,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-impl<W: Write> Ranks for Writer<W> {
+impl<W: Write> RankSink for Writer<W> {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         writeln!(self.out, "num_ranks {ranks}").map_err(Error::writing)
     }
@@ -427,7 +427,7 @@ impl<W: Write> Ranks for Writer<W> {
 /// Reads no more than lines.
 struct Forgotten;
 
-impl Ranks for Forgotten {
+impl RankSink for Forgotten {
     fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::{Setting, Source, once, repeated};
 use crate::collective::{Algorithm, Collective, Members, Pairs};
 use crate::error::Error;
-use crate::script::{Calc, Communicator, Costs, Script, Together};
+use crate::script::{Calc, Communicator, Communicators, Costs, Script};
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;
 use schemars::JsonSchema;
@@ -12,16 +12,13 @@ use std::sync::Arc;
 
 /// A collective operation among all ranks, or in each of some communicators at the same time.
 ///
-/// | collective | algorithms, the usual one first |
-/// | --- | --- |
-/// | `all_reduce` | `ring`, `recursive_doubling`, `halving_doubling`, `double_binary_tree`, `binomial`, `direct`, `hierarchical` |
-/// | `all_gather` | `ring`, `recursive_doubling`, `bruck`, `pairwise`, `direct`, `hierarchical` |
-/// | `reduce_scatter` | `ring`, `recursive_halving`, `pairwise`, `direct`, `hierarchical` |
-/// | `all_to_all` | `pairwise`, `bruck`, `direct`, `ring`, `hierarchical` |
-/// | `broadcast` | `binomial`, `chain`, `double_binary_tree`, `scatter_all_gather`, `direct`, `hierarchical` |
-/// | `reduce` | `binomial`, `chain`, `double_binary_tree`, `direct`, `hierarchical` |
-/// | `gather`, `scatter` | `binomial`, `direct` |
-/// | `barrier` | `dissemination`, `binomial`, `direct`, `hierarchical` |
+/// The algorithms, the usual one first: of `all_reduce` `ring`, `recursive_doubling`, `halving_doubling`,
+/// `double_binary_tree`, `binomial`, `direct` and `hierarchical`; of `all_gather` `ring`, `recursive_doubling`,
+/// `bruck`, `pairwise`, `direct` and `hierarchical`; of `reduce_scatter` `ring`, `recursive_halving`, `pairwise`,
+/// `direct` and `hierarchical`; of `all_to_all` `pairwise`, `bruck`, `direct`, `ring` and `hierarchical`; of
+/// `broadcast` `binomial`, `chain`, `double_binary_tree`, `scatter_all_gather`, `direct` and `hierarchical`; of
+/// `reduce` `binomial`, `chain`, `double_binary_tree`, `direct` and `hierarchical`; of `gather` and `scatter`
+/// `binomial` and `direct`; of `barrier` `dissemination`, `binomial`, `direct` and `hierarchical`.
 ///
 /// (Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005;
 /// each algorithm names its own source.)
@@ -34,8 +31,8 @@ pub struct CollectiveParams {
     /// How it is done; the usual way if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
-    /// Bytes of the vector that a member has, or gets, in an all_reduce, a reduce_scatter, a broadcast or a reduce; that
-    /// one member has in an all_gather or a gather; for one member in an all_to_all (the mean, with a `skew`) or a
+    /// Bytes of the vector that a member has, or gets, in an all_reduce, a reduce_scatter, a broadcast or a reduce;
+    /// that one member has in an all_gather or a gather; for one member in an all_to_all (the mean, with a `skew`) or a
     /// scatter; of a message of a barrier.
     #[serde(default)]
     pub bytes: u64,
@@ -64,16 +61,16 @@ pub struct CollectiveParams {
     /// Others with which a member exchanges at a time by the direct algorithm. 0 for all.
     #[serde(default)]
     pub window: u32,
-    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one number for groups of that
-    /// size. The network's groups if left out.
+    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one number for groups of
+    /// that size. The network's groups if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<u32>,
     /// Bytes of an all_to_all by source (row) and destination (column), in place of `bytes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matrix: Vec<Vec<u64>>,
     /// Skew of an all_to_all, as among the experts of a mixture: the k-th destination in demand gets a share in
-    /// proportion to 1/k^`skew` (Zipf's law) of what each member has in all; which one that is, is drawn at random. 0 for
-    /// equal shares.
+    /// proportion to 1/k^`skew` (Zipf's law) of what each member has in all; which one that is, is drawn at random. 0
+    /// for equal shares.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub skew: f64,
@@ -209,7 +206,7 @@ impl Source for CollectiveParams {
         if self.calc > 0 {
             once.push(Arc::new(Calc(self.calc)));
         }
-        once.push(Arc::new(Together::new(setting.ranks, communicators)));
+        once.push(Arc::new(Communicators::new(setting.ranks, communicators)));
         repeated(once, self.repeat)
     }
 }

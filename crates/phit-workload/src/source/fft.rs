@@ -3,7 +3,7 @@
 use super::{CollectiveParams, Setting, Source, once, repeated};
 use crate::collective::{Algorithm, Collective};
 use crate::error::Error;
-use crate::script::{Calc, Communicator, Costs, Script, Together};
+use crate::script::{Calc, Communicator, Communicators, Costs, Script};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct FftParams {
     /// Rows of ranks.
     #[schemars(range(min = 1))]
     pub rows: u32,
-    /// Ranks of a row, which follow one another.
+    /// RankSink of a row, which follow one another.
     #[schemars(range(min = 1))]
     pub columns: u32,
     /// Bytes of a rank's part of the cube, which all go into each transpose.
@@ -62,7 +62,7 @@ impl Source for FftParams {
             let steps = each.members(members, setting)?.steps()?;
             let ranks = |number| (0..members).map(|member| rank(number, member)).collect();
             let of = |number| Communicator { ranks: ranks(number), steps: steps.clone(), costs: Costs::default() };
-            Ok(Arc::new(Together::new(setting.ranks, (0..count).map(of).collect())))
+            Ok(Arc::new(Communicators::new(setting.ranks, (0..count).map(of).collect())))
         };
         let in_rows = within(rows, columns, &|row, column| row * columns + column)?;
         let in_columns = within(columns, rows, &|column, row| row * columns + column)?;

@@ -1,4 +1,4 @@
-//! Ranks in a grid, the first coordinate fastest.
+//! RankSink in a grid, the first coordinate fastest.
 
 use crate::error::Error;
 
@@ -39,13 +39,13 @@ impl Grid {
     }
 }
 
-/// Ranks of a grid; `None` if there are too many.
+/// RankSink of a grid; `None` if there are too many.
 pub(crate) fn size(dims: &[u32]) -> Option<u32> {
     dims.iter().try_fold(1u32, |size, dim| size.checked_mul(*dim)).filter(|size| *size < u32::MAX)
 }
 
 /// What holds for each dimension, given once for all or one by one.
-pub(crate) fn for_each<'a>(key: &'static str, values: &'a [u64], dims: &[u32]) -> Result<Vec<u64>, Error> {
+pub(crate) fn for_each(key: &'static str, values: &[u64], dims: &[u32]) -> Result<Vec<u64>, Error> {
     match values {
         [one] => Ok(vec![*one; dims.len()]),
         _ if values.len() == dims.len() => Ok(values.to_vec()),

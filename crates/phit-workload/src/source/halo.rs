@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Halo exchange in any number of dimensions: in each iteration a rank computes, then exchanges the faces of its part of
-/// a grid with its neighbours in all dimensions at once, as the stencils of finite differences need them.
+/// Halo exchange in any number of dimensions: in each iteration a rank computes, then exchanges the faces of its part
+/// of a grid with its neighbours in all dimensions at once, as the stencils of finite differences need them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct HaloParams {
-    /// Ranks in each dimension; the first one is that of consecutive ranks.
+    /// RankSink in each dimension; the first one is that of consecutive ranks.
     #[schemars(length(min = 1))]
     pub dims: Vec<u32>,
     /// Whether the last rank of a dimension is a neighbour of the first one.

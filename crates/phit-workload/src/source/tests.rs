@@ -2,7 +2,7 @@ use super::*;
 use crate::generated::Generated;
 use crate::host::HostParams;
 use crate::network::Ideal;
-use crate::plan::StoredPlan;
+use crate::plan::{Plan, StoredPlan};
 use crate::program::{Action, Program};
 use crate::run::{Finish, run};
 use proptest::prelude::*;
@@ -289,6 +289,21 @@ fn what_cannot_be_made_is_named() {
     assert!(unknown.unwrap_err().to_string().contains("unknown field `tme`"));
     for (_, schema) in SourceKind::schemas() {
         assert!(schema.get("description").is_some());
+    }
+}
+
+/// However many ranks there are, each holds what it does now, and no more.
+#[test]
+fn an_all_to_all_of_16512_ranks_is_not_stored() {
+    for more in [json!({}), json!({ "algorithm": "bruck" }), json!({ "algorithm": "direct", "window": 8, "skew": 1.0 })]
+    {
+        let mut document = json!({ "kind": "collective", "collective": "all_to_all", "bytes": 4096 });
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut plan = Generated::new(made(document, Some(16_512)).unwrap());
+        let mut released = vec![];
+        (0..16_512).for_each(|rank| plan.begin(rank, &mut released));
+        assert!(released.len() >= 2 * 16_512);
+        assert!(plan.bytes() < 4096 * 16_512, "{}", plan.bytes());
     }
 }
 

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A step of training a network of equal layers, by four numbers: `data`, `tensor`, `pipeline` and `expert` parallel
-/// ranks, whose product is the number of ranks. Ranks of a tensor group follow one another; then come those of an expert
-/// group, of a data group, and the stages of the pipeline.
+/// ranks, whose product is the number of ranks. RankSink of a tensor group follow one another; then come those of an
+/// expert group, of a data group, and the stages of the pipeline.
 ///
 /// Every micro-batch goes forward through the stages and back. In a layer, tensor parallel ranks all-reduce its
-/// activations twice in each direction (Shoeybi et al., "Megatron-LM", arXiv 1909.08053, 2019), and expert parallel ranks
-/// send what their experts process all to all, and the results back (Lepikhin et al., "GShard", ICLR 2021). The schedule
-/// is GPipe's (Huang et al., NeurIPS 2019) or that of one forward and one backward pass in turn, with a flush (Narayanan
-/// et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021). After the last
-/// backward pass of a layer its gradients are all-reduced by all ranks that hold the same parameters: those of the
-/// experts over `data` ranks, the others over `data` times `expert` ranks. Then comes the optimizer.
+/// activations twice in each direction (Shoeybi et al., "Megatron-LM", arXiv 1909.08053, 2019), and expert parallel
+/// ranks send what their experts process all to all, and the results back (Lepikhin et al., "GShard", ICLR 2021). The
+/// schedule is GPipe's (Huang et al., NeurIPS 2019) or that of one forward and one backward pass in turn, with a flush
+/// (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021).
+/// After the last backward pass of a layer its gradients are all-reduced by all ranks that hold the same parameters:
+/// those of the experts over `data` ranks, the others over `data` times `expert` ranks. Then comes the optimizer.
 ///
 /// Calculations run on CPU 0 of a rank, messages by CPU 1: they overlap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub struct TrainingParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub data: u32,
-    /// Ranks that share each layer.
+    /// RankSink that share each layer.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub tensor: u32,
@@ -37,7 +37,7 @@ pub struct TrainingParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub pipeline: u32,
-    /// Ranks that share the experts of each layer.
+    /// RankSink that share the experts of each layer.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub expert: u32,
@@ -82,8 +82,8 @@ pub struct TrainingParams {
     /// parameters gathered after the optimizer (Rajbhandari et al., "ZeRO", SC 2020).
     #[serde(default)]
     pub sharded: bool,
-    /// Whether the gradients of a layer are summed while the backward pass goes on with the layers before it, rather than
-    /// after all of it.
+    /// Whether the gradients of a layer are summed while the backward pass goes on with the layers before it, rather
+    /// than after all of it.
     #[serde(default = "yes")]
     pub overlap: bool,
     /// Algorithm among tensor parallel ranks.
@@ -132,7 +132,7 @@ impl Source for TrainingParams {
     }
 }
 
-/// Ranks that do the same collectives: by the number of their communicator.
+/// RankSink that do the same collectives: by the number of their communicator.
 #[derive(Debug)]
 struct Groups {
     ranks: Vec<Arc<[u32]>>,
@@ -310,7 +310,7 @@ impl Training {
             return Work::nothing();
         };
         let costs = Costs::combining(self.params.combine);
-        // Ranks of a communicator ascend.
+        // RankSink of a communicator ascend.
         let member = ranks.partition_point(|other| *other < rank) as u32;
         Work::Collective(Communicator { ranks: ranks.clone(), steps: steps.clone(), costs }, member)
     }
@@ -351,8 +351,8 @@ impl Training {
             let work = self.collective(&self.expert, rank, number);
             Task { cpu: COMMUNICATION, tag: tags[1], ..Task::new(work) }
         };
-        // Attention, then the experts, or what stands in their place; and back. What all ranks need is summed up where a
-        // block of the layer ends, which is where it begins on the way back.
+        // Attention, then the experts, or what stands in their place; and back. What all ranks need is summed up where
+        // a block of the layer ends, which is where it begins on the way back.
         Some(match (task % OF_LAYER, forward) {
             (0, true) | (4, false) => Task::new(Work::Calc(time - time / 2)),
             (3, true) | (1, false) => Task::new(Work::Calc(time / 2)),
