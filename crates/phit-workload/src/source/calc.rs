@@ -13,7 +13,6 @@ use std::sync::Arc;
 #[schemars(inline)]
 pub struct CalcParams {
     /// How long.
-    #[schemars(extend("x-unit" = "cycles"))]
     pub time: u64,
 }
 

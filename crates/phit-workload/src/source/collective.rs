@@ -35,6 +35,7 @@ pub struct CollectiveParams {
     /// that one member has in an all_gather or a gather; for one member in an all_to_all (the mean, with a `skew`) or a
     /// scatter; of a message of a barrier.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
     /// Number of ranks; as many as there are endpoints if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,15 +81,13 @@ pub struct CollectiveParams {
     pub combine: f64,
     /// Time before the first step, and again after what each step receives: of the software at the endpoint.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub delay: u64,
     /// How many times it is done, one after the other.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
     /// Time of a calculation before each.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
 }
 
@@ -111,7 +110,7 @@ impl CollectiveParams {
             skew: 0.0,
             combine: 0.0,
             delay: 0,
-            repeat: 1,
+            times: 1,
             calc: 0,
         }
     }
@@ -207,6 +206,6 @@ impl Source for CollectiveParams {
             once.push(Arc::new(Calc(self.calc)));
         }
         once.push(Arc::new(Communicators::new(setting.ranks, communicators)));
-        repeated(once, self.repeat)
+        repeated(once, self.times)
     }
 }

@@ -23,13 +23,13 @@ pub struct FftParams {
     #[schemars(range(min = 1))]
     pub columns: u32,
     /// Bytes of a rank's part of the cube, which all go into each transpose.
+    #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
     /// How a transpose is done.
     #[serde(default = "pairwise")]
     pub algorithm: Algorithm,
     /// Time of a rank's transforms along one axis.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
     /// Whether the inverse transform follows, with the transposes in the other order.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct FftParams {
     /// Iterations.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 fn pairwise() -> Algorithm {
@@ -50,7 +50,7 @@ impl Source for FftParams {
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
-        let Self { rows, columns, bytes, algorithm, calc, inverse, repeat } = *self;
+        let Self { rows, columns, bytes, algorithm, calc, inverse, times } = *self;
         if self.ranks().is_none_or(|ranks| ranks == 0) {
             return Err(Error::key("rows", rows, "expected rows and columns of 1 rank or more"));
         }
@@ -71,6 +71,6 @@ impl Source for FftParams {
         if inverse {
             once.extend([axis.clone(), in_columns, axis.clone(), in_rows, axis]);
         }
-        repeated(once, repeat)
+        repeated(once, times)
     }
 }

@@ -26,12 +26,11 @@ pub struct HaloParams {
     pub bytes: Vec<u64>,
     /// Time of the calculation before each exchange.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
     /// Iterations.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 impl Source for HaloParams {
@@ -42,7 +41,7 @@ impl Source for HaloParams {
     fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
         let grid = Grid::new(&self.dims)?;
         let bytes = for_each("bytes", &self.bytes, &self.dims)?;
-        repeated(vec![Arc::new(Halo { grid, bytes, periodic: self.periodic, calc: self.calc })], self.repeat)
+        repeated(vec![Arc::new(Halo { grid, bytes, periodic: self.periodic, calc: self.calc })], self.times)
     }
 }
 

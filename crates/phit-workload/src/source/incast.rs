@@ -25,6 +25,7 @@ pub struct IncastParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
     /// Bytes of a message.
+    #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
     /// Messages of each source, all at once.
     #[serde(default = "once")]
@@ -32,12 +33,11 @@ pub struct IncastParams {
     pub messages: u32,
     /// Time of a calculation before.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
     /// How many times: the root goes on when it has received all.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 impl Source for IncastParams {
@@ -46,7 +46,7 @@ impl Source for IncastParams {
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
-        let Self { ranks: _, root, sources, bytes, messages, calc, repeat } = *self;
+        let Self { ranks: _, root, sources, bytes, messages, calc, times } = *self;
         if root >= setting.ranks {
             return Err(Error::key("root", root, format!("expected a rank below {}", setting.ranks)));
         }
@@ -60,7 +60,7 @@ impl Source for IncastParams {
             once.push(Arc::new(Calc(calc)));
         }
         once.push(Arc::new(Incast { root, sources, bytes, messages }));
-        repeated(once, repeat)
+        repeated(once, times)
     }
 }
 

@@ -122,7 +122,7 @@ fn repeated(scripts: Vec<Arc<dyn Script>>, times: u32) -> Result<Vec<Arc<dyn Scr
     const MOST: usize = 1_000_000;
     let count = scripts.len().saturating_mul(times as usize);
     if count > MOST {
-        return Err(Error::key("repeat", times, format!("expected at most {MOST} parts in all, not {count}")));
+        return Err(Error::key("times", times, format!("expected at most {MOST} parts in all, not {count}")));
     }
     Ok((0..times).flat_map(|_| scripts.iter().cloned()).collect())
 }

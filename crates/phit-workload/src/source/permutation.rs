@@ -25,6 +25,7 @@ pub struct PermutationParams {
     #[serde(default = "once")]
     pub by: u32,
     /// Bytes of a message.
+    #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
     /// Messages of each rank, all at once.
     #[serde(default = "once")]
@@ -32,12 +33,11 @@ pub struct PermutationParams {
     pub messages: u32,
     /// Time of a calculation before.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
     /// How many times: a rank goes on when it has sent and received all.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 /// Who sends to whom in a permutation.
@@ -60,7 +60,7 @@ impl Source for PermutationParams {
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
-        let Self { ranks: _, order, by, bytes, messages, calc, repeat } = *self;
+        let Self { ranks: _, order, by, bytes, messages, calc, times } = *self;
         let ranks = setting.ranks;
         let to: Vec<u32> = match order {
             Order::Random => shuffled(ranks, setting.seed),
@@ -76,7 +76,7 @@ impl Source for PermutationParams {
             once.push(Arc::new(Calc(calc)));
         }
         once.push(Arc::new(Permutation { to, from, bytes, messages }));
-        repeated(once, repeat)
+        repeated(once, times)
     }
 }
 

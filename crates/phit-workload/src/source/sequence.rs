@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// ```toml
 /// [workload]
 /// kind = "sequence"
-/// repeat = 10
+/// times = 10
 /// steps = [
 ///     { kind = "calc", time = 5000 },
 ///     { kind = "collective", collective = "all_reduce", bytes = 1048576 },
@@ -27,7 +27,7 @@ pub struct SequenceParams {
     /// How many times they are done.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 impl Source for SequenceParams {
@@ -56,7 +56,7 @@ impl Source for SequenceParams {
             })?;
             all.extend(scripts.into_iter().map(|script| -> Arc<dyn Script> { Arc::new(First { ranks, script }) }));
         }
-        repeated(all, self.repeat)
+        repeated(all, self.times)
     }
 }
 

@@ -35,12 +35,11 @@ pub struct SweepParams {
     pub bytes: Vec<u64>,
     /// Time of the calculation of a plane.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub calc: u64,
     /// Iterations.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 impl Source for SweepParams {
@@ -49,7 +48,7 @@ impl Source for SweepParams {
     }
 
     fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
-        let Self { dims, planes, corners, bytes, calc, repeat } = self;
+        let Self { dims, planes, corners, bytes, calc, times } = self;
         let (grid, bytes) = (Grid::new(dims)?, for_each("bytes", bytes, dims)?);
         let most = 1u32.checked_shl(dims.len() as u32).unwrap_or(u32::MAX);
         if *corners == 0 || *corners > most {
@@ -58,7 +57,7 @@ impl Source for SweepParams {
         if *planes == 0 || planes.checked_mul(*corners).is_none_or(|waves| waves > u32::MAX / 3) {
             return Err(Error::key("planes", planes, "expected 1 to 100000"));
         }
-        repeated(vec![Arc::new(Sweep { grid, bytes, planes: *planes, corners: *corners, calc: *calc })], *repeat)
+        repeated(vec![Arc::new(Sweep { grid, bytes, planes: *planes, corners: *corners, calc: *calc })], *times)
     }
 }
 

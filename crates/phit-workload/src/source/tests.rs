@@ -59,7 +59,7 @@ fn sent(program: &Program) -> BTreeMap<(u32, u32), u64> {
 
 #[test]
 fn a_halo_goes_to_the_neighbours_in_all_dimensions() {
-    let halo = made(json!({ "kind": "halo", "dims": [4, 3, 2], "bytes": [10, 20, 30], "repeat": 2 }), None).unwrap();
+    let halo = made(json!({ "kind": "halo", "dims": [4, 3, 2], "bytes": [10, 20, 30], "times": 2 }), None).unwrap();
     let found = sent(&halo.store());
     for rank in 0..24u32 {
         let at = [rank % 4, rank / 4 % 3, rank / 12];
@@ -216,7 +216,7 @@ fn steps_of_a_sequence_follow_one_another() {
     let one = time(all_reduce.clone());
     assert_eq!(one, 140);
     let steps = json!([{ "kind": "calc", "time": 25 }, all_reduce, { "kind": "halo", "dims": [2, 2], "bytes": [1] }]);
-    assert_eq!(time(json!({ "kind": "sequence", "steps": steps, "repeat": 3 })), 3 * (25 + one + 10));
+    assert_eq!(time(json!({ "kind": "sequence", "steps": steps, "times": 3 })), 3 * (25 + one + 10));
     // Communicators by themselves, at the same time.
     let halves = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 640,
         "communicators": [[0, 2, 4, 6], [7, 5, 3, 1]] });
@@ -235,7 +235,7 @@ fn delays_stand_before_and_after_each_step() {
     let time = |document: Value| finish(&made(document, Some(4)).unwrap(), free, 10).completion();
     assert_eq!(time(document(json!({}))), 3 * 10 + 4 * 7);
     assert_eq!(time(document(json!({ "algorithm": "direct" }))), 10 + 2 * 7);
-    assert_eq!(time(document(json!({ "repeat": 3, "calc": 5 }))), 3 * (5 + 3 * 10 + 4 * 7));
+    assert_eq!(time(document(json!({ "times": 3, "calc": 5 }))), 3 * (5 + 3 * 10 + 4 * 7));
 }
 
 #[test]
@@ -322,11 +322,11 @@ fn any_source() -> impl Strategy<Value = Value> {
             json!({ "kind": "training", "data": data, "tensor": tensor, "pipeline": pipeline, "expert": expert,
                 "layers": pipeline, "micro_batches": batches, "schedule": if gpipe { "gpipe" } else { "1f1b" },
                 "forward": 40, "activation_bytes": 30, "routed_bytes": 50, "skew": 0.7, "gradient_bytes": 99,
-                "expert_gradient_bytes": 11, "sharded": sharded, "overlap": overlap, "repeat": 2 })
+                "expert_gradient_bytes": 11, "sharded": sharded, "overlap": overlap, "times": 2 })
         },
     );
     let halo = (prop::collection::vec(1..4u32, 1..4), any::<bool>()).prop_map(|(dims, periodic)| {
-        json!({ "kind": "halo", "dims": dims, "periodic": periodic, "bytes": [17], "calc": 4, "repeat": 3 })
+        json!({ "kind": "halo", "dims": dims, "periodic": periodic, "bytes": [17], "calc": 4, "times": 3 })
     });
     prop_oneof![3 => collective, 2 => training, 1 => halo]
 }

@@ -52,21 +52,20 @@ pub struct TrainingParams {
     #[serde(default)]
     pub schedule: Schedule,
     /// Time of a layer's forward pass of one micro-batch on a rank.
-    #[schemars(extend("x-unit" = "cycles"))]
     pub forward: u64,
     /// Time of a layer's backward pass; twice that of the forward pass if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub backward: Option<u64>,
     /// Time of the optimizer.
     #[serde(default)]
-    #[schemars(extend("x-unit" = "cycles"))]
     pub optimizer: u64,
     /// Bytes of the activations of one micro-batch: what goes from stage to stage, and is all-reduced in a layer.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub activation_bytes: u64,
     /// Bytes of activations that a rank sends to experts in one all-to-all, its own ones included.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub routed_bytes: u64,
     /// Skew of the demand for experts, see `collective`.
     #[serde(default)]
@@ -74,9 +73,11 @@ pub struct TrainingParams {
     pub skew: f64,
     /// Bytes of the gradients of a layer on a rank, without those of experts.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub gradient_bytes: u64,
     /// Bytes of the gradients of a layer's experts on a rank.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub expert_gradient_bytes: u64,
     /// Whether each rank keeps and updates its share of the parameters alone: gradients are reduced and scattered, and
     /// parameters gathered after the optimizer (Rajbhandari et al., "ZeRO", SC 2020).
@@ -102,7 +103,7 @@ pub struct TrainingParams {
     /// Steps.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub repeat: u32,
+    pub times: u32,
 }
 
 /// In which order a stage of a pipeline takes the passes of micro-batches.
@@ -128,7 +129,7 @@ impl Source for TrainingParams {
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
-        repeated(vec![Arc::new(Training::new(self, setting)?)], self.repeat)
+        repeated(vec![Arc::new(Training::new(self, setting)?)], self.times)
     }
 }
 
