@@ -283,6 +283,8 @@ impl Program {
         for i in 1..next.len() {
             next[i] += next[i - 1];
         }
+        grow(&mut self.operations, operations.len());
+        grow(&mut self.edges, dependencies.len());
         self.operations.extend(operations.iter().zip(&next).map(|(op, first)| Stored::new(*op, *first)));
         self.edges.resize(edges + dependencies.len(), 0);
         for (before, successor) in dependencies {
@@ -310,6 +312,12 @@ impl Program {
     pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
         ranks.begin(self.ranks())?;
         (0..self.ranks()).try_for_each(|rank| ranks.rank(rank, self.rank(rank)))
+    }
+
+    /// Gives back the room that was kept for more ranks.
+    pub fn shrink(&mut self) {
+        self.operations.shrink_to_fit();
+        self.edges.shrink_to_fit();
     }
 
     /// Refuses what no run can execute: messages to ranks that do not exist, operations that wait for one another.
@@ -381,6 +389,13 @@ impl Program {
         let Place { operations, count, .. } = self.places[rank as usize];
         assert!(number < count, "rank {rank} has {count} operations, asked for number {number}");
         &self.operations[operations + number as usize]
+    }
+}
+
+/// Makes room for `more` elements: a list that grows for long has room for an eighth more, rather than for as many again.
+fn grow<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 8));
     }
 }
 

@@ -150,6 +150,21 @@ fn mistakes_are_named_with_line_and_rank() {
     assert_eq!(read("").unwrap_err(), "expected \"num_ranks\"");
 }
 
+/// A program takes 24 bytes an operation and 4 a dependency, and while it is read an eighth more at most.
+#[test]
+fn programs_take_little_room() {
+    let mut body = String::from("a0: calc 1\n");
+    (1..400).for_each(|k| body += &format!("a{k}: calc {k}\na{k} requires a{}\n", k - 1));
+    let ranks: String = (0..50).map(|rank| format!("rank {rank} {{\n{body}}}\n")).collect();
+    let program = read(&format!("num_ranks 50\n{ranks}")).unwrap();
+    assert_eq!((program.operations(), program.dependencies()), (20_000, 19_950));
+    assert!(program.bytes() <= 32 * 20_000, "{}", program.bytes());
+    let mut kept = Program::new(0);
+    program.each_rank(&mut kept).unwrap();
+    assert!(kept.bytes() <= program.bytes() * 9 / 8 + 64, "{}", kept.bytes());
+    assert_eq!(kept, program);
+}
+
 #[test]
 fn lines_of_operations_are_found_again() {
     let text = "num_ranks 2\nrank 1 {\ncalc 1\n}\n// nothing\nrank 0 {\n\ncalc 2\na: calc 3\n}\n";

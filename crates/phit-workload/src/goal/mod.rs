@@ -16,6 +16,7 @@ pub fn read(input: impl Read) -> Result<Program, Error> {
     let mut program = Program::new(0);
     any_form(input, &mut program)?;
     program.check()?;
+    program.shrink();
     Ok(program)
 }
 
