@@ -81,3 +81,37 @@ def catalogue() -> str:
 
 def quantities() -> str:
     """JSON of what results consist of: ``quantities``, ``tables``, ``observables``, ``totals``, ``saturated_below``."""
+
+class WorkloadError(ValueError):
+    """A program that cannot be read, made or written: ``str(error)`` names file, line and rank as far as there are."""
+
+    file: Path | None
+    """The file."""
+    line: int | None
+    """The line of a text, from 1."""
+    rank: int | None
+    """The rank."""
+    key: str | None
+    """The parameter that is wrong, if it is one."""
+
+def workload_info(path: Path, options: str) -> str:
+    """JSON of what the program in a file consists of; ``options`` is JSON of how traces are read."""
+
+def workload_convert(path: Path, target: Path, options: str) -> None:
+    """Reads a program and writes it as GOAL: binary if the name ends in .bin, compressed if .gz follows."""
+
+def workload_make(parameters: str, target: Path, ranks: int | None, groups: list[int], seed: int) -> str:
+    """Makes a program by JSON of its parameters and writes it as GOAL; returns JSON as ``workload_info`` does."""
+
+def workload_kinds() -> str:
+    """JSON ``[{"kind": str, "description": str, "schema": {...}}]`` of the programs that can be made."""
+
+def workload_read(path: Path, options: str) -> str:
+    """JSON of a program: for each rank operations and dependencies.
+
+    Operations are ``[type, amount, peer, tag, cpu, nic]``, with types 0 calc, 1 send and 2 recv; dependencies
+    ``[before, after, on the start]``.
+    """
+
+def workload_write(program: str, target: Path) -> None:
+    """Writes a program, given as ``workload_read`` returns it, as GOAL."""

@@ -1,6 +1,7 @@
 //! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
 
 mod positions;
+mod workload;
 
 use phit_engine::effort;
 use phit_engine::error::ScenarioError as EngineError;
@@ -207,5 +208,5 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expected_hops, module)?)?;
     module.add_function(wrap_pyfunction!(flows, module)?)?;
     module.add_function(wrap_pyfunction!(minimal_ports, module)?)?;
-    Ok(())
+    workload::add(module)
 }

@@ -2,9 +2,10 @@
 
 use crate::collective::Steps;
 use crate::program::{Operation, Program, RankProgram};
+use crate::script::{Communicator, Costs, Task, Work, one_task};
+use std::sync::Arc;
 
-/// What the next operation of a rank waits for: the ends of these operations.
-pub type Frontier = Vec<u32>;
+pub use crate::script::Frontier;
 
 /// A program in the making. Whatever is added to a rank begins when what was added to it before has ended.
 #[derive(Debug)]
@@ -50,47 +51,20 @@ impl Composer {
         self.tag - 1
     }
 
-    /// `ranks` execute a collective. What is received and combined takes a calculation of `combine` of its bytes, if
-    /// that is not 0.
-    pub fn collective(&mut self, ranks: &[u32], steps: &dyn Steps, combine: impl Fn(u64) -> u64) {
-        self.collective_on(0, ranks, steps, combine);
+    /// `ranks` execute a collective.
+    pub fn collective(&mut self, ranks: &[u32], steps: &Arc<dyn Steps>, costs: Costs) {
+        self.collective_on(0, ranks, steps, costs);
     }
 
     /// The same on another CPU of each rank.
-    pub fn collective_on(&mut self, cpu: u8, ranks: &[u32], steps: &dyn Steps, combine: impl Fn(u64) -> u64) {
-        let tag = self.tag;
-        self.tag += steps.lanes();
+    pub fn collective_on(&mut self, cpu: u8, ranks: &[u32], steps: &Arc<dyn Steps>, costs: Costs) {
+        let communicator = Communicator { ranks: ranks.into(), steps: steps.clone(), costs };
         for (member, &rank) in (0..).zip(ranks) {
-            let start = self.frontiers[rank as usize].clone();
-            let mut ends = vec![];
-            for lane in 0..steps.lanes() {
-                let mut last = start.clone();
-                for step in (0..).map_while(|number| steps.step(member, lane, number)) {
-                    let list = &mut self.ranks[rank as usize];
-                    let peer = |peer: u32| ranks[peer as usize];
-                    let mut now: Frontier = vec![];
-                    for part in &step.sends {
-                        now.push(list.after(&last, Operation::send(part.bytes, peer(part.peer), tag + lane).on(cpu)));
-                    }
-                    let sent = now.len();
-                    for part in &step.receives {
-                        now.push(list.after(&last, Operation::recv(part.bytes, peer(part.peer), tag + lane).on(cpu)));
-                    }
-                    let time = combine(step.reduced());
-                    if step.reduced() > 0 && time > 0 {
-                        let received = now.split_off(sent);
-                        now.push(list.after(&received, Operation::calc(time).on(cpu)));
-                    }
-                    if !now.is_empty() {
-                        last = now;
-                    }
-                }
-                ends.extend(last);
-            }
-            ends.sort_unstable();
-            ends.dedup();
-            self.frontiers[rank as usize] = ends;
+            let task = Task { cpu, ..Task::new(Work::Collective(communicator.clone(), member)) };
+            let start = std::mem::take(&mut self.frontiers[rank as usize]);
+            self.frontiers[rank as usize] = one_task(&mut self.ranks[rank as usize], &task, self.tag, start);
         }
+        self.tag += steps.lanes();
     }
 
     /// The program.

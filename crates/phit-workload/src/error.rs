@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// Something that cannot be read, or that no run can execute.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +11,10 @@ pub struct Error {
     pub line: Option<u64>,
     /// The rank.
     pub rank: Option<u32>,
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// The parameter that is wrong, if it is one.
+    pub key: Option<&'static str>,
     /// What is wrong, and what was expected.
     pub message: String,
 }
@@ -17,12 +22,22 @@ pub struct Error {
 impl Error {
     /// An error that stands nowhere in particular yet.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { line: None, rank: None, message: message.into() }
+        Self { line: None, rank: None, file: None, key: None, message: message.into() }
+    }
+
+    /// A parameter's value is not what was expected.
+    pub fn key(key: &'static str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        Self { key: Some(key), ..Self::new(format!("{key} = {value}: {expected}")) }
     }
 
     /// The same of a line, unless it names one.
     pub fn at(self, line: u64) -> Self {
         Self { line: self.line.or(Some(line)), ..self }
+    }
+
+    /// The same of a file, unless it names one.
+    pub fn within(self, file: &Path) -> Self {
+        Self { file: self.file.or_else(|| Some(file.into())), ..self }
     }
 
     /// The same of a rank, unless it names one.
@@ -31,9 +46,12 @@ impl Error {
     }
 }
 
-/// `line 7, rank 2: ...`.
+/// `sweep.goal: line 7, rank 2: ...`.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
         let line = self.line.map(|line| format!("line {line}"));
         let rank = self.rank.map(|rank| format!("rank {rank}"));
         let place: Vec<String> = [line, rank].into_iter().flatten().collect();
@@ -41,6 +59,13 @@ impl fmt::Display for Error {
             true => f.write_str(&self.message),
             false => write!(f, "{}: {}", place.join(", "), self.message),
         }
+    }
+}
+
+impl Error {
+    /// A file cannot be written.
+    pub(crate) fn writing(error: io::Error) -> Self {
+        Self::new(format!("cannot be written: {error}"))
     }
 }
 

@@ -1,192 +1,245 @@
-//! Programs that are never stored: collectives and calculations one after the other, each step made when it is due.
+//! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
-use crate::collective::{Step, Steps};
 use crate::plan::{Plan, Which};
-use crate::program::Operation;
-use std::sync::Arc;
+use crate::program::{Action, Operation};
+use crate::script::{Point, Script, Scripts, Task};
 
-/// What ranks do in a part of a program. Ranks that a phase does not name go on to the next one.
-#[derive(Debug, Clone)]
-pub enum Phase {
-    /// All ranks compute for so long, in units of time.
-    Calc(u64),
-    /// A collective in each of some communicators.
-    Collective {
-        /// Whoever takes part.
-        communicators: Vec<Communicator>,
-        /// Units of time, for each byte that is combined.
-        combine: f64,
-    },
-}
-
-/// Ranks, in the order of their members, and what they do.
-pub type Communicator = (Arc<[u32]>, Arc<dyn Steps>);
-
-/// Phases one after the other: a rank begins one when it has ended the one before.
+/// Scripts while they run.
 #[derive(Debug)]
 pub struct Generated {
-    ranks: u32,
-    phases: Vec<Part>,
+    scripts: Scripts,
+    cpus: u8,
     state: Vec<State>,
-}
-
-/// A phase with an index of who takes part.
-#[derive(Debug)]
-struct Part {
-    phase: Phase,
-    /// First tag of its messages.
-    tag: u32,
-    /// By rank: communicator and member, for a collective; the former all ones if it takes no part.
-    place: Vec<(u32, u32)>,
 }
 
 /// Where a rank is.
 #[derive(Debug, Default)]
 struct State {
-    /// Phase; as many as there are at the end.
-    phase: u32,
-    /// Lanes of the phase that have not ended.
-    lanes_left: u32,
-    lanes: Vec<Lane>,
-    /// Operations that have been released, with their lanes: by number.
-    operations: Vec<(Operation, u32)>,
+    /// Script; as many as there are at the end.
+    part: u32,
+    streams: Vec<Stream>,
+    /// When the part before it ended.
+    start: u64,
+    /// Operations that have been released, by number.
+    operations: Vec<Released>,
     /// Numbers of operations that have ended.
     free: Vec<u32>,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Released {
+    operation: Operation,
+    stream: u32,
+    lane: u32,
+    /// When all that it waited for ends.
+    earliest: u64,
+}
+
+/// Where a stream is.
+#[derive(Debug, Default)]
+struct Stream {
+    /// Tasks that have ended.
+    ended: u32,
+    /// When the last one ended, or will end,
+    time: u64,
+    /// as did all from this one on; those before it have.
+    since: u32,
+    /// The task that runs, or waits for others.
+    task: Option<Task>,
+    runs: bool,
+    /// There is no other task.
+    is_over: bool,
+    lanes: Vec<Lane>,
+    lanes_left: u32,
+}
+
 /// Where a lane is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Lane {
     /// The step to come next.
     next: u32,
     /// Operations of the current step that have not ended.
     left: u32,
-    /// Time of the calculation that ends the current step.
-    combine: u64,
+    /// Receives among them.
+    receives: u32,
+    /// Time of the calculation after the receives.
+    calc: u64,
+    /// When what has ended of the step ended, or will end; and the receives.
+    time: u64,
+    received: u64,
 }
 
-const NONE: u32 = u32::MAX;
-
 impl Generated {
-    /// A program of `ranks` ranks.
-    pub fn new(ranks: u32, phases: Vec<Phase>) -> Self {
-        let mut tag = 0;
-        let mut part = |phase| {
-            let mut place = vec![];
-            let first = tag;
-            if let Phase::Collective { communicators, .. } = &phase {
-                place = vec![(NONE, 0); ranks as usize];
-                for (number, (members, steps)) in (0..).zip(communicators) {
-                    for (member, &rank) in (0..).zip(&**members) {
-                        place[rank as usize] = (number, member);
-                    }
-                    tag = tag.max(first + steps.lanes());
-                }
-            }
-            Part { phase, tag: first, place }
-        };
-        let phases = phases.into_iter().map(&mut part).collect();
-        Self { ranks, phases, state: (0..ranks).map(|_| State::default()).collect() }
+    /// Scripts from their beginning.
+    pub fn new(scripts: Scripts) -> Self {
+        let state = (0..scripts.ranks).map(|_| State::default()).collect();
+        Self { cpus: scripts.cpus(), scripts, state }
     }
 
-    /// Begins phases of a rank until one has something to do.
-    fn enter(&mut self, rank: u32, released: &mut Vec<Which>) {
-        while let Some(part) = self.phases.get(self.state[rank as usize].phase as usize) {
-            let state = &mut self.state[rank as usize];
-            match &part.phase {
-                Phase::Calc(0) => {}
-                Phase::Calc(time) => {
-                    state.lanes = vec![Lane { next: NONE, left: 0, combine: *time }];
-                }
-                Phase::Collective { communicators, .. } => {
-                    let (number, _) = part.place[rank as usize];
-                    let lanes = communicators.get(number as usize).map_or(0, |(_, steps)| steps.lanes());
-                    state.lanes = vec![Lane::default(); lanes as usize];
-                }
+    /// Begins what can begin, of a rank.
+    fn advance(&mut self, rank: u32, released: &mut Vec<Which>) {
+        let Self { scripts, state, .. } = self;
+        let state = &mut state[rank as usize];
+        while let Some((script, tag)) = scripts.part(state.part) {
+            if state.streams.is_empty() {
+                state.streams.resize_with(script.streams() as usize, Stream::default);
+                let start = state.start;
+                state.streams.iter_mut().for_each(|stream| stream.time = start);
             }
-            state.lanes_left = state.lanes.len() as u32;
-            for lane in 0..state.lanes.len() as u32 {
-                self.go_on(rank, lane, released);
-            }
-            if self.state[rank as usize].lanes_left > 0 {
+            while (0..state.streams.len()).any(|stream| state.begin(rank, stream, &**script, *tag, released)) {}
+            if !state.streams.iter().all(|stream| stream.is_over) {
                 return;
             }
-            let state = &mut self.state[rank as usize];
-            state.lanes.clear();
-            state.phase += 1;
-        }
-    }
-
-    /// Releases the next operations of a lane whose step has ended; counts the lane as ended if there are none.
-    fn go_on(&mut self, rank: u32, lane: u32, released: &mut Vec<Which>) {
-        let part = &self.phases[self.state[rank as usize].phase as usize];
-        let state = &mut self.state[rank as usize];
-        loop {
-            let own = &mut state.lanes[lane as usize];
-            let time = std::mem::take(&mut own.combine);
-            if time > 0 {
-                state.release(rank, lane, Operation::calc(time), released);
-                return;
-            }
-            let step = match &part.phase {
-                Phase::Collective { communicators, .. } => {
-                    let (number, member) = part.place[rank as usize];
-                    communicators[number as usize].1.step(member, lane, own.next)
-                }
-                Phase::Calc(_) => None,
-            };
-            let Some(step) = step else {
-                state.lanes_left -= 1;
-                return;
-            };
-            own.next += 1;
-            if state.take(rank, lane, &step, part, released) {
-                return;
-            }
+            state.start = state.streams.iter().map(|stream| stream.time).max().unwrap_or(state.start);
+            state.streams.clear();
+            state.part += 1;
         }
     }
 }
 
 impl State {
-    fn release(&mut self, rank: u32, lane: u32, operation: Operation, released: &mut Vec<Which>) {
+    /// Begins the next task of a stream; true if it has ended at once, or if the stream has.
+    fn begin(&mut self, rank: u32, which: usize, script: &dyn Script, tag: u32, released: &mut Vec<Which>) -> bool {
+        let stream = &mut self.streams[which];
+        if stream.is_over || stream.runs {
+            return false;
+        }
+        if stream.task.is_none() {
+            stream.task = script.task(rank, which as u32, stream.ended);
+            stream.is_over = stream.task.is_none();
+        }
+        let stream = &self.streams[which];
+        let Some(task) = &stream.task else { return true };
+        let there = |point: &Point| self.streams[point.stream as usize].ended >= point.tasks;
+        if !task.after.iter().all(there) {
+            return false;
+        }
+        let end = |point: &Point| {
+            let other = &self.streams[point.stream as usize];
+            // What ended before that is over.
+            if point.tasks > other.since { other.time } else { 0 }
+        };
+        let start = task.after.iter().map(end).fold(stream.time, u64::max);
+        let (lanes, calc) = (task.work.lanes(), task.work.start());
+        let stream = &mut self.streams[which];
+        stream.runs = true;
+        stream.lanes_left = lanes;
+        stream.lanes.clear();
+        stream.lanes.resize(lanes as usize, Lane { calc, time: start, received: start, ..Lane::default() });
+        (0..lanes).for_each(|lane| self.go_on(rank, which, lane, tag, released));
+        self.end_task(which)
+    }
+
+    /// True if no lane of the task is left.
+    fn end_task(&mut self, which: usize) -> bool {
+        let stream = &mut self.streams[which];
+        if stream.lanes_left > 0 {
+            return false;
+        }
+        let time = stream.lanes.iter().map(|lane| lane.time).max().unwrap_or(0);
+        if time > stream.time {
+            (stream.time, stream.since) = (time, stream.ended);
+        }
+        stream.ended += 1;
+        stream.task = None;
+        stream.runs = false;
+        true
+    }
+
+    /// Releases the next operations of a lane of which none is left; counts the lane as ended if there are none.
+    fn go_on(&mut self, rank: u32, which: usize, lane: u32, tag: u32, released: &mut Vec<Which>) {
+        loop {
+            let stream = &mut self.streams[which];
+            let own = &mut stream.lanes[lane as usize];
+            let Some(task) = &stream.task else { return };
+            let (time, cpu) = (own.time, task.cpu);
+            let calc = std::mem::take(&mut own.calc);
+            if calc > 0 {
+                self.release(rank, which, lane, Operation::calc(calc).on(cpu), time, released);
+                return;
+            }
+            let Some((step, calc)) = task.work.step(lane, own.next) else {
+                stream.lanes_left -= 1;
+                return;
+            };
+            own.next += 1;
+            own.receives = step.receives.len() as u32;
+            own.received = time;
+            own.calc = calc;
+            let tag = tag + task.tag + lane;
+            for message in &step.sends {
+                let send = Operation::send(message.bytes, message.peer, tag).on(cpu);
+                self.release(rank, which, lane, send, time, released);
+            }
+            for message in &step.receives {
+                let recv = Operation::recv(message.bytes, message.peer, tag).on(cpu);
+                self.release(rank, which, lane, recv, time, released);
+            }
+            if self.streams[which].lanes[lane as usize].left > 0 {
+                return;
+            }
+        }
+    }
+
+    fn release(
+        &mut self,
+        rank: u32,
+        stream: usize,
+        lane: u32,
+        operation: Operation,
+        earliest: u64,
+        released: &mut Vec<Which>,
+    ) {
+        let made = Released { operation, stream: stream as u32, lane, earliest };
         let number = match self.free.pop() {
             Some(number) => {
-                self.operations[number as usize] = (operation, lane);
+                self.operations[number as usize] = made;
                 number
             }
             None => {
-                self.operations.push((operation, lane));
+                self.operations.push(made);
                 self.operations.len() as u32 - 1
             }
         };
-        self.lanes[lane as usize].left += 1;
+        self.streams[stream].lanes[lane as usize].left += 1;
         released.push((rank, number));
     }
 
-    /// Releases what a step sends and receives; false if that is nothing.
-    fn take(&mut self, rank: u32, lane: u32, step: &Step, part: &Part, released: &mut Vec<Which>) -> bool {
-        let Phase::Collective { communicators, combine } = &part.phase else { return false };
-        let (number, _) = part.place[rank as usize];
-        let (members, tag) = (&communicators[number as usize].0, part.tag + lane);
-        let peer = |member: u32| members[member as usize];
-        for message in &step.sends {
-            self.release(rank, lane, Operation::send(message.bytes, peer(message.peer), tag), released);
+    /// An operation ends at `time`; true if its task does.
+    fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Which>) -> bool {
+        let Released { operation, stream, lane, .. } = self.operations[number as usize];
+        self.free.push(number);
+        let which = stream as usize;
+        let stream = &mut self.streams[which];
+        let own = &mut stream.lanes[lane as usize];
+        own.left -= 1;
+        own.time = own.time.max(time);
+        if let Action::Recv(_) = operation.action {
+            own.receives -= 1;
+            own.received = own.received.max(time);
+            // What has been received is combined, whether or not all has been sent.
+            if own.receives == 0 && own.calc > 0 {
+                let (received, calc) = (own.received, std::mem::take(&mut own.calc));
+                let cpu = stream.task.as_ref().map_or(0, |task| task.cpu);
+                self.release(rank, which, lane, Operation::calc(calc).on(cpu), received, released);
+                return false;
+            }
         }
-        for message in &step.receives {
-            self.release(rank, lane, Operation::recv(message.bytes, peer(message.peer), tag), released);
+        if own.left > 0 {
+            return false;
         }
-        self.lanes[lane as usize].combine = (step.reduced() as f64 * combine).round() as u64;
-        self.lanes[lane as usize].left > 0
+        self.go_on(rank, which, lane, tag, released);
+        self.end_task(which)
     }
 }
 
 impl Plan for Generated {
     fn ranks(&self) -> u32 {
-        self.ranks
+        self.scripts.ranks
     }
 
     fn cpus(&self) -> usize {
-        1
+        usize::from(self.cpus)
     }
 
     fn nics(&self) -> usize {
@@ -194,31 +247,26 @@ impl Plan for Generated {
     }
 
     fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
-        self.enter(rank, released);
+        self.advance(rank, released);
     }
 
     fn operation(&self, rank: u32, number: u32) -> Operation {
-        self.state[rank as usize].operations[number as usize].0
+        self.state[rank as usize].operations[number as usize].operation
     }
 
     fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Which>) {}
 
-    fn done(&mut self, rank: u32, number: u32, _time: u64, released: &mut Vec<Which>) {
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
         let state = &mut self.state[rank as usize];
-        let (_, lane) = state.operations[number as usize];
-        state.free.push(number);
-        let left = &mut state.lanes[lane as usize].left;
-        *left -= 1;
-        if *left > 0 {
-            return;
+        let tag = self.scripts.part(state.part).map_or(0, |(_, tag)| *tag);
+        if state.done(rank, number, time, tag, released) {
+            self.advance(rank, released);
         }
-        self.go_on(rank, lane, released);
-        let state = &mut self.state[rank as usize];
-        if state.lanes_left == 0 {
-            state.lanes.clear();
-            state.phase += 1;
-            self.enter(rank, released);
-        }
+    }
+
+    fn earliest(&self, rank: u32, number: u32) -> u64 {
+        // With one CPU the time at which that is free says it.
+        if self.cpus == 1 { 0 } else { self.state[rank as usize].operations[number as usize].earliest }
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
@@ -227,15 +275,14 @@ impl Plan for Generated {
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks: _, phases, state } = self;
+        let Self { scripts: _, cpus: _, state } = self;
         let of = |state: &State| {
-            let State { phase: _, lanes_left: _, lanes, operations, free } = state;
-            lanes.capacity() * size_of::<Lane>()
-                + operations.capacity() * size_of::<(Operation, u32)>()
+            let State { part: _, start: _, streams, operations, free } = state;
+            streams.capacity() * size_of::<Stream>()
+                + streams.iter().map(|stream| stream.lanes.capacity() * size_of::<Lane>()).sum::<usize>()
+                + operations.capacity() * size_of::<Released>()
                 + free.capacity() * size_of::<u32>()
         };
-        phases.iter().map(|part| part.place.capacity() * size_of::<(u32, u32)>()).sum::<usize>()
-            + state.capacity() * size_of::<State>()
-            + state.iter().map(of).sum::<usize>()
+        state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>()
     }
 }

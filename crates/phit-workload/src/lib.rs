@@ -10,16 +10,24 @@ mod error;
 mod mailbox;
 mod plan;
 mod program;
+mod totals;
 
 pub mod chakra;
 pub mod collective;
 pub mod compose;
+pub mod dumpi;
+pub mod file;
 pub mod generated;
 pub mod goal;
 pub mod host;
 pub mod network;
 pub mod run;
+pub mod script;
+pub mod source;
 
 pub use error::Error;
 pub use plan::{Plan, StoredPlan, Which};
-pub use program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Successor, Transfer, Until};
+pub use program::{
+    ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Successor, Transfer, Until,
+};
+pub use totals::Totals;

@@ -283,6 +283,8 @@ impl Program {
         for i in 1..next.len() {
             next[i] += next[i - 1];
         }
+        grow(&mut self.operations, operations.len());
+        grow(&mut self.edges, dependencies.len());
         self.operations.extend(operations.iter().zip(&next).map(|(op, first)| Stored::new(*op, *first)));
         self.edges.resize(edges + dependencies.len(), 0);
         for (before, successor) in dependencies {
@@ -294,6 +296,28 @@ impl Program {
             self.cpus = self.cpus.max(operation.cpu.saturating_add(1));
             self.nics = self.nics.max(operation.nic.saturating_add(1));
         }
+    }
+
+    /// The operations and dependencies of a rank by themselves.
+    pub fn rank(&self, rank: u32) -> RankProgram {
+        let operations = self.of(rank).collect();
+        let waits = |number| self.successors(rank, number).map(move |successor| (number, successor));
+        let mark = |until| if until == Until::Started { STARTED } else { 0 };
+        let dependencies =
+            (0..self.len(rank)).flat_map(waits).map(|(number, s)| (number, s.operation | mark(s.until))).collect();
+        RankProgram { operations, dependencies }
+    }
+
+    /// Hands the ranks on one by one.
+    pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
+        ranks.begin(self.ranks())?;
+        (0..self.ranks()).try_for_each(|rank| ranks.rank(rank, self.rank(rank)))
+    }
+
+    /// Gives back the room that was kept for more ranks.
+    pub fn shrink(&mut self) {
+        self.operations.shrink_to_fit();
+        self.edges.shrink_to_fit();
     }
 
     /// Refuses what no run can execute: messages to ranks that do not exist, operations that wait for one another.
@@ -320,7 +344,7 @@ impl Program {
     }
 
     /// Takes away what waits for nothing until nothing is left, or only circles and what waits for them.
-    fn check_order(&self, rank: u32) -> Result<(), Error> {
+    pub(crate) fn check_order(&self, rank: u32) -> Result<(), Error> {
         let mut waiting = vec![0u32; self.len(rank) as usize];
         let all = 0..self.len(rank);
         all.clone().flat_map(|n| self.successors(rank, n)).for_each(|s| waiting[s.operation as usize] += 1);
@@ -368,6 +392,35 @@ impl Program {
     }
 }
 
+/// Makes room for `more` elements: a list that grows for long has room for an eighth more, rather than for as many again.
+fn grow<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 8));
+    }
+}
+
+/// What takes the ranks of a program one by one, so that it need not be held as a whole.
+pub trait RankSink {
+    /// There are so many ranks: said once, before any of them.
+    fn begin(&mut self, ranks: u32) -> Result<(), Error>;
+
+    /// What a rank does: each rank once.
+    fn rank(&mut self, rank: u32, list: RankProgram) -> Result<(), Error>;
+}
+
+/// A program that is put together of its ranks in any order.
+impl RankSink for Program {
+    fn begin(&mut self, ranks: u32) -> Result<(), Error> {
+        *self = Self::new(ranks);
+        Ok(())
+    }
+
+    fn rank(&mut self, rank: u32, list: RankProgram) -> Result<(), Error> {
+        self.set(rank, list);
+        Ok(())
+    }
+}
+
 /// The operations of one rank, put together one by one.
 #[derive(Debug, Clone, Default)]
 pub struct RankProgram {
@@ -410,6 +463,19 @@ impl RankProgram {
     /// Number of operations.
     pub fn len(&self) -> u32 {
         self.operations.len() as u32
+    }
+
+    /// The operations, by their numbers.
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = Operation> {
+        self.operations.iter().copied()
+    }
+
+    /// The dependencies in the order in which they were said: what is waited for, what waits, and until when.
+    pub fn dependencies(&self) -> impl ExactSizeIterator<Item = (u32, u32, Until)> {
+        self.dependencies.iter().map(|(before, after)| {
+            let until = if after & STARTED == 0 { Until::Done } else { Until::Started };
+            (*before, after & !STARTED, until)
+        })
     }
 
     /// True without operations.

@@ -1,36 +1,15 @@
 //! ASTRA-sim's analytical network: whole messages, stored and forwarded.
 
+mod shared;
+
 use phit_workload::collective::{Algorithm, Collective, Members};
 use phit_workload::compose::Composer;
 use phit_workload::host::HostParams;
-use phit_workload::network::{Link, StoreAndForward};
+use phit_workload::network::Link;
 use phit_workload::run::run;
+use phit_workload::script::Costs;
 use phit_workload::{Operation, Program, RankProgram, StoredPlan};
 use std::sync::Arc;
-
-/// Links by number, and the one of each hop.
-fn network(topology: &str, npus: u32, link: Link) -> StoreAndForward<impl Fn(u32, u32, u32) -> Option<u32>> {
-    let kind = topology.to_string();
-    let links = match topology {
-        "Switch" | "Ring" => 2 * npus,
-        "RingUni" => npus,
-        _ => npus * npus,
-    };
-    let route = move |source: u32, destination: u32, hops: u32| {
-        if source == destination {
-            return None;
-        }
-        let on = (destination + npus - source) % npus;
-        match &*kind {
-            "Switch" => [Some(source), Some(npus + destination)].get(hops as usize).copied().flatten(),
-            // The shorter way round, forwards if both are equal.
-            "Ring" | "RingUni" if kind == "RingUni" || on <= npus / 2 => (hops < on).then(|| (source + hops) % npus),
-            "Ring" => (hops < npus - on).then(|| npus + (source + npus - hops) % npus),
-            _ => (hops == 0).then(|| source * npus + destination),
-        }
-    };
-    StoreAndForward::new(vec![link; links as usize], route)
-}
 
 fn program(pattern: &str, npus: u32, source: u32, destination: u32, bytes: u64, chunks: u32) -> Program {
     let collective = |collective, algorithm, bytes| {
@@ -39,7 +18,7 @@ fn program(pattern: &str, npus: u32, source: u32, destination: u32, bytes: u64, 
         (0..chunks).for_each(|_| {
             let before: Vec<_> = (0..npus).map(|_| vec![]).collect();
             (0..).zip(before).for_each(|(rank, frontier)| composer.set_frontier(rank, frontier));
-            composer.collective(&(0..npus).collect::<Vec<_>>(), &*steps, |_| 0);
+            composer.collective(&(0..npus).collect::<Vec<_>>(), &steps, Costs::default());
         });
         composer.finish()
     };
@@ -79,7 +58,8 @@ fn messages_arrive_when_they_do_in_astra_sim() {
         let link = Link { bandwidth: real(2) * (1u64 << 30) as f64 / 1e9, latency: real(3) };
         let program = program(columns[4], npus, number(5), number(6), columns[7].parse().unwrap(), number(8));
         let params = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
-        let finish = run(Box::new(StoredPlan::new(Arc::new(program))), params, network(topology, npus, link));
+        let finish =
+            run(Box::new(StoredPlan::new(Arc::new(program))), params, shared::astra::network(topology, npus, link));
         assert!(finish.left.is_empty(), "{line}");
         assert_eq!(finish.completion().to_string(), columns[9], "{line}");
         // Of the largest cases there is a digest alone.

@@ -132,7 +132,7 @@ def list_(
     if name is None:
         for concept, entries in concepts.items():
             _list_kinds(concept, entries)
-        _list_entries(
+        list_entries(
             "sections", ((f"[{section}]", _own_words(section, schema)) for section, schema in sections.items())
         )
         for show in listing.LISTS.values():
@@ -150,13 +150,13 @@ def list_(
         if kind not in kinds:
             raise InputError(f"{quoted(kind)}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
         entry = kinds[kind]
-        _list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
+        list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
         return
     if name in concepts:
         _list_kinds(name, concepts[name])
     if name in sections:
         schema = sections[name]
-        _list_keys(f"[{name}]", _own_words(name, schema), keys(schema, described()))
+        list_keys(f"[{name}]", _own_words(name, schema), keys(schema, described()))
 
 
 def _sections() -> dict[str, dict[str, Any]]:
@@ -173,10 +173,11 @@ def _own_words(name: str, schema: dict[str, Any]) -> str:
 
 
 def _list_kinds(concept: str, entries: list[dict[str, Any]]) -> None:
-    _list_entries(concept, ((entry["kind"], entry["description"]) for entry in entries))
+    list_entries(concept, ((entry["kind"], entry["description"]) for entry in entries))
 
 
-def _list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
+def list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
+    """Prints names with the first sentences of what they are."""
     out(f"{heading}:")
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
     for name, description in entries:
@@ -190,7 +191,8 @@ def first_sentence(text: str) -> str:
     return line.split(". ")[0].rstrip(".")
 
 
-def _list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
+def list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
+    """Prints what is said of something, and its keys as a table."""
     # Blocks of code are set in, as their fences are Markdown's.
     blocks = re.sub(
         r"^```\w*\n(.*?)^```$",

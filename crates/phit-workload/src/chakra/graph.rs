@@ -1,18 +1,24 @@
 //! From the graphs of all ranks to a program.
 
 use super::format::{self, Node, Value};
+use super::json;
 use crate::collective::{Algorithm, Collective, Members};
 use crate::compose::{Composer, Frontier};
 use crate::error::{Error, quoted};
 use crate::program::{Operation, Program};
+use crate::script::Costs;
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
 /// Which of a node's dependencies count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Dependencies {
     /// Those on data alone, as version 1 of the feeder has it: in traces of PyTorch the others name the caller.
     #[default]
@@ -22,7 +28,9 @@ pub enum Dependencies {
 }
 
 /// How long a calculation takes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(inline)]
 pub enum Compute {
     /// As long as the trace says.
     #[default]
@@ -38,7 +46,9 @@ pub enum Compute {
 }
 
 /// The time that a load or a store takes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Memory {
     /// Nanoseconds.
     pub latency: f64,
@@ -47,7 +57,9 @@ pub struct Memory {
 }
 
 /// What a trace leaves open.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Options {
     /// Which dependencies count.
     pub dependencies: Dependencies,
@@ -56,9 +68,13 @@ pub struct Options {
     /// What loads and stores take; they are refused without it.
     pub memory: Option<Memory>,
     /// The algorithm of each collective; the usual one if it is not here.
-    pub algorithms: BTreeMap<&'static str, Algorithm>,
+    pub algorithms: BTreeMap<Collective, Algorithm>,
     /// Parts into which a collective is cut, sent one after the other.
     pub chunks: u32,
+    /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    pub delay: u64,
+    /// Time for each byte that a collective combines, in nanoseconds.
+    pub combine: f64,
     /// The ranks of each group that a collective may name; all of them if it names none.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
@@ -94,8 +110,8 @@ pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> R
         let mut input = BufReader::new(file);
         let zipped = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let nodes = match zipped {
-            true => format::nodes(BufReader::new(MultiGzDecoder::new(input))),
-            false => format::nodes(input),
+            true => nodes(BufReader::new(MultiGzDecoder::new(input))),
+            false => nodes(input),
         };
         let graph = nodes.and_then(|nodes| Graph::new(nodes, options));
         graphs.push(graph.map_err(|error| error.of(rank))?);
@@ -103,6 +119,11 @@ pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> R
     let mut builder = Builder { composer: Composer::new(graphs.len() as u32), options, meetings: BTreeMap::new() };
     builder.build(graphs)?;
     Ok(builder.composer.finish())
+}
+
+/// The nodes of a file, of protobuf messages or as JSON.
+fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
+    if json::is_json(input.fill_buf()?) { json::nodes(input) } else { format::nodes(input) }
 }
 
 /// The nodes of a rank.
@@ -170,8 +191,8 @@ impl Graph {
     }
 
     fn count_collectives(&mut self) -> Result<(), Error> {
-        let mut collectives: Vec<(u64, u32)> =
-            (0..).zip(&self.nodes).filter(|(_, node)| node.kind == 7).map(|(number, node)| (node.id, number)).collect();
+        let collectives = (0..).zip(&self.nodes).filter(|(_, node)| node.kind == 7 && !is_launch(node));
+        let mut collectives: Vec<(u64, u32)> = collectives.map(|(number, node)| (node.id, number)).collect();
         collectives.sort_unstable();
         let mut next: BTreeMap<String, u32> = BTreeMap::new();
         for (_, number) in collectives {
@@ -262,6 +283,7 @@ impl Builder<'_> {
             4 => Some(Operation::calc(self.time(node, on_host)?).on(cpu)),
             5 => Some(self.message(node, ranks, "comm_dst", Operation::send)?),
             6 => Some(self.message(node, ranks, "comm_src", Operation::recv)?),
+            7 if is_launch(node) => Some(Operation::calc(self.time(node, on_host)?).on(cpu)),
             7 => return self.meet(rank, number, graphs),
             kind => return Err(wrong(node, format!("is of type {kind}, expected 0 to {}", NAMES.len() - 1))),
         };
@@ -344,12 +366,12 @@ impl Builder<'_> {
 
     fn hold(&mut self, meeting: &Meeting, graphs: &mut [Graph]) -> Result<(), Error> {
         let (collective, bytes, root) = meeting.call;
-        let algorithm = self.options.algorithms.get(collective.name()).copied();
-        let usual = collective.algorithms().first().copied();
-        let Some(algorithm) = algorithm.or(usual) else { return Ok(()) };
+        let algorithm = self.options.algorithms.get(&collective).copied();
+        let algorithm = algorithm.unwrap_or(collective.usual());
         for (&rank, &number) in &meeting.came {
             self.composer.set_frontier(rank, graphs[rank as usize].frontier(number));
         }
+        let costs = Costs { start: self.options.delay, step: self.options.delay, combine: self.options.combine };
         let members = meeting.ranks.len() as u32;
         let chunks = u64::from(self.options.chunks.max(1)).min(bytes.max(1));
         for chunk in 0..chunks {
@@ -357,7 +379,7 @@ impl Builder<'_> {
             // A trace says how much a rank has for all.
             let size = if collective == Collective::AllToAll { size / u64::from(members) } else { size };
             let call = Members { root, ..Members::new(collective, algorithm, members, size) };
-            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &*call.steps()?, |_| 0);
+            self.composer.collective_on(COMMUNICATION, &meeting.ranks, &call.steps()?, costs);
         }
         for (&rank, &number) in &meeting.came {
             let end = self.composer.frontier(rank).clone();
@@ -380,6 +402,13 @@ fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n Value> {
 fn needed(node: &Node, name: &str) -> Result<u64, Error> {
     let Some(value) = attribute(node, name) else { return Err(wrong(node, format!("has no {name}"))) };
     value.whole().ok_or_else(|| wrong(node, format!("{name} is no whole number of 0 or more")))
+}
+
+/// True of the call on a host processor that launches a collective: another node, which says what it is, holds it. In
+/// traces of PyTorch, both are of the same type.
+fn is_launch(node: &Node) -> bool {
+    let on_host = attribute(node, "is_cpu_op").is_some_and(|value| value.whole() == Some(1));
+    on_host && attribute(node, "comm_type").is_none()
 }
 
 /// The name of the group of a collective; empty for all ranks.

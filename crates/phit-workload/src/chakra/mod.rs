@@ -1,8 +1,11 @@
 //! Chakra execution traces: a file a rank, each a graph of calculations, messages and collectives.
 
+mod files;
 mod format;
 mod graph;
+mod json;
 
+pub use files::{is_trace, read_files};
 pub use graph::{Compute, Dependencies, Memory, Options, read};
 
 #[cfg(test)]

@@ -112,6 +112,22 @@ fn collectives_meet_by_their_place_in_their_group() {
     assert_eq!(finish.ranks, [2 * LATENCY; 4]);
 }
 
+/// PyTorch traces the call that launches a collective, too: it takes its time on the host, and is no collective.
+#[test]
+fn calls_that_launch_collectives_take_their_time() {
+    let mut launch = Node { duration_micros: 7, ..node(1, 7, &[], &[("is_cpu_op", Value::Bool(true))]) };
+    let ranks = |launch: &Node| -> Vec<Vec<Node>> {
+        let all = || vec![launch.clone(), collective(2, &[1], 0, 4096)];
+        vec![all(), all()]
+    };
+    assert_eq!(run(&ranks(&launch), &Options::default()).ranks, [7000 + 2 * LATENCY; 2]);
+    launch.attributes.clear();
+    assert_eq!(
+        program(&ranks(&launch), &Options::default()).unwrap_err(),
+        "rank 0: node 1 (collective \"n1\"): has no comm_type"
+    );
+}
+
 #[test]
 fn dependencies_on_control_count_if_asked_for() {
     let mut second = calc(2, &[], 5);
@@ -121,6 +137,39 @@ fn dependencies_on_control_count_if_asked_for() {
     assert_eq!(run(&ranks, &Options::default()).ranks, [5000]);
     let both = Options { dependencies: Dependencies::DataAndControl, ..Options::default() };
     assert_eq!(run(&ranks, &both).ranks, [8000]);
+}
+
+/// As Chakra's converter writes them: numbers of 64 bits as texts, types by their names, what is 0 left out.
+#[test]
+fn json_says_the_same() {
+    let peer = |name, rank| [(name, Value::Int32(rank)), ("comm_size", Value::Uint64(100))];
+    let binary = vec![calc(3, &[1], 2), calc(1, &[], 3), node(9, 5, &[3], &peer("comm_dst", 0))];
+    let text = r#"{
+  "version": "0.0.4"
+}{
+  "id": "3", "name": "n3", "type": "COMP_NODE", "dataDeps": ["1"], "durationMicros": "2"
+}{"id": "1", "name": "n1", "type": 4, "durationMicros": 3, "outputs": {"values": "x"}}{
+  "id": "9", "name": "n9", "type": "COMM_SEND_NODE", "dataDeps": ["3"],
+  "attr": [{"name": "comm_dst", "int32Val": 0}, {"name": "comm_size", "uint64Val": "100"},
+           {"name": "involved_dim", "boolList": {"values": [true]}}, {"name": "x", "int64List": {}}]
+}
+"#;
+    let json = |text: &str| read([text.as_bytes()], &Options::default());
+    assert_eq!(json(text).unwrap(), program(&[binary], &Options::default()).unwrap());
+    for (from, to, message) in [
+        ("COMP_NODE", "COMPUTE", "message 1: type \"COMPUTE\": expected one of INVALID_NODE,"),
+        ("dataDeps", "dataDps", "message 1: no Chakra message (unknown field `dataDps`"),
+        ("\"3\", \"name\"", "\"x\", \"name\"", "message 1: \"x\": expected a whole number of 0 or more"),
+        ("int32Val", "int32Value", "message 3: attribute \"comm_dst\": has a value \"int32Value\" that is not known"),
+        ("}]\n}\n", "", "message 3: no JSON"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = json(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("rank 0: {message}")) || from.starts_with('}') && error.contains("no JSON"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -153,8 +202,8 @@ fn what_cannot_be_executed_is_named() {
         "rank 0: node 1 (memory load \"n1\"): needs the times of a memory"
     );
     assert_eq!(
-        error(&[vec![collective(1, &[], 4, 8)]]),
-        "rank 0: node 1 (collective \"n1\"): is a scatter, which is not supported"
+        error(&[vec![collective(1, &[], 10, 8)]]),
+        "rank 0: node 1 (collective \"n1\"): comm_type = 10, expected 0 to 9"
     );
     assert_eq!(
         error(&[vec![collective(1, &[], 0, 8)], vec![]]),

@@ -5,6 +5,7 @@
 //! Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997. D. Hensgen, R. Finkel and U. Manber, "Two Algorithms for
 //! Barrier Synchronization", IJPP 17(1), 1988.
 
+use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps, log2_up};
 
 /// All-gather: each member collects the blocks of those after it.
@@ -23,8 +24,8 @@ impl Steps for BruckGather {
         let count = distance.min(cut.members - distance);
         let from = cut.next(member, distance);
         Some(Step {
-            sends: vec![cut.part(cut.back(member, distance), Blocks { first: member, count })],
-            receives: vec![cut.part(from, Blocks { first: from, count })],
+            sends: vec![cut.part(cut.back(member, distance), Blocks::run(member, count))],
+            receives: vec![cut.part(from, Blocks::run(from, count))],
             reduces: false,
         })
     }
@@ -35,23 +36,34 @@ impl Steps for BruckGather {
 #[derive(Debug)]
 pub(crate) struct BruckAllToAll {
     pub(crate) members: u32,
-    /// Of a member for another one.
-    pub(crate) bytes: u64,
+    pub(crate) pairs: Pairs,
 }
 
 impl Steps for BruckAllToAll {
     fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
-        let Self { members, bytes } = *self;
-        if number >= log2_up(members) {
+        let Self { members, pairs } = self;
+        if number >= log2_up(*members) {
             return None;
         }
         let distance = 1 << number;
-        let count = (1..members).filter(|offset| offset & distance != 0).count() as u32;
-        let cut = Cut { members, bytes };
-        let part = |peer| Part { peer, bytes: bytes * u64::from(count), blocks: Blocks { first: 0, count } };
+        let moved = || (1..*members).filter(|on| on & distance != 0);
+        let count = moved().count() as u32;
+        let cut = Cut { members: *members, bytes: 0 };
+        let part = |peer, sender| {
+            let bytes = match pairs {
+                Pairs::Equal(bytes) => bytes * u64::from(count),
+                // What is for `on` places further has come as many of these as the smaller powers of two make up.
+                _ => {
+                    let source = |on: u32| cut.back(sender, on & (distance - 1));
+                    moved().map(|on| pairs.bytes(*members, source(on), cut.next(source(on), on))).sum()
+                }
+            };
+            Part { peer, bytes, blocks: Blocks::run(0, count) }
+        };
+        let from = cut.back(member, distance);
         Some(Step {
-            sends: vec![part(cut.next(member, distance))],
-            receives: vec![part(cut.back(member, distance))],
+            sends: vec![part(cut.next(member, distance), member)],
+            receives: vec![part(from, from)],
             reduces: false,
         })
     }
@@ -75,7 +87,7 @@ impl Steps for Dissemination {
         // What is known of: this member and those before it.
         let known = |member| {
             let count = distance.min(members);
-            Blocks { first: cut.back(member, count - 1), count }
+            Blocks::run(cut.back(member, count - 1), count)
         };
         let (to, from) = (cut.next(member, distance), cut.back(member, distance));
         Some(Step {

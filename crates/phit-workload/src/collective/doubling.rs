@@ -45,8 +45,8 @@ impl Steps for Doubling {
         let peer = member ^ distance;
         // As many blocks as the partner is away: those in which the two meet.
         let of = |member: u32| match exchange {
-            Exchange::Whole => Blocks { first: 0, count: cut.members },
-            _ => Blocks { first: member & !(distance - 1), count: distance },
+            Exchange::Whole => Blocks::run(0, cut.members),
+            _ => Blocks::run(member & !(distance - 1), distance),
         };
         let (sent, received) = if halves { (of(peer), of(member)) } else { (of(member), of(peer)) };
         Some(Step {

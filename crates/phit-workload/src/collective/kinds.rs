@@ -1,19 +1,31 @@
 //! The collectives and their algorithms by name.
 
+use super::binomial::{Binomial, Way};
 use super::bruck::{BruckAllToAll, BruckGather, Dissemination};
+use super::chain::Chain;
+use super::chunked::Chunked;
 use super::doubling::{Doubling, Exchange};
 use super::folded::{Folded, largest_power};
-use super::hierarchical::{Phase, Phased};
-use super::pairwise::{Pairwise, Relay, Sizes};
+use super::hierarchical::{Hierarchical, groups};
+use super::linear::{Has, Linear};
+use super::pairs::Pairs;
+use super::pairwise::{Pairwise, Sizes};
+use super::phased::{Phase, Phased};
+use super::relay::Relay;
 use super::ring::{Around, Ring};
-use super::tree::{Binomial, Chain, DoubleTree, Way};
-use super::{Blocks, Cut, Step, Steps};
+use super::spread::Spread;
+use super::two_trees::{DoubleTree, RootedTrees};
+use super::{Cut, Steps};
 use crate::error::Error;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 /// What a collective does. Bytes are those of the whole vector that each member has, or gets, but where said otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Collective {
     /// All get the sum.
     AllReduce,
@@ -27,12 +39,18 @@ pub enum Collective {
     Broadcast,
     /// The root gets the sum.
     Reduce,
+    /// The root gets everything; bytes are those that one member has.
+    Gather,
+    /// Each gets its part of what the root has; bytes are those for one member.
+    Scatter,
     /// None goes on before all are there; bytes are those of a message.
     Barrier,
 }
 
 /// How it is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Algorithm {
     /// From each member to the next.
     Ring,
@@ -46,7 +64,7 @@ pub enum Algorithm {
     Bruck,
     /// With each of the others in turn.
     Pairwise,
-    /// With all others at once.
+    /// With all others at once, or with a window of them.
     Direct,
     /// A binomial tree.
     Binomial,
@@ -56,7 +74,9 @@ pub enum Algorithm {
     DoubleBinaryTree,
     /// To those 1, 2, 4... places on.
     Dissemination,
-    /// By the communicator's groups: reduce-scatter inside, all-reduce across, all-gather inside.
+    /// A scatter by a binomial tree, then an all-gather by a ring (van de Geijn).
+    ScatterAllGather,
+    /// By groups of members: inside them, and across.
     Hierarchical,
 }
 
@@ -64,13 +84,18 @@ pub enum Algorithm {
 const TABLE: &[(Collective, &[Algorithm])] = {
     use Algorithm::*;
     &[
-        (Collective::AllReduce, &[Ring, RecursiveDoubling, HalvingDoubling, DoubleBinaryTree, Direct, Hierarchical]),
-        (Collective::AllGather, &[Ring, RecursiveDoubling, Bruck, Direct]),
-        (Collective::ReduceScatter, &[Ring, RecursiveHalving, Pairwise, Direct]),
-        (Collective::AllToAll, &[Pairwise, Bruck, Direct, Ring]),
-        (Collective::Broadcast, &[Binomial, Chain]),
-        (Collective::Reduce, &[Binomial, Chain]),
-        (Collective::Barrier, &[Dissemination, Binomial]),
+        (
+            Collective::AllReduce,
+            &[Ring, RecursiveDoubling, HalvingDoubling, DoubleBinaryTree, Binomial, Direct, Hierarchical],
+        ),
+        (Collective::AllGather, &[Ring, RecursiveDoubling, Bruck, Pairwise, Direct, Hierarchical]),
+        (Collective::ReduceScatter, &[Ring, RecursiveHalving, Pairwise, Direct, Hierarchical]),
+        (Collective::AllToAll, &[Pairwise, Bruck, Direct, Ring, Hierarchical]),
+        (Collective::Broadcast, &[Binomial, Chain, DoubleBinaryTree, ScatterAllGather, Direct, Hierarchical]),
+        (Collective::Reduce, &[Binomial, Chain, DoubleBinaryTree, Direct, Hierarchical]),
+        (Collective::Gather, &[Binomial, Direct]),
+        (Collective::Scatter, &[Binomial, Direct]),
+        (Collective::Barrier, &[Dissemination, Binomial, Direct, Hierarchical]),
     ]
 };
 
@@ -89,6 +114,8 @@ impl Collective {
             Self::AllToAll => "all_to_all",
             Self::Broadcast => "broadcast",
             Self::Reduce => "reduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
             Self::Barrier => "barrier",
         }
     }
@@ -96,6 +123,11 @@ impl Collective {
     /// Its algorithms, the usual one first.
     pub fn algorithms(self) -> &'static [Algorithm] {
         TABLE.iter().find(|(collective, _)| *collective == self).map_or(&[], |(_, algorithms)| algorithms)
+    }
+
+    /// The usual algorithm.
+    pub fn usual(self) -> Algorithm {
+        self.algorithms().first().copied().unwrap_or(Algorithm::Ring)
     }
 }
 
@@ -114,6 +146,7 @@ impl Algorithm {
             Self::Chain => "chain",
             Self::DoubleBinaryTree => "double_binary_tree",
             Self::Dissemination => "dissemination",
+            Self::ScatterAllGather => "scatter_all_gather",
             Self::Hierarchical => "hierarchical",
         }
     }
@@ -142,67 +175,96 @@ pub struct Members {
     pub members: u32,
     /// Bytes, see [`Collective`].
     pub bytes: u64,
-    /// Member from which a broadcast goes out, or to which a reduction comes.
+    /// Member from which a broadcast or a scatter goes out, or to which a reduction or a gather comes.
     pub root: u32,
     /// Parts of the bytes that go their ways independently.
     pub chunks: u32,
+    /// Chunks that are under way at once, each the next one where it has ended; 0 for all.
+    pub at_once: u32,
     /// Segments of a chain or of a binary tree's half.
     pub segments: u32,
-    /// Bytes by source and destination of an all-to-all, row by row, in place of `bytes`.
-    pub matrix: Option<Vec<u64>>,
-    /// Members by group, for the hierarchical algorithm: groups of equal sizes.
-    pub groups: Vec<Vec<u32>>,
+    /// Others that the direct algorithm exchanges with at a time; 0 for all.
+    pub window: u32,
+    /// What members have for one another in an all-to-all, in place of `bytes`.
+    pub pairs: Option<Pairs>,
+    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one size for groups of that
+    /// size.
+    pub groups: Vec<u32>,
 }
 
 impl Members {
     /// A collective in one piece, rooted at member 0.
     pub fn new(collective: Collective, algorithm: Algorithm, members: u32, bytes: u64) -> Self {
-        let (root, chunks, segments) = (0, 1, 1);
-        Self { collective, algorithm, members, bytes, root, chunks, segments, matrix: None, groups: vec![] }
+        let (root, chunks, at_once, segments, window) = (0, 1, 0, 1, 0);
+        let (pairs, groups) = (None, vec![]);
+        Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, window, pairs, groups }
     }
 
     /// What each member does. Refuses a number of members that the algorithm is not made for.
     pub fn steps(&self) -> Result<Arc<dyn Steps>, Error> {
-        let Self { collective, members, bytes, root, chunks, segments, matrix, .. } = self;
+        let Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, pairs, .. } = self;
+        if !collective.algorithms().contains(algorithm) {
+            return Err(unsupported(*collective, *algorithm));
+        }
         if *members == 0 {
             return Err(Error::new(format!("{collective} of no members")));
         }
         if root >= members {
-            return Err(Error::new(format!("root {root}: expected a member below {members}")));
+            return Err(Error::key("root", root, format!("expected a member below {members}")));
         }
-        if *chunks == 0 || *segments == 0 {
-            return Err(Error::new("0 chunks or segments: expected 1 or more"));
-        }
-        if matrix.as_ref().is_some_and(|matrix| matrix.len() != *members as usize * *members as usize) {
-            return Err(Error::new(format!("a matrix of {members} rows and columns is expected")));
-        }
-        if *chunks == 1 {
-            return self.whole(*bytes);
-        }
-        if matrix.is_some() {
-            return Err(Error::new("an all-to-all by a matrix goes in one chunk"));
-        }
-        let cut = Cut { members: *chunks, bytes: *bytes };
-        let size = |chunk| cut.size(Blocks { first: chunk, count: 1 });
-        let mut made: Vec<(u64, Arc<dyn Steps>)> = vec![];
-        for chunk in [0, chunks - 1] {
-            if !made.iter().any(|(bytes, _)| *bytes == size(chunk)) {
-                made.push((size(chunk), self.whole(size(chunk))?));
+        for (key, value) in [("chunks", chunks), ("segments", segments)] {
+            if *value == 0 {
+                return Err(Error::key(key, value, "expected 1 or more"));
             }
         }
-        let of = |chunk| made.iter().find(|(bytes, _)| *bytes == size(chunk)).map(|(_, steps)| steps.clone());
-        Ok(Arc::new(Chunked { chunks: (0..*chunks).filter_map(of).collect() }))
+        if let Some(pairs) = pairs {
+            self.check_pairs(pairs)?;
+        }
+        let pairs = pairs.clone().unwrap_or(Pairs::Equal(*bytes));
+        if *chunks == 1 {
+            return self.whole(*bytes, pairs);
+        }
+        let pairs = Arc::new(pairs);
+        let mut made: Vec<(u64, Arc<dyn Steps>)> = vec![];
+        let mut all = vec![];
+        for chunk in 0..*chunks {
+            let bytes = bytes / u64::from(*chunks) + u64::from(u64::from(chunk) < bytes % u64::from(*chunks));
+            let known = made.iter().find(|(size, _)| *size == bytes && self.pairs.is_none());
+            let steps = match known {
+                Some((_, steps)) => steps.clone(),
+                None => self.whole(bytes, Pairs::Chunk(pairs.clone(), chunk, *chunks))?,
+            };
+            made.push((bytes, steps.clone()));
+            made.truncate(2);
+            all.push(steps);
+        }
+        let at_once = if *at_once == 0 { *chunks } else { *at_once.min(chunks) };
+        Ok(Arc::new(Chunked { chunks: all, at_once }))
     }
 
-    fn whole(&self, bytes: u64) -> Result<Arc<dyn Steps>, Error> {
+    fn check_pairs(&self, pairs: &Pairs) -> Result<(), Error> {
+        let Self { collective, members, .. } = self;
+        if *collective != Collective::AllToAll {
+            return Err(Error::new(format!("{collective}: only all_to_all has bytes by source and destination")));
+        }
+        let square = u64::from(*members) * u64::from(*members);
+        match pairs {
+            Pairs::Matrix(matrix) if matrix.len() as u64 != square => {
+                Err(Error::new(format!("a matrix of {members} rows and columns is expected")))
+            }
+            Pairs::ByDestination(bytes) if bytes.len() != *members as usize => {
+                Err(Error::new(format!("bytes for {members} destinations are expected, not for {}", bytes.len())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&self, bytes: u64, pairs: Pairs) -> Result<Arc<dyn Steps>, Error> {
         use {Algorithm as A, Collective as C};
-        let Self { collective, algorithm, members, root, segments, matrix, .. } = self;
-        let (members, root, segments) = (*members, *root, *segments);
+        let Self { collective, algorithm, members, root, segments, window, .. } = self;
+        let (members, root, segments, window) = (*members, *root, *segments, *window);
         let cut = Cut { members, bytes };
-        let gathered = || match bytes.checked_mul(u64::from(members)) {
-            Some(bytes) => Ok(Cut { members, bytes }),
-            None => Err(Error::new(format!("{bytes} bytes of {members} members: more than 2^64 in all"))),
-        };
+        let all = || gathered(bytes, members).map(|bytes| Cut { members, bytes });
         let ring = |cut, around| -> Arc<dyn Steps> { Arc::new(Ring { cut, around }) };
         let doubling = |cut, exchange| -> Result<Arc<dyn Steps>, Error> {
             self.power_of_two()?;
@@ -212,50 +274,58 @@ impl Members {
             let inner = Cut { members: largest_power(members), bytes };
             Arc::new(Folded { members, bytes, inner: Doubling { cut: inner, exchange } })
         };
-        let pairwise = |sizes, at_once| -> Arc<dyn Steps> { Arc::new(Pairwise { members, sizes, at_once }) };
-        let to_all = || matrix.clone().map_or(Sizes::Equal(bytes), Sizes::Matrix);
+        let in_turn = |sizes| -> Arc<dyn Steps> { Arc::new(Pairwise::in_turn(members, sizes)) };
+        let at_once = |sizes, window| -> Arc<dyn Steps> { Arc::new(Pairwise::at_once(members, sizes, window)) };
+        let phases = |phases: Vec<Arc<dyn Steps>>| -> Arc<dyn Steps> {
+            Arc::new(Phased(phases.into_iter().map(Phase::All).collect()))
+        };
+        let binomial = |way| -> Arc<dyn Steps> { Arc::new(Binomial { cut, root, way }) };
+        let chain = |way| -> Arc<dyn Steps> { Arc::new(Chain { members, bytes, root, way, segments }) };
+        let trees = |way| -> Arc<dyn Steps> { Arc::new(RootedTrees { members, bytes, root, way, segments }) };
+        let linear = |cut, way, has| -> Arc<dyn Steps> { Arc::new(Linear { cut, root, way, has }) };
+        let spread = |cut, way| -> Arc<dyn Steps> { Arc::new(Spread { cut, root, way }) };
         Ok(match (collective, algorithm) {
             (C::AllReduce, A::Ring) => ring(cut, Around::Both),
             (C::AllReduce, A::RecursiveDoubling) => folded(Exchange::Whole),
             (C::AllReduce, A::HalvingDoubling) => folded(Exchange::HalveAndGather),
             (C::AllReduce, A::DoubleBinaryTree) => Arc::new(DoubleTree { members, bytes, segments }),
-            (C::AllReduce, A::Direct) => {
-                let all = same(members);
-                let phase = |sizes| Phase { of: all.clone(), steps: vec![pairwise(sizes, members); members as usize] };
-                Arc::new(Phased::new(vec![phase(Sizes::Theirs(cut)), phase(Sizes::Own(cut))]))
-            }
-            (C::AllReduce, A::Hierarchical) => self.hierarchical(bytes)?,
-            (C::AllGather, A::Ring) => ring(gathered()?, Around::Gather),
-            (C::AllGather, A::RecursiveDoubling) => doubling(gathered()?, Exchange::Gather)?,
-            (C::AllGather, A::Bruck) => Arc::new(BruckGather { cut: gathered()? }),
-            (C::AllGather, A::Direct) => pairwise(Sizes::Own(gathered()?), members),
+            (C::AllReduce | C::Barrier, A::Binomial) => phases(vec![binomial(Way::Up), binomial(Way::Down)]),
+            (C::AllReduce, A::Direct) => phases(vec![at_once(Sizes::Theirs(cut), 0), at_once(Sizes::Own(cut), 0)]),
+            (C::AllGather, A::Ring) => ring(all()?, Around::Gather),
+            (C::AllGather, A::RecursiveDoubling) => doubling(all()?, Exchange::Gather)?,
+            (C::AllGather, A::Bruck) => Arc::new(BruckGather { cut: all()? }),
+            (C::AllGather, A::Pairwise) => in_turn(Sizes::Own(all()?)),
+            (C::AllGather, A::Direct) => at_once(Sizes::Own(all()?), window),
             (C::ReduceScatter, A::Ring) => ring(cut, Around::Reduce),
             (C::ReduceScatter, A::RecursiveHalving) => doubling(cut, Exchange::Halve)?,
-            (C::ReduceScatter, A::Pairwise) => pairwise(Sizes::Theirs(cut), 1),
-            (C::ReduceScatter, A::Direct) => pairwise(Sizes::Theirs(cut), members),
-            (C::AllToAll, A::Pairwise) => pairwise(to_all(), 1),
-            (C::AllToAll, A::Direct) => pairwise(to_all(), members),
-            (C::AllToAll, A::Bruck) if matrix.is_none() => Arc::new(BruckAllToAll { members, bytes }),
-            (C::AllToAll, A::Ring) if matrix.is_none() => Arc::new(Relay { members, bytes }),
-            (C::Broadcast, A::Binomial) => Arc::new(Binomial { cut, root, way: Way::Down }),
-            (C::Broadcast, A::Chain) => Arc::new(Chain { members, bytes, root, way: Way::Down, segments }),
-            (C::Reduce, A::Binomial) => Arc::new(Binomial { cut, root, way: Way::Up }),
-            (C::Reduce, A::Chain) => Arc::new(Chain { members, bytes, root, way: Way::Up, segments }),
+            (C::ReduceScatter, A::Pairwise) => in_turn(Sizes::Theirs(cut)),
+            (C::ReduceScatter, A::Direct) => at_once(Sizes::Theirs(cut), window),
+            (C::AllToAll, A::Pairwise) => in_turn(Sizes::Each(pairs)),
+            (C::AllToAll, A::Direct) => at_once(Sizes::Each(pairs), window),
+            (C::AllToAll, A::Bruck) => Arc::new(BruckAllToAll { members, pairs }),
+            (C::AllToAll, A::Ring) => Arc::new(Relay { members, pairs }),
+            (C::Broadcast, A::Binomial) => binomial(Way::Down),
+            (C::Broadcast, A::Chain) => chain(Way::Down),
+            (C::Broadcast, A::DoubleBinaryTree) => trees(Way::Down),
+            (C::Broadcast, A::ScatterAllGather) => phases(vec![spread(cut, Way::Down), ring(cut, Around::Gather)]),
+            (C::Broadcast, A::Direct) => linear(cut, Way::Down, Has::Whole),
+            (C::Reduce, A::Binomial) => binomial(Way::Up),
+            (C::Reduce, A::Chain) => chain(Way::Up),
+            (C::Reduce, A::DoubleBinaryTree) => trees(Way::Up),
+            (C::Reduce, A::Direct) => linear(cut, Way::Up, Has::Whole),
+            (C::Gather, A::Binomial) => spread(all()?, Way::Up),
+            (C::Gather, A::Direct) => linear(all()?, Way::Up, Has::Blocks),
+            (C::Scatter, A::Binomial) => spread(all()?, Way::Down),
+            (C::Scatter, A::Direct) => linear(all()?, Way::Down, Has::Blocks),
             (C::Barrier, A::Dissemination) => Arc::new(Dissemination { members, bytes }),
-            (C::Barrier, A::Binomial) => {
-                let all = same(members);
-                let phase = |way| {
-                    let steps: Arc<dyn Steps> = Arc::new(Binomial { cut, root: 0, way });
-                    Phase { of: all.clone(), steps: vec![steps; members as usize] }
-                };
-                Arc::new(Phased::new(vec![phase(Way::Up), phase(Way::Down)]))
+            (C::Barrier, A::Direct) => {
+                phases(vec![linear(cut, Way::Up, Has::Whole), linear(cut, Way::Down, Has::Whole)])
             }
-            _ => {
-                let known: Vec<_> = collective.algorithms().iter().map(|known| known.name()).collect();
-                let what = if matrix.is_some() { " by a matrix" } else { "" };
-                let message = format!("{algorithm} does no {collective}{what}: expected one of {}", known.join(", "));
-                return Err(Error::new(message));
+            (collective, A::Hierarchical) => {
+                let groups = groups(&self.groups, members)?;
+                Hierarchical { members, bytes, root, groups }.steps(*collective, &pairs)?
             }
+            _ => return Err(unsupported(*collective, *algorithm)),
         })
     }
 
@@ -269,71 +339,15 @@ impl Members {
             }
         }
     }
-
-    fn hierarchical(&self, bytes: u64) -> Result<Arc<dyn Steps>, Error> {
-        let Self { members, groups, .. } = self;
-        let inside = groups.first().map_or(0, Vec::len);
-        if inside == 0 || groups.iter().any(|group| group.len() != inside) {
-            let sizes: Vec<String> = groups.iter().map(|group| group.len().to_string()).collect();
-            let message = format!("groups of equal sizes are expected, not of {}", sizes.join(", "));
-            return Err(Error::new(message));
-        }
-        let mut seen = vec![false; *members as usize];
-        for &member in groups.iter().flatten() {
-            if seen.get_mut(member as usize).is_none_or(|seen| std::mem::replace(seen, true)) {
-                return Err(Error::new(format!("member {member}: expected each of 0 to {} once", members - 1)));
-            }
-        }
-        if seen.iter().any(|seen| !seen) {
-            return Err(Error::new(format!("groups of all {members} members are expected")));
-        }
-        let cut = Cut { members: inside as u32, bytes };
-        let within = |around| {
-            let steps: Arc<dyn Steps> = Arc::new(Ring { cut, around });
-            phase(*members, groups, |_| steps.clone())
-        };
-        let across: Vec<Vec<u32>> =
-            (0..inside).map(|place| groups.iter().map(|group| group[place]).collect()).collect();
-        let between = phase(*members, &across, |place| {
-            let bytes = cut.size(Blocks { first: place, count: 1 });
-            Arc::new(Ring { cut: Cut { members: groups.len() as u32, bytes }, around: Around::Both })
-        });
-        Ok(Arc::new(Phased::new(vec![within(Around::Reduce), between, within(Around::Gather)])))
-    }
 }
 
-/// All members as they are.
-fn same(members: u32) -> Vec<(Arc<[u32]>, u32)> {
-    let all: Arc<[u32]> = (0..members).collect();
-    (0..members).map(|member| (all.clone(), member)).collect()
+/// Bytes of all members.
+pub(crate) fn gathered(bytes: u64, members: u32) -> Result<u64, Error> {
+    let all = bytes.checked_mul(u64::from(members));
+    all.ok_or_else(|| Error::key("bytes", bytes, format!("those of {members} members are more than 2^64")))
 }
 
-/// A phase in which each of some communicators does its own; `steps` is given its number.
-fn phase(members: u32, groups: &[Vec<u32>], steps: impl Fn(u32) -> Arc<dyn Steps>) -> Phase {
-    let mut found = vec![None; members as usize];
-    for (number, group) in (0..).zip(groups) {
-        let (own, all): (_, Arc<[u32]>) = (steps(number), group.as_slice().into());
-        for (place, &member) in (0..).zip(group) {
-            found[member as usize] = Some(((all.clone(), place), own.clone()));
-        }
-    }
-    let (of, steps) = found.into_iter().flatten().unzip();
-    Phase { of, steps }
-}
-
-/// Each chunk in lanes of its own.
-#[derive(Debug)]
-struct Chunked {
-    chunks: Vec<Arc<dyn Steps>>,
-}
-
-impl Steps for Chunked {
-    fn lanes(&self) -> u32 {
-        self.chunks.iter().map(|chunk| chunk.lanes()).sum()
-    }
-
-    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
-        let each = self.chunks[0].lanes();
-        self.chunks[(lane / each) as usize].step(member, lane % each, number)
-    }
+pub(crate) fn unsupported(collective: Collective, algorithm: Algorithm) -> Error {
+    let known: Vec<_> = collective.algorithms().iter().map(|known| known.name()).collect();
+    Error::key("algorithm", algorithm, format!("does no {collective}: expected one of {}", known.join(", ")))
 }

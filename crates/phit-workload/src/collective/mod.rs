@@ -7,24 +7,47 @@
 //! The vector, or what is exchanged, is cut into as many *blocks* as there are members, of equal sizes but for one
 //! byte. A step says which blocks it sends, so that a test can follow the data.
 
+mod binomial;
 mod bruck;
+mod chain;
+mod chunked;
 mod doubling;
 mod folded;
 mod hierarchical;
 mod kinds;
+mod linear;
+mod pairs;
 mod pairwise;
+mod phased;
+mod relay;
 mod ring;
-mod tree;
+mod spread;
+mod two_trees;
 
 pub use kinds::{Algorithm, Collective, Members};
+pub use pairs::Pairs;
 
-/// Blocks that follow one another, counted on from 0 after the last.
+/// Blocks at equal distances, counted on from 0 after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blocks {
     /// The first one.
     pub first: u32,
     /// How many.
     pub count: u32,
+    /// From one to the next.
+    pub stride: u32,
+}
+
+impl Blocks {
+    /// Blocks that follow one another.
+    pub const fn run(first: u32, count: u32) -> Self {
+        Self { first, count, stride: 1 }
+    }
+
+    /// One block.
+    pub const fn one(first: u32) -> Self {
+        Self::run(first, 1)
+    }
 }
 
 /// A message of a step.
@@ -65,6 +88,11 @@ pub trait Steps: std::fmt::Debug + Send + Sync {
 
     /// The step of this number; `None` after the last. A step may be empty.
     fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step>;
+
+    /// Number of steps of a lane.
+    fn count(&self, member: u32, lane: u32) -> u32 {
+        (0..).take_while(|number| self.step(member, lane, *number).is_some()).count() as u32
+    }
 }
 
 /// How many bytes, and how they are cut.
@@ -77,8 +105,9 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Bytes of some blocks.
+    /// Bytes of blocks that follow one another.
     pub(crate) fn size(self, blocks: Blocks) -> u64 {
+        debug_assert_eq!(blocks.stride, 1);
         let Self { members, bytes } = self;
         let (each, longer) = (bytes / u64::from(members), bytes % u64::from(members));
         let before = |block: u64| block * each + block.min(longer);
@@ -92,6 +121,11 @@ impl Cut {
 
     pub(crate) fn part(self, peer: u32, blocks: Blocks) -> Part {
         Part { peer, bytes: self.size(blocks), blocks }
+    }
+
+    /// All blocks.
+    pub(crate) fn whole(self, peer: u32) -> Part {
+        self.part(peer, Blocks::run(0, self.members))
     }
 
     /// The member so many places further on.

@@ -1,5 +1,6 @@
 //! Pairwise exchange and direct messages: what a member has for another one goes straight there.
 
+use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps};
 
 /// What a member has for another one.
@@ -9,44 +10,61 @@ pub(crate) enum Sizes {
     Own(Cut),
     /// The other one's block, summed up there: reduce-scatter.
     Theirs(Cut),
-    /// So many bytes for each, one's own block: all-to-all.
-    Equal(u64),
-    /// Bytes by source and destination, row by row: all-to-all.
-    Matrix(Vec<u64>),
+    /// What is for the other one: all-to-all.
+    Each(Pairs),
 }
 
 impl Sizes {
     fn part(&self, members: u32, peer: u32, source: u32, destination: u32) -> Part {
-        let one = |first| Blocks { first, count: 1 };
         match self {
-            Self::Own(cut) => cut.part(peer, one(source)),
-            Self::Theirs(cut) => cut.part(peer, one(destination)),
-            Self::Equal(bytes) => Part { peer, bytes: *bytes, blocks: one(destination) },
-            Self::Matrix(matrix) => {
-                let bytes = matrix[source as usize * members as usize + destination as usize];
-                Part { peer, bytes, blocks: one(destination) }
+            Self::Own(cut) => cut.part(peer, Blocks::one(source)),
+            Self::Theirs(cut) => cut.part(peer, Blocks::one(destination)),
+            Self::Each(pairs) => {
+                Part { peer, bytes: pairs.bytes(members, source, destination), blocks: Blocks::one(destination) }
             }
         }
     }
 }
 
-/// A member exchanges with those 1, 2, ... places on: `at_once` of them in a step.
+/// A member exchanges with those 1, 2, ... places on, `in_step` of them in a step. With a window each lane has every
+/// `window`-th of the distances: so many are under way, and where one ends the next begins.
 #[derive(Debug)]
 pub(crate) struct Pairwise {
     pub(crate) members: u32,
     pub(crate) sizes: Sizes,
-    pub(crate) at_once: u32,
+    pub(crate) in_step: u32,
+    pub(crate) window: u32,
+}
+
+impl Pairwise {
+    /// One of the others after the other.
+    pub(crate) fn in_turn(members: u32, sizes: Sizes) -> Self {
+        Self { members, sizes, in_step: 1, window: 1 }
+    }
+
+    /// All at once, or so many at a time if `window` is not 0.
+    pub(crate) fn at_once(members: u32, sizes: Sizes, window: u32) -> Self {
+        let others = members.saturating_sub(1).max(1);
+        match window == 0 || window >= others {
+            true => Self { members, sizes, in_step: others, window: 1 },
+            false => Self { members, sizes, in_step: 1, window },
+        }
+    }
 }
 
 impl Steps for Pairwise {
-    fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
-        let Self { members, sizes, at_once } = self;
-        let first = number.checked_mul(*at_once)?.checked_add(1)?;
+    fn lanes(&self) -> u32 {
+        self.window
+    }
+
+    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
+        let Self { members, sizes, in_step, window } = self;
+        let first = number.checked_mul(in_step * window)?.checked_add(lane + 1)?;
         if first >= *members {
             return None;
         }
         let cut = Cut { members: *members, bytes: 0 };
-        let distances = first..first.saturating_add(*at_once).min(*members);
+        let distances = first..first.saturating_add(*in_step).min(*members);
         let to = |distance| cut.next(member, distance);
         let from = |distance| cut.back(member, distance);
         let mut step = Step {
@@ -54,29 +72,16 @@ impl Steps for Pairwise {
             receives: distances.map(|d| sizes.part(*members, from(d), from(d), member)).collect(),
             reduces: matches!(sizes, Sizes::Theirs(_)),
         };
-        // Nothing is sent where the matrix has nothing.
-        if matches!(sizes, Sizes::Matrix(_)) {
+        // Nothing is sent to those for whom there is nothing.
+        if matches!(sizes, Sizes::Each(pairs) if !pairs.is_equal()) {
             step.sends.retain(|part| part.bytes > 0);
             step.receives.retain(|part| part.bytes > 0);
         }
         Some(step)
     }
-}
 
-/// All-to-all over a ring: what is not for the next member goes on with it.
-#[derive(Debug)]
-pub(crate) struct Relay {
-    pub(crate) members: u32,
-    /// Of a member for another one.
-    pub(crate) bytes: u64,
-}
-
-impl Steps for Relay {
-    fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
-        let Self { members, bytes } = *self;
-        let count = members.checked_sub(number + 1).filter(|count| *count > 0)?;
-        let cut = Cut { members, bytes };
-        let part = |peer| Part { peer, bytes: bytes * u64::from(count), blocks: Blocks { first: 0, count } };
-        Some(Step { sends: vec![part(cut.next(member, 1))], receives: vec![part(cut.back(member, 1))], reduces: false })
+    fn count(&self, _member: u32, lane: u32) -> u32 {
+        let Self { members, in_step, window, .. } = self;
+        members.saturating_sub(lane + 1).div_ceil(in_step * window)
     }
 }

@@ -36,11 +36,14 @@ impl Steps for Ring {
         }
         // A block is summed up on its way to its member, which begins to hand it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
-        let one = |first| Blocks { first, count: 1 };
         Some(Step {
-            sends: vec![cut.part(cut.next(member, 1), one(sent))],
-            receives: vec![cut.part(cut.back(member, 1), one(cut.back(sent, 1)))],
+            sends: vec![cut.part(cut.next(member, 1), Blocks::one(sent))],
+            receives: vec![cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))],
             reduces,
         })
+    }
+
+    fn count(&self, _member: u32, _lane: u32) -> u32 {
+        (self.cut.members - 1) * if self.around == Around::Both { 2 } else { 1 }
     }
 }

@@ -1,10 +1,11 @@
 use super::*;
 use crate::compose::Composer;
-use crate::generated::{Generated, Phase};
+use crate::generated::Generated;
 use crate::host::HostParams;
 use crate::network::Ideal;
 use crate::plan::StoredPlan;
 use crate::run::run;
+use crate::script::{Calc, Communicator, Communicators, Costs, Script, Scripts};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -14,6 +15,11 @@ type Data = Vec<BTreeSet<u32>>;
 /// Lets all members take their steps, messages in the order in which they are sent, until nothing moves any more: all
 /// must have come to their end, and each message must be as large as its receive says. `data` goes along.
 fn follow(steps: &dyn Steps, members: u32, data: &mut [Data]) {
+    follow_with(steps, members, data, true);
+}
+
+/// Unless `exact`, whatever comes is added to what is there.
+fn follow_with(steps: &dyn Steps, members: u32, data: &mut [Data], exact: bool) {
     type Messages = HashMap<(u32, u32, u32), VecDeque<(u64, Vec<(u32, BTreeSet<u32>)>)>>;
     let mut messages = Messages::new();
     let mut at: Vec<Vec<(u32, bool)>> = vec![vec![(0, false); steps.lanes() as usize]; members as usize];
@@ -25,8 +31,8 @@ fn follow(steps: &dyn Steps, members: u32, data: &mut [Data]) {
                 let Some(step) = steps.step(member, lane, number) else { continue };
                 let blocks = data[member as usize].len() as u32;
                 let of = |part: &Part| {
-                    let Blocks { first, count } = part.blocks;
-                    (first..first + count).map(move |block| block % blocks.max(1))
+                    let Blocks { first, count, stride } = part.blocks;
+                    (0..count).map(move |k| (first + k * stride) % blocks.max(1))
                 };
                 if !begun {
                     for part in &step.sends {
@@ -56,7 +62,8 @@ fn follow(steps: &dyn Steps, members: u32, data: &mut [Data]) {
                     }
                     for (block, sum) in content {
                         let own = &mut data[member as usize][block as usize];
-                        if step.reduces {
+                        if !exact {
+                        } else if step.reduces {
                             assert!(own.is_disjoint(&sum), "{steps:?}: added up twice at {member}");
                         } else {
                             assert!(own.is_subset(&sum), "{steps:?}: lost at {member}");
@@ -92,6 +99,10 @@ fn blocks(call: &Members) -> u32 {
     match call.algorithm {
         Algorithm::Chain => call.segments,
         Algorithm::DoubleBinaryTree => 2 * call.segments,
+        // Groups of different sizes: a block for each.
+        Algorithm::Hierarchical if call.collective == Collective::AllReduce && call.groups.len() > 1 => {
+            call.groups.len() as u32
+        }
         Algorithm::RecursiveDoubling | Algorithm::HalvingDoubling if call.collective == Collective::AllReduce => {
             folded::largest_power(call.members)
         }
@@ -112,9 +123,11 @@ fn each_collective_does_what_it_says() {
                 let mut call = call(collective, algorithm, members);
                 call.root = members / 2;
                 if algorithm == Algorithm::Hierarchical {
-                    // Its blocks are cut again: only the messages are followed.
-                    let width = if members % 3 == 0 { 3 } else { 1 };
-                    call.groups = (0..members).collect::<Vec<_>>().chunks(width).map(<[u32]>::to_vec).collect();
+                    call.groups = match members % 3 {
+                        0 => vec![3],
+                        1 if !equal_groups(collective) && members > 5 => vec![4, 1, members - 5],
+                        _ => vec![1],
+                    };
                 }
                 let Ok(steps) = call.steps() else {
                     assert!(!members.is_power_of_two(), "{call:?}");
@@ -127,19 +140,24 @@ fn each_collective_does_what_it_says() {
                 };
                 let every = |data: &Data, members| data.iter().all(|sum| *sum == all(members));
                 match collective {
-                    _ if algorithm == Algorithm::Hierarchical => {
-                        follow(&*steps, members, &mut vec![vec![]; members as usize])
-                    }
                     Collective::AllReduce => {
                         let mut data = of(&|_, _| true);
                         follow(&*steps, members, &mut data);
                         assert!(data.iter().all(|data| every(data, members)), "{call:?}: {data:?}");
                     }
-                    Collective::AllGather => {
+                    Collective::AllGather | Collective::Gather => {
                         let mut data = of(&|member, block| member == block);
                         follow(&*steps, members, &mut data);
                         let there = |data: &Data| (0..).zip(data).all(|(block, who)| who.iter().eq([&block]));
-                        assert!(data.iter().all(there), "{call:?}: {data:?}");
+                        let all = collective == Collective::AllGather;
+                        let gets = |(member, data)| there(data) || !all && member != call.root;
+                        assert!((0..).zip(&data).all(gets), "{call:?}: {data:?}");
+                    }
+                    Collective::Scatter => {
+                        let mut data = of(&|member, _| member == call.root);
+                        follow(&*steps, members, &mut data);
+                        let own = |(member, data): (usize, &Data)| data[member].iter().eq([&call.root]);
+                        assert!(data.iter().enumerate().all(own), "{call:?}: {data:?}");
                     }
                     Collective::ReduceScatter => {
                         let mut data = of(&|_, _| true);
@@ -158,14 +176,16 @@ fn each_collective_does_what_it_says() {
                         follow(&*steps, members, &mut data);
                         assert!(every(&data[call.root as usize], members), "{call:?}: {data:?}");
                     }
-                    Collective::Barrier | Collective::AllToAll => {
-                        follow(&*steps, members, &mut vec![vec![]; members as usize]);
+                    Collective::AllToAll => follow(&*steps, members, &mut vec![vec![]; members as usize]),
+                    Collective::Barrier => {
+                        let order = follow_order(&*steps, members);
+                        assert!(order.iter().all(|known| known.len() == members as usize), "{call:?}: {order:?}");
                     }
                 }
             }
         }
     }
-    assert!(followed > 350, "{followed}");
+    assert!(followed > 700, "{followed}");
 }
 
 /// In Bruck's all-to-all a block moves by the distances of which the distance to its destination is the sum.
@@ -194,29 +214,113 @@ fn bruck_moves_each_block_to_its_destination() {
     }
 }
 
-fn phase_of(call: &Members, gamma: u64) -> Phase {
-    let communicators = vec![((0..call.members).collect(), call.steps().unwrap())];
-    Phase::Collective { communicators, combine: gamma as f64 }
+/// Hierarchical ones that need groups of equal sizes.
+fn equal_groups(collective: Collective) -> bool {
+    matches!(collective, Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll)
+}
+
+/// Whose beginning each member knows of at its end, by whatever it has received since.
+fn follow_order(steps: &dyn Steps, members: u32) -> Vec<BTreeSet<u32>> {
+    let mut data: Vec<Data> = (0..members).map(|member| vec![BTreeSet::from([member])]).collect();
+    follow_with(&Knowing(steps), members, &mut data, false);
+    data.into_iter().flatten().collect()
+}
+
+/// The same steps, each message with all that its sender knows.
+#[derive(Debug)]
+struct Knowing<'s>(&'s dyn Steps);
+
+impl Steps for Knowing<'_> {
+    fn lanes(&self) -> u32 {
+        self.0.lanes()
+    }
+
+    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
+        let mut step = self.0.step(member, lane, number)?;
+        step.sends.iter_mut().chain(&mut step.receives).for_each(|part| part.blocks = Blocks::one(0));
+        Some(step)
+    }
+}
+
+/// What arrives where, of what every member has for every other one, by following each pair on its way.
+fn arrived(call: &Members, pairs: &Pairs) -> u64 {
+    let steps = call.steps().unwrap();
+    follow(&*steps, call.members, &mut vec![vec![]; call.members as usize]);
+    let of = |member: u32| {
+        let lanes = (0..steps.lanes()).map(move |lane| (member, lane));
+        lanes.flat_map(|(member, lane)| (0..).map_while(|n| steps.step(member, lane, n)).collect::<Vec<_>>())
+    };
+    let sent = (0..call.members).flat_map(of).flat_map(|step| step.sends).map(|part| part.bytes).sum::<u64>();
+    let all = (0..call.members).flat_map(|s| (0..call.members).map(move |d| (s, d))).filter(|(s, d)| s != d);
+    let hops = |(source, destination): (u32, u32)| {
+        let on = (destination + call.members - source) % call.members;
+        match call.algorithm {
+            Algorithm::Bruck => on.count_ones(),
+            Algorithm::Ring => on,
+            Algorithm::Hierarchical => {
+                let size = call.groups[0];
+                u32::from(source % size != destination % size) + u32::from(source / size != destination / size)
+            }
+            _ => 1,
+        }
+    };
+    let expected: u64 = all.map(|pair| u64::from(hops(pair)) * pairs.bytes(call.members, pair.0, pair.1)).sum();
+    assert_eq!(sent, expected, "{call:?}");
+    sent
+}
+
+/// Every byte of a matrix, or of a skewed exchange, takes as many hops as the algorithm says.
+#[test]
+fn unequal_exchanges_are_sent_whole() {
+    let members = 12;
+    let matrix: std::sync::Arc<[u64]> = (0..144).map(|k| (k * 37 + k / 12) % 50).collect();
+    let skewed = Pairs::skewed(members, 1000, 1.2, |member| (member * 5) % 12);
+    let Pairs::ByDestination(each) = &skewed else { panic!() };
+    assert_eq!(each.iter().sum::<u64>(), 12_000);
+    // Zipf's law: the third in demand gets a third of the first to the power of the skew.
+    let at = |place: u32| each[(0..12).find(|member| member * 5 % 12 == place).unwrap() as usize] as f64;
+    assert!((at(0) / at(2) - 3f64.powf(1.2)).abs() < 0.02, "{each:?}");
+    for pairs in [Pairs::Matrix(matrix), skewed, Pairs::Equal(77)] {
+        for &algorithm in Collective::AllToAll.algorithms() {
+            for (chunks, at_once, window) in [(1, 0, 0), (3, 2, 0), (1, 0, 5)] {
+                let call = Members {
+                    chunks,
+                    at_once,
+                    window,
+                    pairs: Some(pairs.clone()),
+                    groups: vec![4],
+                    ..Members::new(Collective::AllToAll, algorithm, members, 0)
+                };
+                arrived(&call, &pairs);
+            }
+        }
+    }
+}
+
+fn together(call: &Members, costs: Costs) -> std::sync::Arc<dyn Script> {
+    let communicator = Communicator { ranks: (0..call.members).collect(), steps: call.steps().unwrap(), costs };
+    Arc::new(Communicators::new(call.members, vec![communicator]))
 }
 
 /// α a message, β a byte after the first, γ a byte that is combined.
 fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
-    let mut composer = Composer::new(call.members);
-    let ranks: Vec<u32> = (0..call.members).collect();
-    composer.collective(&ranks, &*call.steps().unwrap(), |bytes| bytes * gamma);
+    let costs = Costs::combining(gamma as f64);
     let params = HostParams { overhead: 0, gap: 0, gap_per_byte: beta, overhead_per_byte: 0, eager: u64::MAX };
-    let stored = StoredPlan::new(Arc::new(composer.finish()));
-    let finish = run(Box::new(stored), params, Ideal(|_, _| alpha));
+    let once = Scripts::new(call.members, [together(call, costs)]);
+    let finish = run(Box::new(StoredPlan::new(Arc::new(once.store()))), params, Ideal(|_, _| alpha));
     assert!(finish.left.is_empty());
+    // Whatever is put together step by step is the same.
+    let mut composer = Composer::new(call.members);
+    composer.collective(&(0..call.members).collect::<Vec<_>>(), &call.steps().unwrap(), costs);
+    assert_eq!(composer.finish(), once.store());
     // The same without a program: each step when it is due.
-    let communicators = vec![(ranks.into(), call.steps().unwrap())];
-    let phase = Phase::Collective { communicators, combine: gamma as f64 };
-    let generated = Generated::new(call.members, vec![Phase::Calc(5), phase.clone(), phase]);
-    let twice = run(Box::new(generated), params, Ideal(|_, _| alpha));
-    assert!(twice.left.is_empty(), "{:?}", twice.left);
-    assert!(twice.completion() <= 5 + 2 * finish.completion() && twice.completion() > finish.completion());
-    let once = Generated::new(call.members, vec![phase_of(call, gamma)]);
-    assert_eq!(run(Box::new(once), params, Ideal(|_, _| alpha)).ranks, finish.ranks, "{call:?}");
+    let twice = Scripts::new(call.members, [Arc::new(Calc(5)), together(call, costs), together(call, costs)]);
+    let finished = run(Box::new(Generated::new(twice.clone())), params, Ideal(|_, _| alpha));
+    assert!(finished.left.is_empty(), "{:?}", finished.left);
+    assert!(finished.completion() <= 5 + 2 * finish.completion() && finished.completion() > finish.completion());
+    let stored = run(Box::new(StoredPlan::new(Arc::new(twice.store()))), params, Ideal(|_, _| alpha));
+    assert_eq!(stored.ranks, finished.ranks, "{call:?}");
+    assert_eq!(run(Box::new(Generated::new(once)), params, Ideal(|_, _| alpha)).ranks, finish.ranks, "{call:?}");
     finish.completion()
 }
 
@@ -252,9 +356,15 @@ fn times_are_those_of_the_closed_forms() {
             (C::Broadcast, A::Binomial, lg, lg * n, 0),
             (C::Reduce, A::Binomial, lg, lg * n, lg * n),
             (C::Barrier, A::Dissemination, lg, lg * n, 0),
+            (C::AllReduce, A::Binomial, 2 * lg, 2 * lg * n, lg * n),
+            (C::AllGather, A::Pairwise, p - 1, (p - 1) * n, 0),
+            (C::Gather, A::Binomial, lg, (p - 1) * n, 0),
+            (C::Scatter, A::Binomial, lg, (p - 1) * n, 0),
+            (C::Broadcast, A::ScatterAllGather, lg + p - 1, 2 * (p - 1) * n / p, 0),
         ];
         for (collective, algorithm, steps, bytes, combined) in cases {
-            let powers = [A::RecursiveDoubling, A::RecursiveHalving, A::HalvingDoubling, A::Binomial];
+            let powers =
+                [A::RecursiveDoubling, A::RecursiveHalving, A::HalvingDoubling, A::Binomial, A::ScatterAllGather];
             if powers.contains(&algorithm) && !members.is_power_of_two() {
                 continue;
             }
@@ -273,20 +383,27 @@ fn times_are_those_of_the_closed_forms() {
 #[test]
 fn chunks_hold_all_bytes() {
     for algorithm in [Algorithm::Ring, Algorithm::HalvingDoubling, Algorithm::DoubleBinaryTree] {
-        let call = Members { chunks: 7, segments: 2, ..Members::new(Collective::AllReduce, algorithm, 8, 1_000_003) };
-        let sent = |call: &Members| {
-            let steps = call.steps().unwrap();
-            let of = |member| {
-                (0..steps.lanes())
-                    .flat_map(|lane| (0..).map_while(|number| steps.step(member, lane, number)).collect::<Vec<_>>())
-                    .flat_map(|step| step.sends)
-                    .map(|part| part.bytes)
-                    .sum::<u64>()
+        for at_once in [0, 1, 3] {
+            let call = Members {
+                chunks: 7,
+                at_once,
+                segments: 2,
+                ..Members::new(Collective::AllReduce, algorithm, 8, 1_000_003)
             };
-            (0..8).map(of).sum::<u64>()
-        };
-        follow(&*call.steps().unwrap(), 8, &mut vec![vec![]; 8]);
-        assert_eq!(sent(&call), 14 * 1_000_003, "{algorithm}");
+            let sent = |call: &Members| {
+                let steps = call.steps().unwrap();
+                let of = |member| {
+                    (0..steps.lanes())
+                        .flat_map(|lane| (0..).map_while(|number| steps.step(member, lane, number)).collect::<Vec<_>>())
+                        .flat_map(|step| step.sends)
+                        .map(|part| part.bytes)
+                        .sum::<u64>()
+                };
+                (0..8).map(of).sum::<u64>()
+            };
+            follow(&*call.steps().unwrap(), 8, &mut vec![vec![]; 8]);
+            assert_eq!(sent(&call), 14 * 1_000_003, "{algorithm}");
+        }
     }
 }
 
@@ -297,11 +414,27 @@ fn impossible_ones_are_refused() {
     assert_eq!(error(ring.clone()), "all_gather by recursive_doubling needs a power of two of members, not 6");
     assert_eq!(
         error(Members { algorithm: Algorithm::Chain, ..ring.clone() }),
-        "chain does no all_gather: expected one of ring, recursive_doubling, bruck, direct"
+        "algorithm = chain: does no all_gather: expected one of ring, recursive_doubling, bruck, pairwise, direct, \
+         hierarchical"
     );
-    assert_eq!(error(Members { root: 6, ..ring.clone() }), "root 6: expected a member below 6");
-    let groups = vec![vec![0, 1], vec![2, 3, 4, 5]];
-    let hierarchical =
-        Members { collective: Collective::AllReduce, algorithm: Algorithm::Hierarchical, groups, ..ring };
-    assert_eq!(error(hierarchical), "groups of equal sizes are expected, not of 2, 4");
+    assert_eq!(error(Members { root: 6, ..ring.clone() }), "root = 6: expected a member below 6");
+    assert_eq!(error(Members { chunks: 0, ..ring.clone() }), "chunks = 0: expected 1 or more");
+    let grouped = |groups| Members { algorithm: Algorithm::Hierarchical, groups, ..ring.clone() };
+    assert_eq!(error(grouped(vec![2, 4])), "groups = [2, 4]: all_gather needs groups of equal sizes");
+    let expected = "expected sizes of groups that make up 6 members, each 1 or more";
+    assert_eq!(error(grouped(vec![2, 2])), format!("groups = [2, 2]: {expected}"));
+    assert_eq!(error(grouped(vec![])), format!("groups = []: {expected}"));
+    let pairs = Some(Pairs::Matrix([0; 9].into()));
+    let all_to_all = Members { pairs, ..Members::new(Collective::AllToAll, Algorithm::Direct, 4, 0) };
+    assert_eq!(error(all_to_all), "a matrix of 4 rows and columns is expected");
+}
+
+#[test]
+fn names_are_those_of_documents() {
+    for collective in Collective::all() {
+        assert_eq!(serde_json::to_value(collective).unwrap(), collective.name());
+        for algorithm in collective.algorithms() {
+            assert_eq!(serde_json::to_value(algorithm).unwrap(), algorithm.name());
+        }
+    }
 }

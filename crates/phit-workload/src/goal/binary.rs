@@ -11,7 +11,7 @@
 //! ```
 
 use crate::error::Error;
-use crate::program::{Action, MOST_OPERATIONS, Operation, Program, RankProgram, Transfer, Until};
+use crate::program::{Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Transfer, Until};
 use std::io::{self, Read, Write};
 
 /// What a file begins with.
@@ -24,9 +24,9 @@ const HEAD: u64 = 8 + 4 + 2;
 const OPERATION: u64 = 39;
 const TYPES: [&str; 3] = ["send", "recv", "calc"];
 
-/// Reads a schedule whose ranks stand in their order, as they do. Its dependencies are not looked at as a whole, see
-/// [`Program::check`].
-pub fn read(input: impl Read) -> Result<Program, Error> {
+/// Reads a schedule whose ranks stand in their order, as they do, and hands them on one by one. Dependencies are not
+/// looked at as a whole, see [`Program::check`].
+pub fn each_rank(input: impl Read, sink: &mut dyn RankSink) -> Result<(), Error> {
     let mut input = Bytes { input, at: 0 };
     match input.u64()? {
         MAGIC => {}
@@ -43,15 +43,16 @@ pub fn read(input: impl Read) -> Result<Program, Error> {
         }
         places.push((start, end));
     }
-    let mut program = Program::new(ranks);
+    sink.begin(ranks)?;
     for (rank, (start, end)) in (0..).zip(places) {
         let list = input.rank(start, end, ranks).map_err(|error| error.of(rank))?;
-        program.set(rank, list);
+        if list.operations().any(|operation| operation.cpu > cpu || operation.nic > nic) {
+            let message = format!("operations name a CPU above {cpu} or an interface above {nic}");
+            return Err(Error::new(message).of(rank));
+        }
+        sink.rank(rank, list).map_err(|error| error.of(rank))?;
     }
-    if (program.cpus(), program.nics()) > (usize::from(cpu) + 1, usize::from(nic) + 1) {
-        return Err(Error::new(format!("operations name a CPU above {cpu} or an interface above {nic}")));
-    }
-    Ok(program)
+    Ok(())
 }
 
 struct Bytes<R> {
@@ -161,30 +162,76 @@ impl<R: Read> Bytes<R> {
     }
 }
 
-/// Writes a program.
-pub fn write(program: &Program, out: &mut impl Write) -> io::Result<()> {
-    let ranks = program.ranks();
-    out.write_all(&MAGIC.to_le_bytes())?;
-    out.write_all(&ranks.to_le_bytes())?;
-    out.write_all(&[program.cpus() as u8 - 1, program.nics() as u8 - 1])?;
-    let waiting = program.waiting();
-    let of = |rank| {
-        let first = program.index(rank, 0);
-        &waiting[first..first + program.len(rank) as usize]
-    };
-    let mut start = HEAD - 8 + 16 * u64::from(ranks);
-    for rank in 0..ranks {
-        let roots = of(rank).iter().filter(|waits| **waits == 0).count() as u64;
-        let edges = of(rank).iter().map(|waits| u64::from(*waits)).sum::<u64>();
-        let end = start + 8 + 4 * (roots + edges) + OPERATION * u64::from(program.len(rank));
-        out.write_all(&start.to_le_bytes())?;
-        out.write_all(&end.to_le_bytes())?;
-        start = end;
+/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. RankSink must
+/// come in their order.
+pub fn write(
+    out: &mut impl Write,
+    mut source: impl FnMut(&mut dyn RankSink) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut sizes = Sizes::default();
+    source(&mut sizes)?;
+    sizes.write(out).map_err(Error::writing)?;
+    source(&mut Bodies { out })
+}
+
+/// Numbers of operations, roots and dependencies of the ranks.
+#[derive(Debug, Default)]
+struct Sizes {
+    ranks: Vec<[u64; 3]>,
+    cpu: u8,
+    nic: u8,
+}
+
+impl Sizes {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&MAGIC.to_le_bytes())?;
+        out.write_all(&(self.ranks.len() as u32).to_le_bytes())?;
+        out.write_all(&[self.cpu, self.nic])?;
+        let mut start = HEAD - 8 + 16 * self.ranks.len() as u64;
+        for [operations, roots, edges] in &self.ranks {
+            let end = start + 8 + 4 * (roots + edges) + OPERATION * operations;
+            out.write_all(&start.to_le_bytes())?;
+            out.write_all(&end.to_le_bytes())?;
+            start = end;
+        }
+        Ok(())
     }
-    for rank in 0..ranks {
-        rank_to(program, rank, of(rank), out)?;
+}
+
+impl RankSink for Sizes {
+    fn begin(&mut self, ranks: u32) -> Result<(), Error> {
+        self.ranks.reserve(ranks as usize);
+        Ok(())
     }
-    Ok(())
+
+    fn rank(&mut self, _rank: u32, list: RankProgram) -> Result<(), Error> {
+        for operation in list.operations() {
+            self.cpu = self.cpu.max(operation.cpu);
+            self.nic = self.nic.max(operation.nic);
+        }
+        let mut waits = vec![false; list.len() as usize];
+        list.dependencies().for_each(|(_, after, _)| waits[after as usize] = true);
+        let roots = waits.iter().filter(|waits| !**waits).count() as u64;
+        self.ranks.push([u64::from(list.len()), roots, list.dependencies().len() as u64]);
+        Ok(())
+    }
+}
+
+/// What follows the sizes.
+struct Bodies<'w, W> {
+    out: &'w mut W,
+}
+
+impl<W: Write> RankSink for Bodies<'_, W> {
+    fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn rank(&mut self, _rank: u32, list: RankProgram) -> Result<(), Error> {
+        let mut one = Program::new(1);
+        one.set(0, list);
+        rank_to(&one, 0, &one.waiting(), self.out).map_err(Error::writing)
+    }
 }
 
 fn rank_to(program: &Program, rank: u32, waiting: &[u32], out: &mut impl Write) -> io::Result<()> {

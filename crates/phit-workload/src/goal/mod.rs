@@ -7,26 +7,56 @@ pub mod binary;
 pub mod text;
 
 use crate::error::Error;
-use crate::program::Program;
+use crate::program::{Program, RankProgram, RankSink};
 use flate2::bufread::MultiGzDecoder;
 use std::io::{BufRead, BufReader, Read};
 
 /// Reads a schedule in either form, compressed or not.
 pub fn read(input: impl Read) -> Result<Program, Error> {
-    let mut input = BufReader::with_capacity(BUFFER, input);
-    if input.fill_buf()?.starts_with(&GZIP) {
-        return plain(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input)));
-    }
-    plain(input)
+    let mut program = Program::new(0);
+    any_form(input, &mut program)?;
+    program.check()?;
+    program.shrink();
+    Ok(program)
+}
+
+/// Reads a schedule in either form, compressed or not, and hands on its ranks as they stand there: no more than one is
+/// held.
+pub fn each_rank(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
+    any_form(input, &mut Checked { ranks })
 }
 
 const BUFFER: usize = 1 << 16;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-fn plain(mut input: impl BufRead) -> Result<Program, Error> {
+fn any_form(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    if input.fill_buf()?.starts_with(&GZIP) {
+        return plain(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input)), ranks);
+    }
+    plain(input, ranks)
+}
+
+fn plain(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
     let start = input.fill_buf()?;
     let is_binary = [binary::MAGIC, binary::SPOILT].iter().any(|magic| start.starts_with(&magic.to_le_bytes()));
-    let program = if is_binary { binary::read(input)? } else { text::read(input)? };
-    program.check()?;
-    Ok(program)
+    if is_binary { binary::each_rank(input, ranks) } else { text::each_rank(input, ranks) }
+}
+
+/// Refuses ranks whose operations wait for one another.
+struct Checked<'r> {
+    ranks: &'r mut dyn RankSink,
+}
+
+impl RankSink for Checked<'_> {
+    fn begin(&mut self, ranks: u32) -> Result<(), Error> {
+        self.ranks.begin(ranks)
+    }
+
+    fn rank(&mut self, rank: u32, list: RankProgram) -> Result<(), Error> {
+        let mut one = Program::new(1);
+        one.set(0, list.clone());
+        one.check_order(0)?;
+        self.ranks.rank(rank, list)
+    }
 }

@@ -13,7 +13,7 @@
 //! errors; LogGOPSim ignores the later ones.
 
 use crate::error::{Error, quoted};
-use crate::program::{ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, Transfer, Until};
+use crate::program::{ANY, Action, MOST_OPERATIONS, Operation, RankProgram, RankSink, Transfer, Until};
 use logos::Logos;
 use rustc_hash::FxHashMap;
 use std::io::{self, BufRead, Write};
@@ -37,10 +37,10 @@ enum Token<'s> {
 
 const KEYWORDS: [&str; 7] = ["num_ranks", "rank", "calc", "send", "recv", "requires", "irequires"];
 
-/// Reads a schedule line by line: besides the program only the labels of one rank are held. Its dependencies are not
-/// looked at as a whole, see [`Program::check`].
-pub fn read(mut input: impl BufRead) -> Result<Program, Error> {
-    let mut reader = Reader::default();
+/// Reads a schedule line by line and hands its ranks on one by one, as they stand there: only the labels of one rank
+/// are held. Dependencies are not looked at as a whole, see [`crate::Program::check`].
+pub fn each_rank(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
+    let mut reader = Reader::new(ranks);
     let mut line = Vec::new();
     let mut number = 0;
     while input.read_until(b'\n', &mut line)? > 0 {
@@ -53,7 +53,8 @@ pub fn read(mut input: impl BufRead) -> Result<Program, Error> {
 
 /// The line of an operation, from 1: read anew, since a program does not hold it.
 pub fn line_of(mut input: impl BufRead, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
-    let mut reader = Reader::default();
+    let mut forgotten = Forgotten;
+    let mut reader = Reader::new(&mut forgotten);
     let mut line = Vec::new();
     let mut number = 0;
     while input.read_until(b'\n', &mut line)? > 0 {
@@ -74,24 +75,35 @@ struct Open {
     /// Its first line.
     line: u64,
     list: RankProgram,
-    labels: FxHashMap<Box<str>, u32>,
+    labels: Labels,
     /// Dependencies on labels that had not been defined: line, what waits, what for.
     later: Vec<(u64, Box<str>, Box<str>, Until)>,
 }
 
-#[derive(Debug, Default)]
-struct Reader {
-    program: Option<Program>,
-    /// Ranks that have been read.
+struct Reader<'r> {
+    ranks: &'r mut dyn RankSink,
+    /// Their number.
+    count: Option<u32>,
+    /// RankSink that have been read.
     seen: Vec<bool>,
     current: Option<Open>,
     /// Within a comment of several lines.
     comment: bool,
 }
 
-impl Reader {
+impl<'r> Reader<'r> {
+    fn new(ranks: &'r mut dyn RankSink) -> Self {
+        Self { ranks, count: None, seen: vec![], current: None, comment: false }
+    }
+
     fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
         let line = std::str::from_utf8(line).map_err(|_| Error::new("expected text in UTF-8"))?;
+        if !self.comment && !line.as_bytes().contains(&b'/') {
+            return match line.trim_ascii().is_empty() {
+                true => Ok(()),
+                false => self.statement(&mut Words { lexer: Token::lexer(line) }, number),
+            };
+        }
         let (mut rest, mut code) = (line, None);
         // What stands before the first comment, or after one that ends here.
         loop {
@@ -133,23 +145,23 @@ impl Reader {
     }
 
     fn ranks(&mut self, words: &mut Words<'_>) -> Result<(), Error> {
-        if self.program.is_some() {
+        if self.count.is_some() {
             return Err(Error::new("a second \"num_ranks\""));
         }
         let ranks = words.number("a number of ranks", u64::from(ANY) - 1)? as u32;
         self.seen = vec![false; ranks as usize];
-        self.program = Some(Program::new(ranks));
-        Ok(())
+        self.count = Some(ranks);
+        self.ranks.begin(ranks)
     }
 
     fn open(&mut self, words: &mut Words<'_>, line: u64) -> Result<(), Error> {
         let rank = words.number("a rank", u64::from(ANY) - 1)? as u32;
         words.expect(Token::Open, "\"{\"")?;
-        let Some(program) = &self.program else {
+        let Some(count) = self.count else {
             return Err(Error::new("expected \"num_ranks\" before the first rank"));
         };
-        if rank >= program.ranks() {
-            return Err(Error::new(format!("rank {rank}: expected a rank below num_ranks = {}", program.ranks())));
+        if rank >= count {
+            return Err(Error::new(format!("rank {rank}: expected a rank below num_ranks = {count}")));
         }
         if std::mem::replace(&mut self.seen[rank as usize], true) {
             return Err(Error::new(format!("rank {rank} is given a second time")));
@@ -160,21 +172,20 @@ impl Reader {
     }
 
     fn close(&mut self) -> Result<(), Error> {
-        let (Some(open), Some(program)) = (self.current.take(), &mut self.program) else { return Ok(()) };
+        let Some(open) = self.current.take() else { return Ok(()) };
         let Open { rank, line: _, mut list, labels, later } = open;
         for (line, after, before, until) in later {
             let find = |label: &str| {
                 let undefined = || Error::new(format!("label {} is not defined", quoted(label))).of(rank).at(line);
-                labels.get(label).copied().ok_or_else(undefined)
+                labels.get(label).ok_or_else(undefined)
             };
             list.order(find(&before)?, find(&after)?, until);
         }
-        program.set(rank, list);
-        Ok(())
+        self.ranks.rank(rank, list).map_err(|error| error.of(rank))
     }
 
     fn in_rank(&mut self, word: &str, words: &mut Words<'_>, line: u64) -> Result<(), Error> {
-        let ranks = self.program.as_ref().map_or(0, Program::ranks);
+        let ranks = self.count.unwrap_or(0);
         let Some(open) = &mut self.current else { return Ok(()) };
         let rank = open.rank;
         if let Some(operation) = words.operation(word, ranks).map_err(|error| error.of(rank))? {
@@ -188,7 +199,7 @@ impl Reader {
                 let Some(Token::Word(kind)) = words.next()? else { return Err(words.wrong(OPERATION).of(rank)) };
                 let operation = words.operation(kind, ranks).map_err(|error| error.of(rank))?;
                 let number = open.push(operation.ok_or_else(|| words.wrong(OPERATION).of(rank))?)?;
-                match open.labels.insert(word.into(), number) {
+                match open.labels.insert(word, number) {
                     None => Ok(()),
                     Some(_) => Err(Error::new(format!("label {} is defined a second time", quoted(word))).of(rank)),
                 }
@@ -197,7 +208,7 @@ impl Reader {
                 let until = if how == "requires" { Until::Done } else { Until::Started };
                 let Some(Token::Word(before)) = words.next()? else { return Err(words.wrong("a label").of(rank)) };
                 match (open.labels.get(before), open.labels.get(word)) {
-                    (Some(&before), Some(&after)) => open.list.order(before, after, until),
+                    (Some(before), Some(after)) => open.list.order(before, after, until),
                     _ => open.later.push((line, word.into(), before.into(), until)),
                 }
                 Ok(())
@@ -206,20 +217,52 @@ impl Reader {
         }
     }
 
-    fn finish(self, lines: u64) -> Result<Program, Error> {
+    fn finish(self, lines: u64) -> Result<(), Error> {
         if let Some(open) = self.current {
             return Err(Error::new("its \"}\" is missing").of(open.rank).at(open.line));
         }
         if self.comment {
             return Err(Error::new("expected \"*/\": a comment does not end").at(lines));
         }
-        let program = self.program.ok_or_else(|| Error::new("expected \"num_ranks\""))?;
+        let count = self.count.ok_or_else(|| Error::new("expected \"num_ranks\""))?;
         match self.seen.iter().position(|seen| !seen) {
-            None => Ok(program),
+            None => Ok(()),
             Some(rank) => {
-                let message = format!("it is missing: num_ranks says {}", program.ranks());
+                let message = format!("it is missing: num_ranks says {count}");
                 Err(Error::new(message).of(rank as u32))
             }
+        }
+    }
+}
+
+/// Operations by their labels. Short labels are numbers: nothing is allocated for them.
+#[derive(Debug, Default)]
+struct Labels {
+    short: FxHashMap<u128, u32>,
+    long: FxHashMap<Box<str>, u32>,
+}
+
+/// A label as a number: its bytes, none of which is 0.
+fn short(label: &str) -> Option<u128> {
+    let mut bytes = [0; 16];
+    bytes.get_mut(..label.len())?.copy_from_slice(label.as_bytes());
+    Some(u128::from_le_bytes(bytes))
+}
+
+impl Labels {
+    /// The operation of a label.
+    fn get(&self, label: &str) -> Option<u32> {
+        match short(label) {
+            Some(short) => self.short.get(&short).copied(),
+            None => self.long.get(label).copied(),
+        }
+    }
+
+    /// Defines a label; what it stood for before, if there is such a thing.
+    fn insert(&mut self, label: &str, number: u32) -> Option<u32> {
+        match short(label) {
+            Some(short) => self.short.insert(short, number),
+            None => self.long.insert(label.into(), number),
         }
     }
 }
@@ -333,31 +376,63 @@ fn listed(options: &[&str]) -> String {
     options.iter().map(|option| format!("{option:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes a program in a form that LogGOPSim reads, too.
-pub fn write(program: &Program, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "num_ranks {}", program.ranks())?;
-    for rank in 0..program.ranks() {
-        writeln!(out, "rank {rank} {{")?;
-        let mut named = vec![false; program.len(rank) as usize];
-        for number in 0..program.len(rank) {
-            for successor in program.successors(rank, number) {
-                named[number as usize] = true;
-                named[successor.operation as usize] = true;
-            }
+/// Writes ranks one by one, in their order, in a form that LogGOPSim reads, too.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    next: u32,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out, next: 0 }
+    }
+
+    fn write(&mut self, list: &RankProgram) -> io::Result<()> {
+        let out = &mut self.out;
+        writeln!(out, "rank {} {{", self.next)?;
+        let mut named = vec![false; list.len() as usize];
+        for (before, after, _) in list.dependencies() {
+            named[before as usize] = true;
+            named[after as usize] = true;
         }
-        for (number, operation) in program.of(rank).enumerate() {
+        for (number, operation) in list.operations().enumerate() {
             match named[number] {
                 true => writeln!(out, "l{number}: {operation}")?,
                 false => writeln!(out, "{operation}")?,
             }
         }
-        for number in 0..program.len(rank) {
-            for successor in program.successors(rank, number) {
-                let how = if successor.until == Until::Done { "requires" } else { "irequires" };
-                writeln!(out, "l{} {how} l{number}", successor.operation)?;
-            }
+        for (before, after, until) in list.dependencies() {
+            let how = if until == Until::Done { "requires" } else { "irequires" };
+            writeln!(out, "l{after} {how} l{before}")?;
         }
         writeln!(out, "}}")?;
+        self.next += 1;
+        Ok(())
     }
-    Ok(())
+}
+
+impl<W: Write> RankSink for Writer<W> {
+    fn begin(&mut self, ranks: u32) -> Result<(), Error> {
+        writeln!(self.out, "num_ranks {ranks}").map_err(Error::writing)
+    }
+
+    fn rank(&mut self, rank: u32, list: RankProgram) -> Result<(), Error> {
+        debug_assert_eq!(rank, self.next);
+        self.write(&list).map_err(Error::writing)
+    }
+}
+
+/// Reads no more than lines.
+struct Forgotten;
+
+impl RankSink for Forgotten {
+    fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn rank(&mut self, _rank: u32, _list: RankProgram) -> Result<(), Error> {
+        Ok(())
+    }
 }

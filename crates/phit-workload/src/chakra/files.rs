@@ -1,0 +1,73 @@
+//! Traces as files: one a rank, `PREFIX.RANK.et`, perhaps compressed, or `PREFIX.RANK.json`.
+
+use super::graph::{Options, read};
+use crate::error::Error;
+use crate::program::Program;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// True of a folder, and of a file whose name is that of a trace.
+pub fn is_trace(path: &Path) -> bool {
+    path.is_dir() || path.file_name().is_some_and(|name| parts(&name.to_string_lossy()).is_some())
+}
+
+/// What a name begins with, the rank, and how it ends.
+fn parts(name: &str) -> Option<(&str, Option<u32>, &str)> {
+    let plain = name.strip_suffix(".gz").unwrap_or(name);
+    let stem = plain.strip_suffix(".et").or_else(|| plain.strip_suffix(".json"))?;
+    let end = &name[stem.len()..];
+    let numbered = stem.rsplit_once('.').and_then(|(prefix, rank)| Some((prefix, Some(rank.parse().ok()?), end)));
+    Some(numbered.unwrap_or((stem, None, end)))
+}
+
+/// Reads the traces of all ranks: those of a folder, or those whose names differ from that of `path` in the rank.
+pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
+    let files = files(path).map_err(|error| error.within(path))?;
+    let opened = files.iter().map(|file| File::open(file).map_err(|error| Error::from(error).within(file)));
+    let opened: Vec<File> = opened.collect::<Result<_, _>>()?;
+    read(opened, options).map_err(|error| {
+        let file = error.rank.and_then(|rank| files.get(rank as usize)).cloned();
+        error.within(&file.unwrap_or_else(|| path.into()))
+    })
+}
+
+/// The files of the ranks, in their order.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let own = match path.is_dir() {
+        true => None,
+        false => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            match parts(&name) {
+                Some((prefix, Some(_), end)) => Some((prefix.to_string(), end.to_string())),
+                _ => return Ok(vec![path.into()]),
+            }
+        }
+    };
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut found: BTreeMap<(String, String), BTreeMap<u32, PathBuf>> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some((prefix, Some(rank), end)) = parts(&name) {
+            let key = (prefix.to_string(), end.to_string());
+            if own.as_ref().is_none_or(|own| *own == key)
+                && let Some(other) = found.entry(key).or_default().insert(rank, entry.path())
+            {
+                return Err(Error::new(format!("{} has the same rank", other.display())).of(rank));
+            }
+        }
+    }
+    if found.len() > 1 {
+        let names: Vec<String> = found.keys().take(4).map(|(prefix, end)| format!("{prefix}.*{end}")).collect();
+        return Err(Error::new(format!("holds several traces ({}): name a file of one", names.join(", "))));
+    }
+    let Some((_, ranks)) = found.pop_first() else {
+        return Err(Error::new("no files named PREFIX.RANK.et or PREFIX.RANK.json"));
+    };
+    match (0..).zip(ranks.keys()).find(|(expected, rank)| expected != *rank) {
+        Some((missing, _)) => Err(Error::new(format!("its file is missing, of {}", ranks.len())).of(missing)),
+        None => Ok(ranks.into_values().collect()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Files that hold programs: read by what they contain, written by what their names say.
+
+use crate::chakra;
+use crate::dumpi;
+use crate::error::Error;
+use crate::goal::{self, binary, text};
+use crate::program::{Program, RankSink};
+use crate::script::Scripts;
+use crate::totals::Totals;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Something whose ranks can be had one by one, as often as one likes.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'p> {
+    /// A file, or a folder of traces.
+    File(&'p Path, &'p chakra::Options),
+    /// A program.
+    Program(&'p Program),
+    /// Scripts, of which one rank at a time is made.
+    Scripts(&'p Scripts),
+}
+
+impl Input<'_> {
+    /// Hands on the ranks; of GOAL and of scripts, no more than one is held.
+    pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
+        match self {
+            Self::File(path, options) if is_trace(path) => {
+                let program = match chakra::is_trace(path) {
+                    true => chakra::read_files(path, options)?,
+                    false => dumpi::read_files(path, options)?,
+                };
+                program.each_rank(ranks)
+            }
+            Self::File(path, _) => {
+                let input = File::open(path).map_err(|error| Error::from(error).within(path))?;
+                goal::each_rank(input, ranks).map_err(|error| error.within(path))
+            }
+            Self::Program(program) => program.each_rank(ranks),
+            Self::Scripts(scripts) => {
+                ranks.begin(scripts.ranks)?;
+                (0..scripts.ranks).try_for_each(|rank| ranks.rank(rank, scripts.rank(rank)))
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn read(&self) -> Result<Program, Error> {
+        let mut program = Program::new(0);
+        self.each_rank(&mut program)?;
+        Ok(program)
+    }
+
+    /// What it consists of.
+    pub fn totals(&self) -> Result<Totals, Error> {
+        let mut totals = Totals::default();
+        self.each_rank(&mut totals)?;
+        Ok(totals)
+    }
+
+    /// Writes it as GOAL: in the binary form if the name ends in `.bin`, as text otherwise; compressed if `.gz`
+    /// follows. A file of that name is there only when all has been written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+        let written =
+            self.write_to(&partial, &name).and_then(|()| std::fs::rename(&partial, path).map_err(Error::writing));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&partial);
+        }
+        written.map_err(|error| error.within(path))
+    }
+
+    fn write_to(&self, path: &Path, name: &str) -> Result<(), Error> {
+        let out = BufWriter::new(File::create(path).map_err(Error::writing)?);
+        match name.strip_suffix(".gz") {
+            Some(name) => {
+                let mut out = GzEncoder::new(out, Compression::default());
+                self.write_plain(&mut out, name)?;
+                out.finish().and_then(|mut out| out.flush()).map_err(Error::writing)
+            }
+            None => {
+                let mut out = out;
+                self.write_plain(&mut out, name)?;
+                out.flush().map_err(Error::writing)
+            }
+        }
+    }
+
+    fn write_plain(&self, out: &mut impl Write, name: &str) -> Result<(), Error> {
+        // A file whose ranks stand in another order has to be held.
+        let held = match self {
+            Self::File(path, _) if is_trace(path) => Some(self.read()?),
+            Self::File(..) if !self.is_in_order()? => Some(self.read()?),
+            _ => None,
+        };
+        let source = match &held {
+            Some(program) => Input::Program(program),
+            None => *self,
+        };
+        match name.ends_with(".bin") {
+            true => binary::write(out, |ranks| source.each_rank(ranks)),
+            false => source.each_rank(&mut text::Writer::new(out)),
+        }
+    }
+
+    fn is_in_order(&self) -> Result<bool, Error> {
+        let mut order = Order { next: 0, kept: true };
+        self.each_rank(&mut order)?;
+        Ok(order.kept)
+    }
+}
+
+/// True of a name that is that of a trace: any other file is GOAL.
+fn is_trace(path: &Path) -> bool {
+    chakra::is_trace(path) || dumpi::is_trace(path)
+}
+
+/// Whether ranks come in their order.
+struct Order {
+    next: u32,
+    kept: bool,
+}
+
+impl RankSink for Order {
+    fn begin(&mut self, _ranks: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn rank(&mut self, rank: u32, _list: crate::RankProgram) -> Result<(), Error> {
+        self.kept &= rank == self.next;
+        self.next = rank + 1;
+        Ok(())
+    }
+}

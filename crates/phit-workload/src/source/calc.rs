@@ -1,0 +1,23 @@
+//! A calculation.
+
+use super::{Setting, Source};
+use crate::error::Error;
+use crate::script::{Calc, Script};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// All ranks compute for a time: between collectives, in a sequence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct CalcParams {
+    /// How long.
+    pub time: u64,
+}
+
+impl Source for CalcParams {
+    fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
+        Ok(vec![Arc::new(Calc(self.time))])
+    }
+}

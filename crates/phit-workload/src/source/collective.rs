@@ -1,0 +1,211 @@
+//! A collective by itself.
+
+use super::{Setting, Source, once, repeated};
+use crate::collective::{Algorithm, Collective, Members, Pairs};
+use crate::error::Error;
+use crate::script::{Calc, Communicator, Communicators, Costs, Script};
+use rand_core::SeedableRng;
+use rand_xoshiro::SplitMix64;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A collective operation among all ranks, or in each of some communicators at the same time.
+///
+/// The algorithms, the usual one first: of `all_reduce` `ring`, `recursive_doubling`, `halving_doubling`,
+/// `double_binary_tree`, `binomial`, `direct` and `hierarchical`; of `all_gather` `ring`, `recursive_doubling`,
+/// `bruck`, `pairwise`, `direct` and `hierarchical`; of `reduce_scatter` `ring`, `recursive_halving`, `pairwise`,
+/// `direct` and `hierarchical`; of `all_to_all` `pairwise`, `bruck`, `direct`, `ring` and `hierarchical`; of
+/// `broadcast` `binomial`, `chain`, `double_binary_tree`, `scatter_all_gather`, `direct` and `hierarchical`; of
+/// `reduce` `binomial`, `chain`, `double_binary_tree`, `direct` and `hierarchical`; of `gather` and `scatter`
+/// `binomial` and `direct`; of `barrier` `dissemination`, `binomial`, `direct` and `hierarchical`.
+///
+/// (Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005;
+/// each algorithm names its own source.)
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct CollectiveParams {
+    /// What is done.
+    pub collective: Collective,
+    /// How it is done; the usual way if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<Algorithm>,
+    /// Bytes of the vector that a member has, or gets, in an all_reduce, a reduce_scatter, a broadcast or a reduce;
+    /// that one member has in an all_gather or a gather; for one member in an all_to_all (the mean, with a `skew`) or a
+    /// scatter; of a message of a barrier.
+    #[serde(default)]
+    #[schemars(extend("x-unit" = "bytes"))]
+    pub bytes: u64,
+    /// Number of ranks; as many as there are endpoints if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub ranks: Option<u32>,
+    /// Lists of ranks that each do it by themselves, at the same time; their order is that of the members. One of all
+    /// ranks if left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub communicators: Vec<Vec<u32>>,
+    /// The member from which a broadcast or a scatter goes out, or to which a reduce or a gather comes.
+    #[serde(default)]
+    pub root: u32,
+    /// Parts into which the bytes are cut, which go their ways independently.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub chunks: u32,
+    /// Chunks that are under way at once: a member begins another one when it has ended one. 0 for all.
+    #[serde(default)]
+    pub at_once: u32,
+    /// Segments of a chain, or of each half of a double binary tree: one comes while the one before it goes on.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub segments: u32,
+    /// Others with which a member exchanges at a time by the direct algorithm. 0 for all.
+    #[serde(default)]
+    pub window: u32,
+    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one number for groups of
+    /// that size. The network's groups if left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<u32>,
+    /// Bytes of an all_to_all by source (row) and destination (column), in place of `bytes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matrix: Vec<Vec<u64>>,
+    /// Skew of an all_to_all, as among the experts of a mixture: the k-th destination in demand gets a share in
+    /// proportion to 1/k^`skew` (Zipf's law) of what each member has in all; which one that is, is drawn at random. 0
+    /// for equal shares.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub skew: f64,
+    /// Time for each byte that is combined, by a reduction.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub combine: f64,
+    /// Time before the first step, and again after what each step receives: of the software at the endpoint.
+    #[serde(default)]
+    pub delay: u64,
+    /// How many times it is done, one after the other.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub times: u32,
+    /// Time of a calculation before each.
+    #[serde(default)]
+    pub calc: u64,
+}
+
+impl CollectiveParams {
+    /// One of so many bytes, in the usual way.
+    pub fn new(collective: Collective, bytes: u64) -> Self {
+        Self {
+            collective,
+            algorithm: None,
+            bytes,
+            ranks: None,
+            communicators: vec![],
+            root: 0,
+            chunks: 1,
+            at_once: 0,
+            segments: 1,
+            window: 0,
+            groups: vec![],
+            matrix: vec![],
+            skew: 0.0,
+            combine: 0.0,
+            delay: 0,
+            times: 1,
+            calc: 0,
+        }
+    }
+
+    /// For communicators of so many members.
+    pub(crate) fn members(&self, members: u32, setting: &Setting) -> Result<Members, Error> {
+        let pairs = match (self.matrix.is_empty(), self.skew > 0.0) {
+            (true, false) => None,
+            (true, true) => {
+                let places = shuffled(members, setting.seed);
+                Some(Pairs::skewed(members, self.bytes, self.skew, |member| places[member as usize]))
+            }
+            (false, true) => return Err(Error::key("skew", self.skew, "expected none with a matrix")),
+            (false, false) => {
+                if let Some(row) = self.matrix.iter().find(|row| row.len() != members as usize) {
+                    let expected = format!("expected {members} columns in each row of the matrix");
+                    return Err(Error::key("matrix", format!("a row of {}", row.len()), expected));
+                }
+                Some(Pairs::Matrix(self.matrix.iter().flatten().copied().collect()))
+            }
+        };
+        let is_all = members == setting.ranks;
+        Ok(Members {
+            collective: self.collective,
+            algorithm: self.algorithm.unwrap_or(self.collective.usual()),
+            members,
+            bytes: self.bytes,
+            root: self.root,
+            chunks: self.chunks,
+            at_once: self.at_once,
+            segments: self.segments,
+            window: self.window,
+            pairs,
+            groups: if self.groups.is_empty() && is_all { setting.groups.clone() } else { self.groups.clone() },
+        })
+    }
+}
+
+/// The numbers below `count` in an order that is drawn at random.
+pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
+    use rand_core::RngCore;
+    let mut random = SplitMix64::seed_from_u64(seed);
+    let mut order: Vec<u32> = (0..count).collect();
+    for last in (1..count as usize).rev() {
+        // Of 2^64 values, which are spread over far fewer places: no place is preferred by more than 1 in 2^32.
+        order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+    }
+    order
+}
+
+impl Source for CollectiveParams {
+    fn ranks(&self) -> Option<u32> {
+        self.ranks
+    }
+
+    fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
+        for (key, value) in [("skew", self.skew), ("combine", self.combine)] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::key(key, value, "expected 0 or more"));
+            }
+        }
+        let all: Vec<Arc<[u32]>> = match self.communicators.is_empty() {
+            true => vec![(0..setting.ranks).collect()],
+            false => self.communicators.iter().map(|ranks| ranks.as_slice().into()).collect(),
+        };
+        let mut seen = vec![false; setting.ranks as usize];
+        for &rank in all.iter().flat_map(|ranks| ranks.iter()) {
+            match seen.get_mut(rank as usize) {
+                None => {
+                    let expected = format!("expected a rank below {}", setting.ranks);
+                    return Err(Error::key("communicators", format!("[[..., {rank}, ...]]"), expected));
+                }
+                Some(true) => {
+                    let expected = "expected each rank once at most";
+                    return Err(Error::key("communicators", format!("[[..., {rank}, ...]]"), expected));
+                }
+                Some(seen) => *seen = true,
+            }
+        }
+        let mut communicators: Vec<Communicator> = vec![];
+        for ranks in all {
+            let members = ranks.len() as u32;
+            let known = communicators.iter().find(|known| known.ranks.len() == ranks.len());
+            let steps = match known {
+                Some(known) => known.steps.clone(),
+                None => self.members(members, setting)?.steps()?,
+            };
+            let costs = Costs { start: self.delay, step: self.delay, combine: self.combine };
+            communicators.push(Communicator { ranks, steps, costs });
+        }
+        let mut once: Vec<Arc<dyn Script>> = vec![];
+        if self.calc > 0 {
+            once.push(Arc::new(Calc(self.calc)));
+        }
+        once.push(Arc::new(Communicators::new(setting.ranks, communicators)));
+        repeated(once, self.times)
+    }
+}

@@ -1,0 +1,73 @@
+//! Halo exchange: every rank of a grid with its neighbours.
+
+use super::grid::{Grid, for_each, size};
+use super::{Setting, Source, once, repeated};
+use crate::collective::{Blocks, Part, Step};
+use crate::error::Error;
+use crate::script::{Script, Task, Work};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Halo exchange in any number of dimensions: in each iteration a rank computes, then exchanges the faces of its part
+/// of a grid with its neighbours in all dimensions at once, as the stencils of finite differences need them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct HaloParams {
+    /// RankSink in each dimension; the first one is that of consecutive ranks.
+    #[schemars(length(min = 1))]
+    pub dims: Vec<u32>,
+    /// Whether the last rank of a dimension is a neighbour of the first one.
+    #[serde(default)]
+    pub periodic: bool,
+    /// Bytes of a face: one number, or one for each dimension.
+    #[schemars(length(min = 1))]
+    pub bytes: Vec<u64>,
+    /// Time of the calculation before each exchange.
+    #[serde(default)]
+    pub calc: u64,
+    /// Iterations.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub times: u32,
+}
+
+impl Source for HaloParams {
+    fn ranks(&self) -> Option<u32> {
+        size(&self.dims)
+    }
+
+    fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
+        let grid = Grid::new(&self.dims)?;
+        let bytes = for_each("bytes", &self.bytes, &self.dims)?;
+        repeated(vec![Arc::new(Halo { grid, bytes, periodic: self.periodic, calc: self.calc })], self.times)
+    }
+}
+
+#[derive(Debug)]
+struct Halo {
+    grid: Grid,
+    bytes: Vec<u64>,
+    periodic: bool,
+    calc: u64,
+}
+
+impl Script for Halo {
+    fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
+        let parts = |flip: bool| {
+            let part = |(dim, &bytes): (usize, &u64), up: bool| {
+                let peer = self.grid.neighbour(rank, dim, up, self.periodic)?;
+                Some(Part { peer, bytes, blocks: Blocks::one(dim as u32) })
+            };
+            // Where both neighbours are one rank, what it sends down first comes from above.
+            let both = |face| [part(face, flip), part(face, !flip)];
+            self.bytes.iter().enumerate().flat_map(both).flatten().collect()
+        };
+        match number {
+            0 => Some(Task::new(Work::Calc(self.calc))),
+            1 => Some(Task::new(Work::Exchange(Step { sends: parts(false), receives: parts(true), reduces: false }))),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Programs by name: collectives, patterns of communication and training steps, each a table of parameters.
+//!
+//! A source is one file: the parameters, from which the keys of a scenario follow, and the script that they stand for.
+//! A line in [`SourceKind`] makes it known.
+
+mod calc;
+mod collective;
+mod fft;
+mod grid;
+mod halo;
+mod incast;
+mod permutation;
+mod sequence;
+mod sweep;
+mod training;
+
+pub use calc::CalcParams;
+pub use collective::CollectiveParams;
+pub use fft::FftParams;
+pub use halo::HaloParams;
+pub use incast::IncastParams;
+pub use permutation::{Order, PermutationParams};
+pub use sequence::SequenceParams;
+pub use sweep::SweepParams;
+pub use training::{Schedule, TrainingParams};
+
+use crate::error::Error;
+use crate::script::{Script, Scripts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// What a source is made for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Setting {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Sizes of groups of ranks that follow one another, as a network has them; none if it has none.
+    pub groups: Vec<u32>,
+    /// Of what is drawn at random.
+    pub seed: u64,
+}
+
+/// Parameters of a program.
+pub trait Source: Debug {
+    /// The number of ranks that they imply; `None` if there may be any.
+    fn ranks(&self) -> Option<u32> {
+        None
+    }
+
+    /// What the ranks do: scripts one after the other.
+    fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error>;
+}
+
+/// The scripts of a source, for as many ranks as it implies, or for `ranks`.
+pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u64) -> Result<Scripts, Error> {
+    let count = match (source.ranks(), ranks) {
+        (Some(implied), Some(ranks)) if implied > ranks => {
+            return Err(Error::new(format!("has {implied} ranks, expected at most {ranks}")));
+        }
+        (Some(implied), _) => implied,
+        (None, Some(ranks)) => ranks,
+        (None, None) => return Err(Error { key: Some("ranks"), ..Error::new("ranks: a number of ranks is required") }),
+    };
+    if count == 0 {
+        return Err(Error::key("ranks", 0, "expected 1 rank or more"));
+    }
+    // Groups of more ranks than there are say nothing.
+    let fits = groups.iter().map(|size| u64::from(*size)).sum::<u64>() == u64::from(count);
+    let groups = if fits { groups.to_vec() } else { vec![] };
+    Ok(Scripts::new(count, source.scripts(&Setting { ranks: count, groups, seed })?))
+}
+
+macro_rules! sources {
+    ($($(#[$meta:meta])* $name:literal => $variant:ident($params:ty)),+ $(,)?) => {
+        /// A source by its name.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum SourceKind {
+            $(#[doc = concat!("`kind = \"", $name, "\"`")] #[serde(rename = $name)] $variant($params),)+
+        }
+
+        impl SourceKind {
+            /// Names accepted as `kind`.
+            pub const KINDS: &'static [&'static str] = &[$($name),+];
+
+            /// The parameters.
+            pub fn source(&self) -> &dyn Source {
+                match self {
+                    $(Self::$variant(params) => params,)+
+                }
+            }
+
+            /// `(kind, schema)` of every source.
+            pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
+                vec![$(($name, schemars::schema_for!($params))),+]
+            }
+        }
+    };
+}
+
+sources! {
+    "collective" => Collective(CollectiveParams),
+    "training" => Training(TrainingParams),
+    "halo" => Halo(HaloParams),
+    "sweep" => Sweep(SweepParams),
+    "fft" => Fft(FftParams),
+    "incast" => Incast(IncastParams),
+    "permutation" => Permutation(PermutationParams),
+    "calc" => Calc(CalcParams),
+    "sequence" => Sequence(SequenceParams),
+}
+
+/// The default of what is done once.
+fn once() -> u32 {
+    1
+}
+
+/// Scripts so many times over.
+fn repeated(scripts: Vec<Arc<dyn Script>>, times: u32) -> Result<Vec<Arc<dyn Script>>, Error> {
+    const MOST: usize = 1_000_000;
+    let count = scripts.len().saturating_mul(times as usize);
+    if count > MOST {
+        return Err(Error::key("times", times, format!("expected at most {MOST} parts in all, not {count}")));
+    }
+    Ok((0..times).flat_map(|_| scripts.iter().cloned()).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Permutation: every rank sends to one, and receives from one.
+
+use super::collective::shuffled;
+use super::{Setting, Source, once, repeated};
+use crate::collective::{Blocks, Part, Step};
+use crate::error::Error;
+use crate::script::{Calc, Script, Task, Work};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A permutation: every rank sends to one other, and receives from one. RankSink that are their own partners do nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct PermutationParams {
+    /// Number of ranks; as many as there are endpoints if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub ranks: Option<u32>,
+    /// Who sends to whom.
+    #[serde(default)]
+    pub order: Order,
+    /// By how much the order `shift` goes on.
+    #[serde(default = "once")]
+    pub by: u32,
+    /// Bytes of a message.
+    #[schemars(extend("x-unit" = "bytes"))]
+    pub bytes: u64,
+    /// Messages of each rank, all at once.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub messages: u32,
+    /// Time of a calculation before.
+    #[serde(default)]
+    pub calc: u64,
+    /// How many times: a rank goes on when it has sent and received all.
+    #[serde(default = "once")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub times: u32,
+}
+
+/// Who sends to whom in a permutation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Order {
+    /// Drawn at random by the seed, each of the permutations with the same probability.
+    #[default]
+    Random,
+    /// To the rank `by` places on.
+    Shift,
+    /// The first to the last, the second to the last but one.
+    Reverse,
+}
+
+impl Source for PermutationParams {
+    fn ranks(&self) -> Option<u32> {
+        self.ranks
+    }
+
+    fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
+        let Self { ranks: _, order, by, bytes, messages, calc, times } = *self;
+        let ranks = setting.ranks;
+        let to: Vec<u32> = match order {
+            Order::Random => shuffled(ranks, setting.seed),
+            Order::Shift => {
+                (0..ranks).map(|rank| ((u64::from(rank) + u64::from(by)) % u64::from(ranks)) as u32).collect()
+            }
+            Order::Reverse => (0..ranks).rev().collect(),
+        };
+        let mut from = vec![0; to.len()];
+        (0..).zip(&to).for_each(|(source, &destination)| from[destination as usize] = source);
+        let mut once: Vec<Arc<dyn Script>> = vec![];
+        if calc > 0 {
+            once.push(Arc::new(Calc(calc)));
+        }
+        once.push(Arc::new(Permutation { to, from, bytes, messages }));
+        repeated(once, times)
+    }
+}
+
+#[derive(Debug)]
+struct Permutation {
+    to: Vec<u32>,
+    from: Vec<u32>,
+    bytes: u64,
+    messages: u32,
+}
+
+impl Script for Permutation {
+    fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
+        let Self { to, from, bytes, messages } = self;
+        let parts = |peer| vec![Part { peer, bytes: *bytes, blocks: Blocks::one(0) }; *messages as usize];
+        let (to, from) = (to[rank as usize], from[rank as usize]);
+        let work = || Work::Exchange(Step { sends: parts(to), receives: parts(from), reduces: false });
+        (number == 0 && to != rank).then(|| Task::new(work()))
+    }
+}

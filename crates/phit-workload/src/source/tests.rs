@@ -1,0 +1,350 @@
+use super::*;
+use crate::generated::Generated;
+use crate::host::HostParams;
+use crate::network::Ideal;
+use crate::plan::{Plan, StoredPlan};
+use crate::program::{Action, Program};
+use crate::run::{Finish, run};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn read(value: Value) -> SourceKind {
+    serde_json::from_value(value).unwrap()
+}
+
+fn made(value: Value, ranks: Option<u32>) -> Result<Scripts, String> {
+    scripts(read(value).source(), ranks, &[], 7).map_err(|error| error.to_string())
+}
+
+const HOST: HostParams = HostParams { overhead: 3, gap: 2, gap_per_byte: 1, overhead_per_byte: 0, eager: u64::MAX };
+
+fn stored(scripts: &Scripts, params: HostParams, latency: u64) -> Finish {
+    run(Box::new(StoredPlan::new(Arc::new(scripts.store()))), params, Ideal(|_, _| latency))
+}
+
+/// Runs it stored and generated, with and without rendezvous: all comes to its end, at the same times.
+fn finish(scripts: &Scripts, params: HostParams, latency: u64) -> Finish {
+    for eager in [0, u64::MAX] {
+        let params = HostParams { eager, ..params };
+        let kept = stored(scripts, params, latency);
+        let made = run(Box::new(Generated::new(scripts.clone())), params, Ideal(|_, _| latency));
+        assert!(kept.left.is_empty() && made.left.is_empty(), "{:?} {:?}", kept.left, made.left);
+        assert_eq!(kept.ranks, made.ranks, "eager {eager}");
+    }
+    stored(scripts, params, latency)
+}
+
+/// Messages by source, destination and tag: as many bytes are sent as received, each message of the same size.
+fn sent(program: &Program) -> BTreeMap<(u32, u32), u64> {
+    let mut messages: BTreeMap<(u32, u32, u32), [Vec<u64>; 2]> = BTreeMap::new();
+    for rank in 0..program.ranks() {
+        for operation in program.of(rank) {
+            match operation.action {
+                Action::Calc(_) => {}
+                Action::Send(t) => messages.entry((rank, t.peer, t.tag)).or_default()[0].push(t.bytes),
+                Action::Recv(t) => messages.entry((t.peer, rank, t.tag)).or_default()[1].push(t.bytes),
+            }
+        }
+    }
+    let mut sums = BTreeMap::new();
+    for ((source, destination, tag), [mut sent, mut received]) in messages {
+        sent.sort_unstable();
+        received.sort_unstable();
+        assert_eq!(sent, received, "{source} to {destination}, tag {tag}");
+        *sums.entry((source, destination)).or_default() += sent.iter().sum::<u64>();
+    }
+    sums
+}
+
+#[test]
+fn a_halo_goes_to_the_neighbours_in_all_dimensions() {
+    let halo = made(json!({ "kind": "halo", "dims": [4, 3, 2], "bytes": [10, 20, 30], "times": 2 }), None).unwrap();
+    let found = sent(&halo.store());
+    for rank in 0..24u32 {
+        let at = [rank % 4, rank / 4 % 3, rank / 12];
+        let mut expected = BTreeMap::new();
+        for other in 0..24u32 {
+            let to = [other % 4, other / 4 % 3, other / 12];
+            let apart: Vec<usize> = (0..3).filter(|&dim| at[dim] != to[dim]).collect();
+            if let [dim] = apart[..]
+                && at[dim].abs_diff(to[dim]) == 1
+            {
+                expected.insert((rank, other), 2 * [10, 20, 30][dim]);
+            }
+        }
+        let own: BTreeMap<_, _> = found.range((rank, 0)..(rank + 1, 0)).map(|(pair, sum)| (*pair, *sum)).collect();
+        assert_eq!(own, expected);
+    }
+    finish(&halo, HOST, 50);
+    // Two ranks are each other's neighbours on both sides; one rank has none.
+    let ring =
+        made(json!({ "kind": "halo", "dims": [2, 1], "periodic": true, "bytes": [8], "calc": 9 }), None).unwrap();
+    assert_eq!(sent(&ring.store()), [((0, 1), 16), ((1, 0), 16)].into());
+    assert!(finish(&ring, HOST, 50).completion() > 59);
+}
+
+/// The last rank begins after as many calculations as it is away from the corner: the formula of Hoisie et al.
+#[test]
+fn a_sweep_takes_as_many_steps_as_planes_and_ranks_across() {
+    let free = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+    for (dims, planes) in [(vec![4, 3], 5), (vec![7], 2), (vec![2, 3, 4], 6)] {
+        let across: u64 = dims.iter().map(|dim| dim - 1).sum();
+        let document = json!({ "kind": "sweep", "dims": dims, "planes": planes, "bytes": [64], "calc": 100 });
+        let sweep = made(document, None).unwrap();
+        assert_eq!(finish(&sweep, free, 7).completion(), (across + planes) * 100 + across * 7);
+        // Waves from opposite corners follow one another without a gap between them at the corner where one ends.
+        let document =
+            json!({ "kind": "sweep", "dims": dims, "planes": planes, "bytes": [64], "calc": 100, "corners": 2 });
+        let both = made(document, None).unwrap();
+        assert!(finish(&both, free, 0).completion() >= (across + 2 * planes) * 100);
+        sent(&both.store());
+    }
+}
+
+#[test]
+fn a_transform_exchanges_in_rows_and_in_columns() {
+    let fft = made(json!({ "kind": "fft", "rows": 3, "columns": 4, "bytes": 1200, "calc": 10 }), None).unwrap();
+    let found = sent(&fft.store());
+    for ((source, destination), bytes) in &found {
+        let in_row = source / 4 == destination / 4;
+        assert!(in_row || source % 4 == destination % 4);
+        assert_eq!(*bytes, if in_row { 300 } else { 400 });
+    }
+    assert_eq!(found.len(), 12 * (3 + 2));
+    finish(&fft, HOST, 50);
+    let inverse = json!({ "kind": "fft", "rows": 3, "columns": 4, "bytes": 1200, "inverse": true });
+    assert_eq!(sent(&made(inverse, None).unwrap().store()).values().sum::<u64>(), 2 * found.values().sum::<u64>());
+}
+
+#[test]
+fn an_incast_comes_from_as_many_as_asked_for() {
+    let incast = json!({ "kind": "incast", "root": 2, "sources": 3, "bytes": 100, "messages": 2, "ranks": 6 });
+    let incast = made(incast, None).unwrap();
+    assert_eq!(sent(&incast.store()), [((0, 2), 200), ((1, 2), 200), ((3, 2), 200)].into());
+    // Six messages, one after the other at the one that receives.
+    let finish = finish(&incast, HostParams { overhead: 0, gap: 0, gap_per_byte: 5, ..HOST }, 40);
+    assert_eq!(finish.completion(), 40 + 6 * 99 * 5);
+}
+
+#[test]
+fn a_permutation_sends_to_each_once() {
+    for order in ["random", "shift", "reverse"] {
+        for ranks in [1, 2, 7, 64] {
+            let made =
+                made(json!({ "kind": "permutation", "order": order, "by": 3, "bytes": 8 }), Some(ranks)).unwrap();
+            let mut to: Vec<u32> = sent(&made.store()).into_keys().map(|(_, destination)| destination).collect();
+            let count = to.len();
+            to.sort_unstable();
+            to.dedup();
+            assert_eq!(to.len(), count);
+            assert!(count + 9 >= ranks as usize, "{order}: {count} of {ranks}");
+        }
+    }
+}
+
+/// A pipeline fills and drains: (micro-batches + stages - 1) times a forward and a backward pass, by either schedule
+/// (Narayanan et al., SC 2021, section 2.2).
+#[test]
+fn a_pipeline_has_the_bubble_of_its_stages() {
+    let free = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+    for schedule in ["1f1b", "gpipe"] {
+        for (stages, batches) in [(1, 1), (1, 5), (4, 1), (4, 3), (4, 9), (3, 3)] {
+            let document = json!({
+                "kind": "training", "pipeline": stages, "layers": 2 * stages, "micro_batches": batches,
+                "schedule": schedule, "forward": 101, "activation_bytes": 1, "optimizer": 13,
+            });
+            let step = made(document, None).unwrap();
+            let time = finish(&step, free, 0).completion();
+            assert_eq!(time, (batches + stages - 1) * 2 * 3 * 101 + 13, "{schedule}, {stages} stages");
+            let found = sent(&step.store());
+            assert!(found.iter().all(|((from, to), bytes)| from.abs_diff(*to) == 1 && *bytes == batches));
+            assert_eq!(found.len() as u64, 2 * (stages - 1));
+        }
+    }
+}
+
+#[test]
+fn a_training_step_sends_what_its_dimensions_say() {
+    let document = json!({
+        "kind": "training", "data": 2, "tensor": 2, "pipeline": 2, "expert": 3, "layers": 4, "micro_batches": 3,
+        "forward": 50, "activation_bytes": 1000, "routed_bytes": 300, "gradient_bytes": 6000,
+        "expert_gradient_bytes": 400, "data_algorithm": "ring", "optimizer": 5,
+    });
+    let step = made(document.clone(), None).unwrap();
+    assert_eq!(step.ranks, 24);
+    let found = sent(&step.store());
+    let place = |rank: u32| [rank % 2, rank / 2 % 3, rank / 6 % 2, rank / 12];
+    let (layers, batches) = (2, 3);
+    let mut sums = BTreeMap::new();
+    for ((source, destination), bytes) in &found {
+        let (from, to) = (place(*source), place(*destination));
+        let apart: Vec<usize> = (0..4).filter(|&dim| from[dim] != to[dim]).collect();
+        assert!(matches!(apart[..], [_] | [1, 2]), "{from:?} {to:?}");
+        *sums.entry(apart).or_insert(0) += bytes;
+    }
+    // Stages: every micro-batch goes on and back.
+    assert_eq!(sums[&vec![3]], 12 * 2 * batches * 1000);
+    // Tensor: 4 all-reduces of each layer and micro-batch, of 2(p - 1)/p bytes each.
+    assert_eq!(sums[&vec![0]], 24 * layers * batches * 4 * 1000);
+    // All others: all-to-alls among 3, of 100 bytes for each of the others; gradients over 6, and of experts over 2.
+    let exchanged = 24 * layers * batches * 4 * 200;
+    let gradients = 4 * layers * 2 * 5 * 6000 + 12 * layers * 2 * 400;
+    let others: u64 = sums.iter().filter(|(apart, _)| !matches!(apart[..], [0] | [3])).map(|(_, sum)| *sum).sum();
+    assert_eq!(others, exchanged + gradients);
+    finish(&step, HOST, 50);
+    // Sharded, as much is sent: a reduce-scatter and an all-gather are an all-reduce.
+    let mut sharded = document.clone();
+    sharded["sharded"] = true.into();
+    let sharded = made(sharded, None).unwrap();
+    assert_eq!(sent(&sharded.store()).values().sum::<u64>(), found.values().sum::<u64>());
+    finish(&sharded, HOST, 50);
+    // What overlaps takes less time: half of the gradients are summed while the first layers go back, 10,000 units.
+    let time = |overlap: bool| {
+        let mut long = document.clone();
+        (long["forward"], long["overlap"]) = (20_000.into(), overlap.into());
+        finish(&made(long, None).unwrap(), HOST, 50).completion()
+    };
+    assert!(time(false) > time(true) + 5_000);
+}
+
+#[test]
+fn steps_of_a_sequence_follow_one_another() {
+    let all_reduce = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 640 });
+    let free = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+    let time = |document: Value| finish(&made(document, Some(8)).unwrap(), free, 10).completion();
+    let one = time(all_reduce.clone());
+    assert_eq!(one, 140);
+    let steps = json!([{ "kind": "calc", "time": 25 }, all_reduce, { "kind": "halo", "dims": [2, 2], "bytes": [1] }]);
+    assert_eq!(time(json!({ "kind": "sequence", "steps": steps, "times": 3 })), 3 * (25 + one + 10));
+    // Communicators by themselves, at the same time.
+    let halves = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 640,
+        "communicators": [[0, 2, 4, 6], [7, 5, 3, 1]] });
+    assert_eq!(time(halves.clone()), 60);
+    assert!(sent(&made(halves, Some(8)).unwrap().store()).keys().all(|(from, to)| from % 2 == to % 2));
+}
+
+#[test]
+fn delays_stand_before_and_after_each_step() {
+    let document = |more: Value| {
+        let mut all = json!({ "kind": "collective", "collective": "all_gather", "bytes": 1, "delay": 7 });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let free = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+    let time = |document: Value| finish(&made(document, Some(4)).unwrap(), free, 10).completion();
+    assert_eq!(time(document(json!({}))), 3 * 10 + 4 * 7);
+    assert_eq!(time(document(json!({ "algorithm": "direct" }))), 10 + 2 * 7);
+    assert_eq!(time(document(json!({ "times": 3, "calc": 5 }))), 3 * (5 + 3 * 10 + 4 * 7));
+}
+
+#[test]
+fn what_cannot_be_made_is_named() {
+    let error = |document: Value, ranks| made(document, ranks).unwrap_err();
+    let collective = |more: Value| {
+        let mut all = json!({ "kind": "collective", "collective": "all_to_all", "bytes": 1 });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    assert_eq!(error(collective(json!({})), None), "ranks: a number of ranks is required");
+    assert_eq!(error(collective(json!({})), Some(0)), "ranks = 0: expected 1 rank or more");
+    assert_eq!(error(collective(json!({ "ranks": 9 })), Some(8)), "has 9 ranks, expected at most 8");
+    let matrix = |rows: Value| collective(json!({ "matrix": rows }));
+    assert_eq!(
+        error(matrix(json!([[0, 1], [1]])), Some(2)),
+        "matrix = a row of 1: expected 2 columns in each row of the matrix"
+    );
+    assert_eq!(error(matrix(json!([[0, 1]])), Some(2)), "a matrix of 2 rows and columns is expected");
+    assert_eq!(error(collective(json!({ "skew": -1.0 })), Some(2)), "skew = -1: expected 0 or more");
+    assert_eq!(
+        error(collective(json!({ "communicators": [[0, 1], [1, 2]] })), Some(4)),
+        "communicators = [[..., 1, ...]]: expected each rank once at most"
+    );
+    assert_eq!(
+        error(collective(json!({ "communicators": [[0, 4]] })), Some(4)),
+        "communicators = [[..., 4, ...]]: expected a rank below 4"
+    );
+    assert_eq!(
+        error(json!({ "kind": "halo", "dims": [2, 0], "bytes": [1] }), None),
+        "ranks = 0: expected 1 rank or more"
+    );
+    assert_eq!(
+        error(json!({ "kind": "halo", "dims": [2, 2], "bytes": [1, 2, 3] }), None),
+        "bytes = [1, 2, 3]: expected one number, or one for each of the 2 dimensions"
+    );
+    assert_eq!(
+        error(json!({ "kind": "sweep", "dims": [2, 2], "bytes": [1], "corners": 5 }), None),
+        "corners = 5: expected 1 to 4"
+    );
+    assert_eq!(
+        error(json!({ "kind": "training", "layers": 3, "pipeline": 2, "forward": 1 }), None),
+        "layers = 3: expected a multiple of pipeline = 2"
+    );
+    let steps = json!([{ "kind": "calc", "time": 1 }, collective(json!({ "chunks": 0 }))]);
+    assert_eq!(
+        error(json!({ "kind": "sequence", "steps": steps }), Some(2)),
+        "steps[1].chunks = 0: expected 1 or more"
+    );
+    let unknown = serde_json::from_value::<SourceKind>(json!({ "kind": "calc", "time": 1, "tme": 2 }));
+    assert!(unknown.unwrap_err().to_string().contains("unknown field `tme`"));
+    for (_, schema) in SourceKind::schemas() {
+        assert!(schema.get("description").is_some());
+    }
+}
+
+/// However many ranks there are, each holds what it does now, and no more.
+#[test]
+fn an_all_to_all_of_16512_ranks_is_not_stored() {
+    for more in [json!({}), json!({ "algorithm": "bruck" }), json!({ "algorithm": "direct", "window": 8, "skew": 1.0 })]
+    {
+        let mut document = json!({ "kind": "collective", "collective": "all_to_all", "bytes": 4096 });
+        document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut plan = Generated::new(made(document, Some(16_512)).unwrap());
+        let mut released = vec![];
+        (0..16_512).for_each(|rank| plan.begin(rank, &mut released));
+        assert!(released.len() >= 2 * 16_512);
+        assert!(plan.bytes() < 4096 * 16_512, "{}", plan.bytes());
+    }
+}
+
+fn any_source() -> impl Strategy<Value = Value> {
+    let collective = (0..9usize, 0..7usize, 0..3000u64, 1..5u32, 0..3u32, 1..4u32).prop_map(
+        |(collective, algorithm, bytes, chunks, at_once, segments)| {
+            let collective = crate::collective::Collective::all().nth(collective).unwrap();
+            let algorithms = collective.algorithms();
+            let algorithm = algorithms[algorithm % algorithms.len()].name();
+            json!({ "kind": "collective", "collective": collective.name(), "algorithm": algorithm, "bytes": bytes,
+                "chunks": chunks, "at_once": at_once, "segments": segments, "groups": [2], "combine": 0.5, "delay": 3 })
+        },
+    );
+    let training = (1..3u32, 1..3u32, 1..4u32, 1..3u32, 1..5u32, any::<[bool; 3]>()).prop_map(
+        |(data, tensor, pipeline, expert, batches, [gpipe, sharded, overlap])| {
+            json!({ "kind": "training", "data": data, "tensor": tensor, "pipeline": pipeline, "expert": expert,
+                "layers": pipeline, "micro_batches": batches, "schedule": if gpipe { "gpipe" } else { "1f1b" },
+                "forward": 40, "activation_bytes": 30, "routed_bytes": 50, "skew": 0.7, "gradient_bytes": 99,
+                "expert_gradient_bytes": 11, "sharded": sharded, "overlap": overlap, "times": 2 })
+        },
+    );
+    let halo = (prop::collection::vec(1..4u32, 1..4), any::<bool>()).prop_map(|(dims, periodic)| {
+        json!({ "kind": "halo", "dims": dims, "periodic": periodic, "bytes": [17], "calc": 4, "times": 3 })
+    });
+    prop_oneof![3 => collective, 2 => training, 1 => halo]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Whatever is put together comes to its end, stored or not, at the same times, and loses no byte.
+    #[test]
+    fn stored_and_generated_are_the_same(steps in prop::collection::vec(any_source(), 1..3), ranks in 1..10u32) {
+        let document = json!({ "kind": "sequence", "steps": steps });
+        let steps = read(document.clone());
+        let SourceKind::Sequence(sequence) = &steps else { unreachable!() };
+        let implied = sequence.steps.iter().filter_map(|step| step.source().ranks()).max().unwrap_or(0);
+        let ranks = Some(ranks.max(implied));
+        if let Ok(scripts) = scripts(steps.source(), ranks, &[], 1) {
+            finish(&scripts, HOST, 25);
+            sent(&scripts.store());
+        }
+    }
+}

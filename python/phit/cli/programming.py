@@ -1,0 +1,128 @@
+"""Commands on programs of ranks: files looked at, converted and made."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from phit import workload
+from phit.cli.app import interruptible, out
+from phit.cli.inspecting import list_entries, list_keys
+from phit.errors import InputError
+from phit.keys import keys
+from phit.scenario import apply_settings, hint
+from phit.text import quoted
+
+commands = typer.Typer()
+group = typer.Typer(help="Look at, convert and make programs of ranks: GOAL, traces, collectives, patterns.")
+commands.add_typer(group, name="workload")
+
+Options = Annotated[
+    list[str],
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="How a trace is read: algorithms.all_reduce=direct, dependencies=data_and_control, chunks=4, ... "
+        "(repeatable).",
+        show_default=False,
+    ),
+]
+
+WORDS = {
+    "ranks": "ranks",
+    "cpus": "CPUs of a rank",
+    "nics": "interfaces of a rank",
+    "operations": "operations",
+    "most_operations": "  of the largest rank",
+    "calcs": "calculations",
+    "sends": "messages sent",
+    "receives": "messages received",
+    "dependencies": "dependencies",
+    "bytes": "bytes sent",
+    "most_bytes": "  by the rank that sends most",
+    "largest_message": "  in the largest message",
+    "calc_time": "time of calculations",
+    "most_calc_time": "  of the rank that computes longest",
+}
+"""What a program consists of, as the table says it."""
+
+
+@group.command()
+def info(
+    file: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
+    options: Options = [],  # noqa: B006
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
+) -> None:
+    """Show what a program consists of: ranks, operations, messages, bytes, time of calculations."""
+    with interruptible():
+        found = workload.info(file, **apply_settings({}, options))
+    _show(found, as_json)
+
+
+@group.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
+    target: Annotated[
+        Path,
+        typer.Argument(help="The file to write: NAME.goal or NAME.bin, either also with .gz.", show_default=False),
+    ],
+    options: Options = [],  # noqa: B006
+) -> None:
+    """Write a program as GOAL: as text, or in the binary form if the name ends in .bin; compressed if .gz follows."""
+    with interruptible():
+        workload.convert(source, target, **apply_settings({}, options))
+
+
+@group.command()
+def make(
+    kind: Annotated[
+        str, typer.Argument(help="What is made; `phit workload kinds` lists what there is.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A key of the kind, as bytes=1048576 (repeatable).", show_default=False
+        ),
+    ] = [],  # noqa: B006
+    ranks: Annotated[int | None, typer.Option(min=1, help="Number of ranks.", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
+) -> None:
+    """Make a program by name, and write it as GOAL: a collective, a training step, a pattern of one phase."""
+    known = [entry["kind"] for entry in workload.kinds()]
+    if kind not in known:
+        raise InputError(f"{quoted(kind)}: no such program; expected one of {', '.join(known)}{hint(kind, known)}")
+    parameters: dict[str, Any] = {**apply_settings({}, settings), "kind": kind}
+    with interruptible():
+        found = workload.make(parameters, output, ranks=ranks, seed=seed)
+    _show(found, as_json)
+
+
+@group.command("kinds")
+def kinds_(
+    kind: Annotated[str | None, typer.Argument(help="One of them, with its keys.", show_default=False)] = None,
+) -> None:
+    """List the programs that can be made, or one of them with all its keys."""
+    entries = {entry["kind"]: entry for entry in workload.kinds()}
+    if kind is None:
+        list_entries("programs", ((name, entry["description"]) for name, entry in entries.items()))
+        return
+    if kind not in entries:
+        raise InputError(f"{quoted(kind)}: no such program; expected one of {', '.join(entries)}{hint(kind, entries)}")
+    entry = entries[kind]
+    list_keys(f'program kind = "{kind}"', entry["description"], keys(entry["schema"]))
+
+
+def _show(found: dict[str, int], as_json: bool) -> None:
+    if as_json:
+        out(json.dumps(found))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right")
+    for name, words in WORDS.items():
+        table.add_row(words, f"{found[name]:,}")
+    out(table)
