@@ -6,15 +6,11 @@ import polars as pl
 
 from phit.plots import Chart
 from phit.studies.contest.networks import Network, network
-from phit.studies.contest.question import UNIT, look, pattern, scenario, study
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, PATTERNS, TORUS, Setting
+from phit.studies.contest.question import SLUGS, UNIT, for_each_network, look, pattern, scenario
+from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.plan import Case, Done, seeds_of
-from phit.studies.kit.study import Figure
-
-SLUGS = {DRAGONFLY: "dragonfly", CLOS: "clos", TORUS: "torus"}
-"""What the figures of a network are called."""
 
 CONTROL = "control_utilisation"
 
@@ -72,25 +68,13 @@ def _columns(on: Network, table: pl.DataFrame, patterns: Sequence[str]) -> list[
     ]
 
 
-def _figure(name: str) -> Figure[Setting]:
-    """The steady states of a network."""
-
-    def runs(setting: Setting, seeds: int | None) -> list[Case]:
-        return cases(name, setting, seeds)
-
-    def draw(table: pl.DataFrame, setting: Setting) -> Charts:
-        return _charts(name, table, setting)
-
-    return study.figure(
-        f"{SLUGS[name]}-load",
-        title=f"Over the load: {name}",
-        caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
-        f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
-        f"single one, all others anywhere, at a load of {HALF:g}.",
-        table=steady,
-        draw=draw,
-    )(runs)
-
-
-FIGURES = {name: _figure(name) for name in SLUGS}
-"""The figure of every network."""
+for_each_network(
+    "-load",
+    title="Over the load: {}",
+    caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
+    f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
+    f"single one, all others anywhere, at a load of {HALF:g}.",
+    cases=cases,
+    table=steady,
+    draw=_charts,
+)
