@@ -1,6 +1,6 @@
 """Steady states under UN, ADV+1, ADV+h and mixes: figures 5 and 6, claims C1 to C11 (section V-A)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -55,19 +55,35 @@ def _charts(stem: str, pattern: str, table: pl.DataFrame, setting: Setting) -> C
     return {stem: finished(chart, f"Figure {stem}: latency and throughput under {pattern}", notes)}
 
 
-@study.figure(
+def _figure(name: str, pattern: Callable[[Setting], str], mechanisms: Iterable[str], title: str, caption: str) -> None:
+    """One of figures 5a to 5c; its pattern may depend on the network."""
+
+    @study.figure(name, title=f"Latency and throughput under {title}", caption=caption)
+    def runs(setting: Setting, seeds: int | None) -> list[Case]:
+        return _runs(setting, seeds, pattern(setting), mechanisms)
+
+    @runs.draw
+    def _draw(table: pl.DataFrame, setting: Setting) -> Charts:
+        return _charts(name, pattern(setting), table, setting)
+
+
+_figure(
     "5a",
-    title="Latency and throughput under uniform traffic",
-    caption="Mean packet latency and accepted load against offered load, steady state, UN.",
+    lambda _: "UN",
+    ("MIN", *ADAPTIVE),
+    "uniform traffic",
+    "Mean packet latency and accepted load against offered load, steady state, UN.",
 )
-def uniform(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 5a."""
-    return _runs(setting, seeds, "UN", ("MIN", *ADAPTIVE))
-
-
-@uniform.draw
-def _uniform_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    return _charts("5a", "UN", table, setting)
+_figure(
+    "5b", lambda _: "ADV+1", MECHANISMS, "ADV+1", "The same under ADV+1: all nodes of a group send to the next group."
+)
+_figure(
+    "5c",
+    far,
+    MECHANISMS,
+    "ADV+h",
+    "The same under ADV+h, which also overloads local links of the intermediate groups.",
+)
 
 
 def _calm_loads(curves: Curves, share: float) -> list[float]:
@@ -208,21 +224,6 @@ def more_throughput(evidence: Evidence) -> Judgement:
     """At saturation OLM, Base, ECtN and Hybrid accept more than MIN, Hybrid the most; Base, ECtN near OLM."""
     found = _at_most_offered(evidence)
     return replace(found, note=_other_measures(evidence))
-
-
-@study.figure(
-    "5b",
-    title="Latency and throughput under ADV+1",
-    caption="The same under ADV+1: all nodes of a group send to the next group.",
-)
-def adversarial_next(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 5b."""
-    return _runs(setting, seeds, "ADV+1", MECHANISMS)
-
-
-@adversarial_next.draw
-def _adversarial_next_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    return _charts("5b", "ADV+1", table, setting)
 
 
 def _common(curves: Curves, names: tuple[str, ...], low: float, high: float) -> list[float]:
@@ -398,21 +399,6 @@ def notification_is_best(evidence: Evidence) -> Judgement:
     ratios = curves.latency_ratios("ECtN", "OLM", loads)
     check = all_of(below(ratio, 1) for ratio in ratios)
     return Judgement(check, f"{percent(ratios)} of OLM's latency at loads {span(loads)}")
-
-
-@study.figure(
-    "5c",
-    title="Latency and throughput under ADV+h",
-    caption="The same under ADV+h, which also overloads local links of the intermediate groups.",
-)
-def adversarial_far(setting: Setting, seeds: int | None) -> list[Case]:
-    """Figure 5c."""
-    return _runs(setting, seeds, far(setting), MECHANISMS)
-
-
-@adversarial_far.draw
-def _adversarial_far_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    return _charts("5c", far(setting), table, setting)
 
 
 def _behind(evidence: Evidence) -> Judgement:

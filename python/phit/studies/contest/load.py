@@ -12,20 +12,10 @@ from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.plan import Case, Done, seeds_of
 
-CONTROL = "control_utilisation"
-
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The table of steady states, with `control`: what control messages take of the links, of the class with most."""
-    table = tables.steady(labels, done)
-    if table.is_empty():
-        return table
-    keys = [c for c in labels.columns if c not in ("seed", "point")]
-    found = tables.runs(labels, done)
-    shares = [c for c in found.columns if c.startswith(f"{CONTROL}.")]
-    control = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
-    means = found.group_by(keys).agg(control.mean().alias("control"))
-    return table.join(means, on=keys, how="left", maintain_order="left")
+    """The table of steady states, with what control messages take of the links."""
+    return tables.with_control(tables.steady(labels, done), labels, done)
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
