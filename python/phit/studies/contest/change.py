@@ -9,7 +9,6 @@ from phit.studies.kit import tables
 from phit.studies.kit.charts import LATENCY, Charts, finished, panel, rule
 from phit.studies.kit.plan import Case, seeds_of
 
-
 SEEN = 16
 """The rule of adaptation times was settled on runs of the seeds 1 to 16: what is judged by it has other seeds."""
 

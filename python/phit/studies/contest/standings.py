@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from math import isnan
 
 import polars as pl
@@ -13,6 +14,7 @@ from phit.studies.contest.question import for_each_network, hot_sources
 from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, PERM, UN, Setting
 from phit.studies.contest.storage import state_bits
 from phit.studies.kit import tables
+from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Responses
 from phit.studies.kit.plan import Case, Done
@@ -146,7 +148,18 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
         f"packets stays within {TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
         "or brings to its decisions besides packets, credits and tables, by the cost models of the papers' studies."
     )
-    return f"{shown}\n\n{_leaders(table, on)}\n\n{words}"
+    return f"{shown}\n\n{_leaders(table, on)}\n\n{_allowed(on)} {words}"
+
+
+def _allowed(on: Network) -> str:
+    """What links allow of the adversary."""
+    limits = bound_of(on.topology, on.adversary)
+    minimal = "" if limits.minimal_load is None else f", with minimal routes no more than {_load(limits.minimal_load)}"
+    return f"Under {ADV} links allow no more than {_load(limits.load)}{minimal} (`phit bound`)."
+
+
+def _load(of: Fraction) -> str:
+    return f"{float(of):.3f}" + ("" if of == 1 else f" ({of})")
 
 
 def _seeds(table: pl.DataFrame) -> str:
