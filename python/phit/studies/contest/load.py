@@ -47,10 +47,7 @@ def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 def _columns(on: Network, table: pl.DataFrame, patterns: Sequence[str]) -> list[Chart]:
-    # Beyond saturation there is no steady latency, and so no interval of it.
-    steady_half = pl.when(pl.col("saturated")).then(None).otherwise(pl.col("latency_mean_half"))
-    shown = table.with_columns(steady_half.alias("latency_mean_half"))
-    found = [(traffic, shown.filter(pl.col("pattern") == traffic)) for traffic in patterns]
+    found = [(traffic, table.filter(pl.col("pattern") == traffic)) for traffic in patterns]
     return [
         latency_and_load(rows, "mechanism", look(on), UNIT, title=traffic, width=300)
         for traffic, rows in found
