@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from phit.studies.contention import authors, study
-from phit.studies.contention.paper import Evidence
+from phit.studies.contention.load import adversarial_bound
+from phit.studies.contention.paper import Evidence, network, patterns
 from phit.studies.contention.response import dominant_period, settling_time
 from phit.studies.contention.setting import setting
 from phit.studies.contention.thresholds import COLUMN
 from phit.studies.contention.transient import flag_limit
+from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.claim import Finding, Verdict, judge, markdown, read, rich_table, write
 from phit.studies.kit.scale import Scale
 
@@ -374,6 +377,13 @@ def test_counters_that_were_not_recorded() -> None:
     data = tables()
     data["counters"] = [{"mechanism": "Base"}]
     assert found("C17", data).verdict is Verdict.NOT_RUN
+
+
+def test_the_bound_under_adv_1_is_that_of_the_linear_program() -> None:
+    of = setting(Scale.SMOKE)
+    found = bound_of(network(of)["topology"], patterns(of)["ADV+1"])
+    assert found.load == adversarial_bound(of) == Fraction(9, 16)
+    assert found.minimal_load == Fraction(1, of.a * of.p)
 
 
 def test_settling_time() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 
 import polars as pl
 
@@ -29,6 +30,7 @@ from phit.studies.kit.claim import Fact, Judgement, NotRunError, Revision
 from phit.studies.kit.evidence import Curves, percent, span
 from phit.studies.kit.margin import Check, above, all_of, any_of, below, between
 from phit.studies.kit.plan import Case, Labels, seeds_of
+from phit.studies.kit.study import Figure
 from phit.studies.kit.uncertain import Value, nominal
 
 MIXED_LOAD = 0.35
@@ -55,7 +57,19 @@ def _charts(stem: str, pattern: str, table: pl.DataFrame, setting: Setting) -> C
     return {stem: finished(chart, f"Figure {stem}: latency and throughput under {pattern}", notes)}
 
 
-def _figure(name: str, pattern: Callable[[Setting], str], mechanisms: Iterable[str], title: str, caption: str) -> None:
+def adversarial_bound(setting: Setting) -> Fraction:
+    """What no routing of ADV+1 can exceed, in phits/(node·cycle): (a·h + 1)/(2·a·p).
+
+    A packet takes the one link to its group or two global links, of which a group has a·h, so that x packets over the
+    first leave room for (a·h - x)/2 others. `phit bound` proves the same with prices of links, for networks that are
+    small enough for it.
+    """
+    return Fraction(setting.a * setting.h + 1, 2 * setting.a * setting.p)
+
+
+def _figure(
+    name: str, pattern: Callable[[Setting], str], mechanisms: Iterable[str], title: str, caption: str
+) -> Figure[Setting]:
     """One of figures 5a to 5c; its pattern may depend on the network."""
 
     @study.figure(name, title=f"Latency and throughput under {title}", caption=caption)
@@ -66,6 +80,8 @@ def _figure(name: str, pattern: Callable[[Setting], str], mechanisms: Iterable[s
     def _draw(table: pl.DataFrame, setting: Setting) -> Charts:
         return _charts(name, pattern(setting), table, setting)
 
+    return runs
+
 
 _figure(
     "5a",
@@ -74,9 +90,20 @@ _figure(
     "uniform traffic",
     "Mean packet latency and accepted load against offered load, steady state, UN.",
 )
-_figure(
+next_group = _figure(
     "5b", lambda _: "ADV+1", MECHANISMS, "ADV+1", "The same under ADV+1: all nodes of a group send to the next group."
 )
+
+
+@next_group.text
+def _next_group_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
+    limit, minimal = adversarial_bound(setting), Fraction(1, setting.a * setting.p)
+    return (
+        f"Global links allow no routing more than (a·h + 1)/(2·a·p) = {float(limit):.4f} ({limit}), and minimal "
+        f"routing no more than 1/(a·p) = {float(minimal):.4f} (`phit bound`)."
+    )
+
+
 _figure(
     "5c",
     far,
@@ -428,9 +455,9 @@ def _behind(evidence: Evidence) -> Judgement:
     statement="Under ADV+h ECtN is slightly behind OLM at 0.1 to 0.3; VAL and PB come closer than under ADV+1",
     paper="ECtN/OLM in 1.00 (0.995 or more) to 1.15; VAL/OLM lower than under ADV+1",
     remark=(
-        "ECtN is not behind OLM at each of these loads, but 1.0 % ahead at 0.1, where 0.5 % are allowed, and up to 3.3 % "
-        "behind at others. In FOGSim's runs at h = 4 the claim holds, though by no more than 0.1 % at one load, so that "
-        "no fact settles it."
+        "ECtN is not behind OLM at each of these loads, but 1.0 % ahead at 0.1, where 0.5 % are allowed, and up to 3.3 "
+        "% behind at others. In FOGSim's runs at h = 4 the claim holds, though by no more than 0.1 % at one load, so "
+        "that no fact settles it."
     ),
 )
 def far_groups(evidence: Evidence) -> Judgement:
