@@ -17,10 +17,13 @@ from . import engine
 
 engine.use()
 
+import phit  # noqa: E402
 from phit.cli import main  # noqa: E402
 from phit.scenario import set_path  # noqa: E402
 from phit.studies.kit import charts  # noqa: E402
 from phit.studies.kit.study import Figure  # noqa: E402
+
+from .hostile import LOADS, small  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -96,6 +99,14 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder of two points, with tables: for tests that change copies of it."""
+    folder = tmp_path_factory.mktemp("kept") / "r"
+    phit.sweep(small(sweep=LOADS | {"name": "r"}), folder, workers=1)
+    return folder
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ import phit
 import polars as pl
 import pytest
 from phit.studies.contest import study
-from phit.studies.contest.change import adaptation
-from phit.studies.contest.load import SLUGS
 from phit.studies.contest.networks import MAKERS, Contestant, Network, contention_threshold, mean_vcs, network
-from phit.studies.contest.question import Evidence, pattern, scenario
+from phit.studies.contest.question import SLUGS, Evidence, pattern, scenario
 from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PATTERNS, PERM, TORUS, UN, setting
 from phit.studies.contest.standings import kept, standings
 from phit.studies.contest.storage import state_bits
@@ -20,6 +18,7 @@ from phit.studies.kit.plan import Done
 from phit.studies.kit.scale import Scale
 
 from .conftest import Cli, without_errors
+from .test_response import exponential, times
 
 SMOKE = setting(Scale.SMOKE)
 
@@ -64,44 +63,6 @@ def test_thresholds_follow_section_vi_a() -> None:
     assert contention_threshold(8) == 5
     # Not above p, where all of a router's injected packets could not trigger.
     assert contention_threshold(3) == 3
-
-
-def exponential(start: float, end: float, constant: float, *, bins: int = 150, width: int = 20) -> list[float]:
-    """A level until 0, then an approach to another with that time constant."""
-    return [start if t < 0 else end + (start - end) * math.exp(-t / constant) for t in range(-400, bins * width, width)]
-
-
-def times(bins: int = 150, width: int = 20) -> list[int]:
-    return list(range(-400, bins * width, width))
-
-
-def test_adaptation_times_are_those_of_exponentials() -> None:
-    # Within a tenth of the step after ln 10 time constants: the last bin outside ends one bin later at most.
-    for constant in (50, 120, 300):
-        found = adaptation(times(), exponential(100, 300, constant))
-        assert found is not None
-        assert 0 <= found - math.log(10) * constant <= 20
-    # At once, and in the other direction.
-    assert adaptation(times(), [100.0 if t < 0 else 300.0 for t in times()]) == 0
-    assert adaptation(times(), exponential(300, 100, 120)) == adaptation(times(), exponential(100, 300, 120))
-
-
-def test_a_single_bin_outside_is_chance_but_for_the_first() -> None:
-    response = exponential(100, 300, 50)
-    usual = adaptation(times(), response)
-    late = times().index(1400)
-    response[late] = 900.0
-    assert adaptation(times(), response) == usual
-    response[late + 1] = 900.0
-    assert adaptation(times(), response) == 1440
-    assert adaptation(times(), [{-20: 100.0, 0: 500.0}.get(t, 100.0 if t < 0 else 300.0) for t in times()]) == 20
-
-
-def test_what_grows_without_end_does_not_adapt() -> None:
-    # What arrives of it in the end is no slower than what came before.
-    assert adaptation(times(), exponential(100, 800, 200)) is None
-    assert adaptation(times(), [100.0 if t < 0 else 100 + 2 * t for t in times()]) is None
-    assert adaptation(times()[:25], exponential(100, 300, 50)[:25]) is None
 
 
 def test_state_is_that_of_the_cost_models() -> None:

@@ -66,6 +66,30 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert stretch["processes"] == 1
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_the_page_says_which_runs_were_left_out(reproduced: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(reproduced, tmp_path / "r"))
+    every = len(study.figures["5b"].cases(study.setting(Scale.SMOKE), None))
+    words = r"Of the (\d+) runs (\d+) were left out: each figure says how many it has\."
+
+    def said() -> tuple[int, int]:
+        total, missing = re.findall(words, (folder / "report.md").read_text())[0]
+        return int(total), int(missing)
+
+    # Two figures without runs of their own share one with this figure, and are shown with it.
+    assert f"\n{every} runs, " in (folder / "report.md").read_text()
+    total, missing = said()
+    assert total - missing == every
+    minimal = [
+        path for path in (folder / "points").iterdir() if json.loads(path.read_text())["values"]["curve"] == "MIN"
+    ]
+    for path in minimal[:2]:
+        path.unlink()
+    reproduce(study, ["5b"], Scale.SMOKE, out=folder, run=False)
+    assert f"\n{every - 2} of {every} runs, " in (folder / "report.md").read_text()
+    assert said() == (total, missing + 2)
+
+
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path, undrawn: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "results"
     short = ("--warmup", 100, "--cycles", 200)

@@ -13,6 +13,7 @@ from phit.scenario import Document
 from phit.studies.clos import bound
 from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, SETTLING, Setting, levels, setting
 from phit.studies.kit import tables
+from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Charts, Look, seeds_note
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Evidence as AnyEvidence
@@ -246,15 +247,20 @@ def faulty(setting: Setting) -> dict[str, Any]:
     return {"network": network, "around_faults": "next"}
 
 
+def most(network: Document) -> float:
+    """What no routing of wc-UR can exceed on a network, in phits/(endpoint·cycle)."""
+    return float(bound_of(network, WORST, minimal=False).load)
+
+
 def bounds(setting: Setting) -> dict[str, float]:
     """The loads at which the first link of the network with faults is full, by what routing does.
 
-    `adaptive` divides traffic as well as can be; oblivious routing draws again where a link is of no use (`uniform`) or
-    takes the `next`.
+    `adaptive` divides traffic as well as can be: no routing carries more (`phit bound`). Oblivious routing draws again
+    where a link is of no use (`uniform`) or takes the `next`.
     """
     half, dead = setting.half, faults(setting)
     return {
-        "adaptive": bound.adaptive(half, half, dead),
+        "adaptive": most(faulty(setting)["network"]),
         "uniform": bound.oblivious(half, half, dead, around="uniform"),
         "next": bound.oblivious(half, half, dead, around="next"),
     }
@@ -334,7 +340,7 @@ def describe(of: Setting) -> str:
 
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
-    most = bounds(of)
+    limits = bounds(of)
     precise = f"{100 * HALF_WIDTH:g} % with {100 * CONFIDENCE:g} % confidence"
     router = (
         "Router: input-queued, one cycle and no further latency per stage, one virtual channel, FIFO inputs that send "
@@ -357,8 +363,8 @@ def options(of: Setting) -> str:
     broken = (
         f"Faults: {len(faults(of))} links, half of them of the first middle-stage router and half of the second, each "
         "at another router of the first stage. The linear program for the best division of wc-UR traffic gives a "
-        f"throughput of {most['adaptive']:.3f}; oblivious routing that draws again where a link is of no use, "
-        f"{most['uniform']:.3f}; that takes the next link, {most['next']:.3f}. The study has the latter "
+        f"throughput of {limits['adaptive']:.3f}; oblivious routing that draws again where a link is of no use, "
+        f"{limits['uniform']:.3f}; that takes the next link, {limits['next']:.3f}. The study has the latter "
         '(`around_faults = "next"`).'
     )
     return "\n\n".join((router, measurement, broken))

@@ -22,6 +22,7 @@ from phit.studies.kit import tables
 from phit.studies.kit.charts import LATENCY, Charts, Look, finished, panel, seeds_note
 from phit.studies.kit.evidence import Responses
 from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.response import TOLERANCE
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.uncertain import Value, error, nominal
 
@@ -72,12 +73,6 @@ UPDATES: dict[str, Document] = {
 
 UPDATE_LOOK = Look.of(tuple(UPDATES))
 
-CONTROL = "control_utilisation.local"
-"""Column of the table of points: share of the cycles of local links that control messages take."""
-
-TOLERANCE = 0.1
-"""Of the step of the latency, within which a response has settled."""
-
 
 def phit_bits(setting: Setting) -> int:
     """Bits of a phit with which a partial array takes as many phits as in the paper's network."""
@@ -86,18 +81,8 @@ def phit_bits(setting: Setting) -> int:
 
 
 def _with_control(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The transients, with the share of the local links that control messages take in each row."""
-    table = tables.transient(labels, done)
-    measured = tables.runs(labels, done)
-    if table.is_empty() or CONTROL not in measured.columns:
-        return pl.DataFrame()
-    shares = measured.group_by("mechanism").agg(
-        pl.len().alias("seeds"),
-        pl.col(CONTROL).mean().alias("control"),
-        pl.col(CONTROL).std().alias("control_half"),
-    )
-    shares = shares.with_columns(tables.half_widths("control")).drop("seeds")
-    return table.join(shares, on="mechanism", how="left", maintain_order="left")
+    """The transients, with the share of the links that control messages take in each row."""
+    return tables.with_control(tables.transient(labels, done), labels, done)
 
 
 @study.figure(

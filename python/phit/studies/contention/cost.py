@@ -15,11 +15,13 @@ from phit.plots import COLOURS
 from phit.scenario import Document, complete, get_path
 from phit.studies.contention.paper import UNIT, Evidence, by_pattern, note, patterns, scenario, study
 from phit.studies.contention.setting import Setting
+from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts, Look, beside, finished, latency_and_load, seeds_note
-from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.claim import Judgement, NotRunError, Revision
 from phit.studies.kit.evidence import percent
-from phit.studies.kit.margin import exact
-from phit.studies.kit.plan import Case, seeds_of
+from phit.studies.kit.margin import Check, above, all_of, exact
+from phit.studies.kit.plan import Case, Done, seeds_of
+from phit.studies.kit.uncertain import Value, nominal
 
 PHIT_BITS = 80
 """Bits of a phit: 10 bytes (section IV-B)."""
@@ -280,11 +282,17 @@ UPDATES = ("free", "full")
 """Section VI-B: partial arrays for nothing, as in the paper's simulations, or sent over the local links."""
 
 
+def _with_control(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """The steady states, with the share of the links that control messages take."""
+    return tables.with_control(tables.steady(labels, done), labels, done)
+
+
 @study.figure(
     "overhead",
     title="The traffic of ECtN's updates",
     caption="ECtN with the full partial arrays sent over the local links, and for nothing as in the paper (section "
     "VI-B).",
+    table=_with_control,
 )
 def overhead(setting: Setting, seeds: int | None) -> list[Case]:
     """Section VI-B: ECtN with and without the traffic of its updates."""
@@ -310,35 +318,79 @@ def _overhead_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     return {"overhead": finished(beside(*columns), "Section VI-B: ECtN's updates on the wire", notes)}
 
 
-@study.claim(
-    "C18",
-    figure="VI-B",
-    statement="The full partial array costs about 6 phits per 100 cycles, 6 % of a link",
-    paper="128 counters × 4 bit; ECtN run again with this traffic really sent",
-)
-def update_traffic(evidence: Evidence) -> Judgement:
-    """The full array of Table I is 128 counters of 4 bits, about 6 phits, 6 % of a link; ECtN with it sent."""
+def _array() -> tuple[Check, str]:
+    """The full array of Table I is 128 counters of 4 bits, about 6 phits, 6 % of a link."""
     full = Notification(table_one(), combined_threshold=10).full()
+    holds = (full.counters, full.bits) == (128, 512) and int(full.phits) == 6 and int(100 * full.share) == 6
+    words = f"{full.counters} counters, {full.bits} bits, {full.phits:.1f} phits, {full.share:.1%} of a local link"
+    return exact(holds), words
+
+
+@dataclass(frozen=True)
+class Sent:
+    """ECtN with its updates sent, against the same without their traffic, where that is not saturated."""
+
+    latency: list[Value]
+    """Ratios, where neither is saturated."""
+    accepted: list[Value]
+    """Ratios of the accepted loads."""
+    gone: list[str]
+    """Where only the first is saturated."""
+    share: float
+    """Of the local links that the updates take, as measured."""
+
+
+def _sent(evidence: Evidence) -> Sent:
     curves = evidence.curves("overhead")
-    changes = []
-    gone = []
+    latency: list[Value] = []
+    accepted: list[Value] = []
+    shares: list[float] = []
+    gone: list[str] = []
     for pattern in ("UN", "ADV+1"):
         for load in curves.loads(mechanism="ECtN", pattern=pattern):
             where = {"mechanism": "ECtN", "pattern": pattern, "load": load}
             free, sent = ({**where, "updates": updates} for updates in UPDATES)
             if curves.saturated(**free):
                 continue
+            accepted.append(curves.accepted(**sent) / curves.accepted(**free))
+            shares.append(nominal(curves.value("control", **sent)))
             if curves.saturated(**sent):
                 gone.append(f"{pattern} {load:g}")
             else:
-                changes.append(curves.latency(**sent) / curves.latency(**free))
-    if not changes:
+                latency.append(curves.latency(**sent) / curves.latency(**free))
+    if not latency:
         raise NotRunError("overhead: no run of ECtN without saturation")
-    holds = (
-        (full.counters, full.bits) == (128, 512) and int(full.phits) == 6 and int(100 * full.share) == 6 and not gone
+    return Sent(latency, accepted, gone, max(shares))
+
+
+def _words(array: str, sent: Sent) -> str:
+    gone = f", saturated at {', '.join(sent.gone)}" if sent.gone else ""
+    return (
+        f"{array}; with it sent, {sent.share:.1%} of the local links, latency {percent(sent.latency)}, accepted load "
+        f"{percent(sent.accepted)}{gone}"
     )
-    return Judgement(
-        exact(holds),
-        f"{full.counters} counters, {full.bits} bits, {full.phits:.1f} phits, {full.share:.1%} of a local link; "
-        f"with it sent, latency {percent(changes)}" + (f", saturated at {', '.join(gone)}" if gone else ""),
-    )
+
+
+def _first_update_traffic(evidence: Evidence) -> Judgement:
+    (check, array), sent = _array(), _sent(evidence)
+    return Judgement(all_of([check, exact(not sent.gone)]), _words(array, sent))
+
+
+LOST = 0.02
+"""Share of its throughput that ECtN may lose to its updates."""
+
+
+@study.claim(
+    "C18",
+    figure="VI-B",
+    statement="The full partial array costs about 6 phits per 100 cycles, 6 % of a link",
+    paper="128 counters × 4 bit; with this traffic really sent ECtN accepts as much within 2 % at every load that it "
+    "carries without",
+    first=Revision(
+        _first_update_traffic, "128 counters × 4 bit; with this traffic really sent no load saturates that did not"
+    ),
+)
+def update_traffic(evidence: Evidence) -> Judgement:
+    """The full array has the size that the paper says, and ECtN carries the same load with it sent."""
+    (check, array), sent = _array(), _sent(evidence)
+    return Judgement(all_of([check, *(above(ratio, 1 - LOST) for ratio in sent.accepted)]), _words(array, sent))

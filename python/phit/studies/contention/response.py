@@ -1,4 +1,8 @@
-"""When a response to a change has settled, and how it swings: numbers that are read off a series in time."""
+"""When a response to a change has settled, and how it swings: numbers that are read off a series in time.
+
+When it has settled to within a share of the step is said by the rule that all studies share, in `kit.response`; here is
+the one that came before.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -7,13 +11,11 @@ import numpy as np
 
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Responses
+from phit.studies.kit.response import FINAL_SHARE, adaptation_time
 from phit.studies.kit.uncertain import Value
 
 UNIFORM_SPAN = (-300, -150)
 """Cycles from the change that show the old steady state: packets generated then arrive before it."""
-
-FINAL_SHARE = 0.25
-"""Share of the recorded time, at its end, whose mean is the final value."""
 
 LEAST_BINS = 8
 """Fewer bins than this show no response."""
@@ -24,40 +26,14 @@ def settling_time(times: Sequence[float], values: Sequence[float], tolerance: fl
 
     `times` are the starts of equal bins in cycles; the answer is the end of the last bin outside: one bin at least.
     """
-    final = _final(times, values)
-    return None if final is None else _settled(times, values, final, tolerance * final)
-
-
-def step_settling_time(times: Sequence[float], values: Sequence[float], tolerance: float) -> float | None:
-    """The same with the values within `tolerance` of the *step*, which is the final value less that of the old state.
-
-    So the answer does not depend on what all values have in common, as the latency of an empty network.
-    """
-    old = [value for t, value in zip(times, values, strict=True) if UNIFORM_SPAN[0] <= t < UNIFORM_SPAN[1]]
-    final = _final(times, values)
-    if not old or final is None:
+    after = [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
+    if len(after) < LEAST_BINS:
         return None
-    return _settled(times, values, final, tolerance * abs(final - float(np.mean(old))))
-
-
-def _after(times: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    return [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
-
-
-def _last(after: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    return after[-max(1, round(FINAL_SHARE * len(after))) :]
-
-
-def _final(times: Sequence[float], values: Sequence[float]) -> float | None:
-    after = _after(times, values)
-    return float(np.mean([value for _, value in _last(after)])) if len(after) >= LEAST_BINS else None
-
-
-def _settled(times: Sequence[float], values: Sequence[float], final: float, band: float) -> float | None:
-    after = _after(times, values)
+    last = after[-max(1, round(FINAL_SHARE * len(after))) :]
+    final = float(np.mean([value for _, value in last]))
     width = after[1][0] - after[0][0]
-    outside = [t for t, value in after if abs(value - final) > band]
-    if outside and outside[-1] >= _last(after)[0][0]:
+    outside = [t for t, value in after if abs(value - final) > tolerance * final]
+    if outside and outside[-1] >= last[0][0]:
         return None
     return outside[-1] + width if outside else width
 
@@ -85,22 +61,22 @@ Times = dict[str, Value | None]
 """Settling times of mechanisms in cycles; `None` if they do not settle."""
 
 
-def settled(
-    responses: Responses,
-    mechanism: str,
-    time: Callable[[Sequence[float], Sequence[float], float], float | None],
-    tolerance: float,
-) -> Value | None:
-    """When the mean over seeds of a mechanism's latencies has settled, by one of the rules above."""
-    times, _ = responses.series(mechanism)
-    width = times[1] - times[0] if len(times) > 1 else 0.0
-    what = f"{time.__name__} {tolerance:g}"
-    return responses.of_mean(lambda t, y: time(t, y, tolerance), mechanism, what=what, resolution=width)
+def first_settling(responses: Responses, names: Iterable[str], tolerance: float) -> Times:
+    """How long the means over seeds of latencies take to settle to within a share of their final value."""
+
+    def read(times: Sequence[float], values: Sequence[float]) -> float | None:
+        return settling_time(times, values, tolerance)
+
+    def width(name: str) -> float:
+        times, _ = responses.series(name)
+        return times[1] - times[0] if len(times) > 1 else 0.0
+
+    return {name: responses.of_mean(read, name, what="settling", resolution=width(name)) for name in names}
 
 
 def settling(responses: Responses, names: Iterable[str], tolerance: float) -> Times:
     """How long latencies take to settle to within a share of the step."""
-    return {name: settled(responses, name, step_settling_time, tolerance) for name in names}
+    return {name: adaptation_time(responses, name, tolerance) for name in names}
 
 
 SETTLED_FROM = 500

@@ -27,9 +27,8 @@ from phit.studies.contention.response import (
     UNIFORM_SPAN,
     Swing,
     Times,
-    settled,
+    first_settling,
     settling,
-    settling_time,
     swing,
 )
 from phit.studies.contention.setting import PERIOD, Setting
@@ -140,7 +139,7 @@ UPDATE_SPAN = (PERIOD + 20, 5 * PERIOD)
 
 
 def _first_settling(responses: Responses, names: Iterable[str]) -> Times:
-    return {name: settled(responses, name, settling_time, FIRST_TOLERANCE) for name in names}
+    return first_settling(responses, names, FIRST_TOLERANCE)
 
 
 def _words(times: Mapping[str, Value | float | None]) -> str:

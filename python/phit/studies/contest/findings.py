@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from phit.studies.contest.change import adaptation_time
-from phit.studies.contest.load import SLUGS
 from phit.studies.contest.networks import Contestant, Network, network
-from phit.studies.contest.question import Evidence, hot_sources, study
+from phit.studies.contest.question import SLUGS, Evidence, hot_sources, study
 from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PATTERNS, TORUS, UN
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import Check, above, all_of, below, between, exact
+from phit.studies.kit.response import adaptation_time
 from phit.studies.kit.uncertain import Value, greatest, least, nominal
 
 COUNTERS = ("Base", "Hybrid", "ECtN")

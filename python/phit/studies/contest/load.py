@@ -6,30 +6,16 @@ import polars as pl
 
 from phit.plots import Chart
 from phit.studies.contest.networks import Network, network
-from phit.studies.contest.question import UNIT, look, pattern, scenario, study
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, PATTERNS, TORUS, Setting
+from phit.studies.contest.question import SLUGS, UNIT, for_each_network, look, pattern, scenario
+from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.plan import Case, Done, seeds_of
-from phit.studies.kit.study import Figure
-
-SLUGS = {DRAGONFLY: "dragonfly", CLOS: "clos", TORUS: "torus"}
-"""What the figures of a network are called."""
-
-CONTROL = "control_utilisation"
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The table of steady states, with `control`: what control messages take of the links, of the class with most."""
-    table = tables.steady(labels, done)
-    if table.is_empty():
-        return table
-    keys = [c for c in labels.columns if c not in ("seed", "point")]
-    found = tables.runs(labels, done)
-    shares = [c for c in found.columns if c.startswith(f"{CONTROL}.")]
-    control = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
-    means = found.group_by(keys).agg(control.mean().alias("control"))
-    return table.join(means, on=keys, how="left", maintain_order="left")
+    """The table of steady states, with what control messages take of the links."""
+    return tables.with_control(tables.steady(labels, done), labels, done)
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
@@ -61,10 +47,7 @@ def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 def _columns(on: Network, table: pl.DataFrame, patterns: Sequence[str]) -> list[Chart]:
-    # Beyond saturation there is no steady latency, and so no interval of it.
-    steady_half = pl.when(pl.col("saturated")).then(None).otherwise(pl.col("latency_mean_half"))
-    shown = table.with_columns(steady_half.alias("latency_mean_half"))
-    found = [(traffic, shown.filter(pl.col("pattern") == traffic)) for traffic in patterns]
+    found = [(traffic, table.filter(pl.col("pattern") == traffic)) for traffic in patterns]
     return [
         latency_and_load(rows, "mechanism", look(on), UNIT, title=traffic, width=300)
         for traffic, rows in found
@@ -72,25 +55,13 @@ def _columns(on: Network, table: pl.DataFrame, patterns: Sequence[str]) -> list[
     ]
 
 
-def _figure(name: str) -> Figure[Setting]:
-    """The steady states of a network."""
-
-    def runs(setting: Setting, seeds: int | None) -> list[Case]:
-        return cases(name, setting, seeds)
-
-    def draw(table: pl.DataFrame, setting: Setting) -> Charts:
-        return _charts(name, table, setting)
-
-    return study.figure(
-        f"{SLUGS[name]}-load",
-        title=f"Over the load: {name}",
-        caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
-        f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
-        f"single one, all others anywhere, at a load of {HALF:g}.",
-        table=steady,
-        draw=draw,
-    )(runs)
-
-
-FIGURES = {name: _figure(name) for name in SLUGS}
-"""The figure of every network."""
+for_each_network(
+    "-load",
+    title="Over the load: {}",
+    caption="Mean latency and accepted load against offered load under uniform traffic, under the network's "
+    f"adversary, and under random permutations. The table has the {HOT}, too: one endpoint in four sends to a "
+    f"single one, all others anywhere, at a load of {HALF:g}.",
+    cases=cases,
+    table=steady,
+    draw=_charts,
+)

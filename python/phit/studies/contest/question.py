@@ -1,5 +1,7 @@
 """The question: which mechanism is best at what, if all run on the same network; and what all its figures share."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import polars as pl
@@ -9,9 +11,11 @@ from phit.plots import COLOURS, SHAPES
 from phit.scenario import Document
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
 from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting
-from phit.studies.kit.charts import Look
+from phit.studies.kit import tables
+from phit.studies.kit.charts import Charts, Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
-from phit.studies.kit.study import Question, Study
+from phit.studies.kit.plan import Case
+from phit.studies.kit.study import Question, Study, Table
 
 Evidence = AnyEvidence[Setting]
 """What the rules of the claims look at."""
@@ -159,3 +163,57 @@ study = Study[Setting, Evidence](
     options=options,
     evidence=Evidence,
 )
+
+SLUGS = {DRAGONFLY: "dragonfly", CLOS: "clos", TORUS: "torus"}
+"""What the figures of a network are called."""
+
+
+def for_each_network(
+    suffix: str,
+    *,
+    title: str,
+    caption: str,
+    cases: Callable[[str, Setting, int | None], list[Case]],
+    table: Table = tables.steady,
+    draw: Callable[[str, pl.DataFrame, Setting], Charts] | None = None,
+    text: Callable[[str, pl.DataFrame, Setting], str] | None = None,
+) -> None:
+    """Makes a figure for every network, or a table if it is not drawn.
+
+    Args:
+        suffix: what follows the network in the figure's name.
+        title: with `{}` for the network.
+        caption: likewise.
+        cases: lists the runs on a network.
+        table: what makes its table.
+        draw: what draws it.
+        text: what writes its text.
+    """
+    for name in SLUGS:
+        _for_network(name, suffix, title.format(name), caption.format(name), cases, table, draw, text)
+
+
+def _for_network(
+    name: str,
+    suffix: str,
+    title: str,
+    caption: str,
+    cases: Callable[[str, Setting, int | None], list[Case]],
+    table: Table,
+    draw: Callable[[str, pl.DataFrame, Setting], Charts] | None,
+    text: Callable[[str, pl.DataFrame, Setting], str] | None,
+) -> None:
+    # The module of a figure is that of the function which lists its runs.
+    @wraps(cases)
+    def runs(setting: Setting, seeds: int | None) -> list[Case]:
+        return cases(name, setting, seeds)
+
+    study.figure(
+        f"{SLUGS[name]}{suffix}",
+        title=title,
+        caption=caption,
+        is_table=draw is None,
+        table=table,
+        draw=None if draw is None else lambda found, setting: draw(name, found, setting),
+        text=None if text is None else lambda found, setting: text(name, found, setting),
+    )(runs)

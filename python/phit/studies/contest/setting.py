@@ -81,7 +81,7 @@ _SMALL: dict[str, Any] = {
     "warmup": 2000,
     "cycles": 3000,
     "seeds": 3,
-    "change_seeds": 6,
+    "change_seeds": 16,
     "uniform_loads": (0.2, 0.5, 0.8, 1.0),
     "adversarial_loads": {
         DRAGONFLY: (0.1, 0.3, 0.5),

@@ -2,23 +2,23 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from math import isnan
 
 import polars as pl
 
 from phit.markdown import markdown_table
 from phit.studies.contest import change, load
-from phit.studies.contest.change import adaptation_time
-from phit.studies.contest.load import SLUGS
 from phit.studies.contest.networks import Contestant, Network, network
-from phit.studies.contest.question import hot_sources, study
+from phit.studies.contest.question import for_each_network, hot_sources
 from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, PERM, UN, Setting
 from phit.studies.contest.storage import state_bits
 from phit.studies.kit import tables
+from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Responses
 from phit.studies.kit.plan import Case, Done
-from phit.studies.kit.study import Figure
+from phit.studies.kit.response import TOLERANCE, adaptation_time
 from phit.studies.kit.uncertain import Z, error, nominal
 
 CHANGE = "change"
@@ -145,10 +145,21 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
         f"{on.words}, {on.endpoints:,} endpoints. Accepted loads in phits/(endpoint·cycle), the most of a curve; ± the "
         f"half width of the 95 % interval, {_seeds(table)} ({PERM}: each seed draws its own). Beside a hot "
         "spot: the share of all other traffic that is delivered. A mechanism has adapted when the latency of new "
-        f"packets stays within {change.TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
+        f"packets stays within {TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
         "or brings to its decisions besides packets, credits and tables, by the cost models of the papers' studies."
     )
-    return f"{shown}\n\n{_leaders(table, on)}\n\n{words}"
+    return f"{shown}\n\n{_leaders(table, on)}\n\n{_allowed(on)} {words}"
+
+
+def _allowed(on: Network) -> str:
+    """What links allow of the adversary."""
+    limits = bound_of(on.topology, on.adversary)
+    minimal = "" if limits.minimal_load is None else f", with minimal routes no more than {_load(limits.minimal_load)}"
+    return f"Under {ADV} links allow no more than {_load(limits.load)}{minimal} (`phit bound`)."
+
+
+def _load(of: Fraction) -> str:
+    return f"{float(of):.3f}" + ("" if of == 1 else f" ({of})")
 
 
 def _seeds(table: pl.DataFrame) -> str:
@@ -187,24 +198,11 @@ def _best(table: pl.DataFrame, column: str, *, most: bool) -> list[str]:
     return [name for name, value, half in each if abs(value - best) <= math.hypot(half, error_of_best)]
 
 
-def _figure(name: str) -> Figure[Setting]:
-    """The table of a network."""
-
-    def runs(setting: Setting, seeds: int | None) -> list[Case]:
-        return cases(name, setting, seeds)
-
-    def text(table: pl.DataFrame, setting: Setting) -> str:
-        return _text(name, table, setting)
-
-    return study.figure(
-        SLUGS[name],
-        title=f"All mechanisms on one {name}",
-        caption=f"Every mechanism that a {name} can carry, under the same conditions.",
-        is_table=True,
-        table=standings,
-        text=text,
-    )(runs)
-
-
-FIGURES = {name: _figure(name) for name in SLUGS}
-"""The table of every network."""
+for_each_network(
+    "",
+    title="All mechanisms on one {}",
+    caption="Every mechanism that a {} can carry, under the same conditions.",
+    cases=cases,
+    table=standings,
+    text=_text,
+)

@@ -81,7 +81,8 @@ def panel(
         x_title: title with unit.
         y_title: title with unit.
         title: of the panel.
-        clip: end the vertical axis above the curves that are not `saturated`; triangles mark the others.
+        clip: end the vertical axis above the curves that are not `saturated`; triangles mark the others, which have no
+            band.
         diagonal: draw y = x, dashed.
         dots: mark the points.
         width: in pixels.
@@ -95,6 +96,9 @@ def panel(
         top: where the vertical axis ends, if `clip`; chosen by the curves otherwise.
     """
     half = pl.col(f"{y}_half").fill_null(0.0) if f"{y}_half" in table.columns else pl.lit(0.0)
+    if clip and "saturated" in table.columns:
+        # Beyond saturation there is no steady latency, and so no interval of it.
+        half = pl.when(pl.col("saturated")).then(0.0).otherwise(half)
     rows = table.drop_nulls(y).select(
         pl.col(curve).alias("series"),
         pl.col(x).cast(pl.Float64).alias("x"),

@@ -25,6 +25,8 @@ class Part(Generic[S]):
     """CPU time of these runs."""
     text: str = ""
     """In Markdown, below the caption."""
+    missing: int = 0
+    """Runs of the setting that are not there, without those of earlier figures."""
 
 
 CYCLES = ("warmup", "cycles")
@@ -62,7 +64,7 @@ def text(
         *_remarks(study, scale, findings),
         *_readings(study, findings),
         "## Figures",
-        f"{', '.join(took)}.",
+        f"{', '.join(took)}.{_left_out(parts)}",
         *(_figure(part, folder) for part in parts),
         "## Options",
         study.options(setting),
@@ -106,11 +108,19 @@ def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> l
     return ["### What differs, and why", "\n".join(f"* **{name}**: {remarks[name]}" for name in differing)]
 
 
+def _left_out(parts: Sequence[Part[S]]) -> str:
+    """That some runs of the scale were left out, if they were."""
+    missing = sum(part.missing for part in parts)
+    total = missing + sum(part.runs for part in parts)
+    return f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
+
+
 def _figure(part: Part[S], folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
-    took = f"{part.runs} runs, {duration(part.cpu_seconds)} of CPU time."
-    lines.append(took if part.runs else "No runs of its own.")
+    of_all = f" of {part.runs + part.missing}" if part.missing else ""
+    took = f"{part.runs}{of_all} runs, {duration(part.cpu_seconds)} of CPU time."
+    lines.append(took if part.runs or part.missing else "No runs of its own.")
     return "\n\n".join(lines)
 
 

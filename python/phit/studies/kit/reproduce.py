@@ -17,7 +17,7 @@ from phit.results import MANIFEST, write_atomically, write_parquet
 from phit.studies.kit import budget as budgets
 from phit.studies.kit import charts, claim, page
 from phit.studies.kit.claim import E, Finding, Judged
-from phit.studies.kit.plan import WORK_PER_SECOND, Done, Plan, pace, seconds_left
+from phit.studies.kit.plan import WORK_PER_SECOND, Case, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
 from phit.studies.kit.study import Study
 from phit.sweeping import run_points
@@ -189,6 +189,7 @@ def _write(
     written = [path for name, table in tables.items() for path in _write_table(table, folder / TABLES / name)]
     parts: list[page.Part[S]] = []
     counted: set[str] = set()
+    absent: set[str] = set()
     for name, figure in study.figures.items():
         if tables[name].is_empty():
             continue
@@ -199,12 +200,22 @@ def _write(
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
         text = figure.prose(tables[name], setting)
-        parts.append(page.Part(figure, images, found.height, float(found["cpu_seconds"].sum()), text))
+        left_out = _left_out(figure.cases(setting, seeds), everything.cases[name], done) - absent
+        absent |= left_out
+        cpu_seconds = float(found["cpu_seconds"].sum())
+        parts.append(page.Part(figure, images, found.height, cpu_seconds, text, len(left_out)))
     findings = study.judge(tables, setting)
     written.append(claim.write(findings, folder / CLAIMS))
     text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
     write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
     return Report(findings, tables, [*written, folder / PAGE], failure)
+
+
+def _left_out(wanted: Sequence[Case], planned: Sequence[tuple[Case, Point]], done: Done) -> set[str]:
+    """Runs that a figure has at its setting and that are not there: by their hashes, if they were planned."""
+    known = {str(case.labels): point.hash for case, point in planned}
+    names = (str(case.labels) for case in wanted)
+    return {known.get(name, name) for name in names} - done.hashes
 
 
 def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:

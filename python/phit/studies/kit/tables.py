@@ -135,3 +135,24 @@ def over_seeds(*measures: str) -> list[pl.Expr]:
     """Aggregates of measures over seeds: means, deviations for `half_widths`, and what each seed has."""
     of_one = ((pl.col(m).mean(), pl.col(m).std().alias(f"{m}{HALF}"), pl.col(m).alias(f"{m}{EACH}")) for m in measures)
     return [pl.col("seed").cast(pl.Int64).alias(SEEDS), *(each for three in of_one for each in three)]
+
+
+CONTROL = "control_utilisation"
+"""Columns of the table of points begin with it: share of the cycles of a class of links that control messages take."""
+
+
+def with_control(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """A table of a figure with `control` besides: what control messages take of the links, of the class with most."""
+    if table.is_empty():
+        return table
+    keys = [c for c in labels.columns if c not in ("seed", "point") and c in table.columns]
+    found = runs(labels, done)
+    shares = [c for c in found.columns if c.startswith(f"{CONTROL}.")]
+    most = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
+    means = found.group_by(keys).agg(pl.len().alias("seeds"), *_mean_and_deviation(most, "control"))
+    means = means.with_columns(half_widths("control")).drop("seeds")
+    return table.join(means, on=keys, how="left", maintain_order="left")
+
+
+def _mean_and_deviation(of: pl.Expr, name: str) -> tuple[pl.Expr, pl.Expr]:
+    return of.mean().alias(name), of.std().alias(f"{name}{HALF}")

@@ -1,17 +1,16 @@
 """The paper: its network, its mechanisms, the two ways to read it, and what all its figures share."""
 
-import json
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import polars as pl
 
 from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document, canonical, set_path
+from phit.scenario import Document, set_path
+from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Look
 from phit.studies.kit.claim import NotRunError
 from phit.studies.kit.evidence import Curves as AnyCurves
@@ -21,7 +20,7 @@ from phit.studies.kit.study import Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, nominal
 from phit.studies.peers import booksim
 from phit.studies.tpr.setting import ADV, MIXES, UR, Setting, nlc, rlc, setting
-from phit.throughput import Bounds, bound
+from phit.throughput import Bounds
 
 CHANNELS = "rising"
 """Which of the four virtual channels a hop may take: the paper does not say. See the page."""
@@ -317,14 +316,9 @@ def shares(values: list[Value]) -> str:
     return f"{span([100 * value for value in values], '{:.1f}')} %"
 
 
-@cache
-def _bounds(group: str, traffic: str) -> Bounds:
-    return bound({"topology": json.loads(group), "traffic": {"load": 0.0, "pattern": pattern(traffic)}})
-
-
 def bounds(setting: Setting, traffic: str) -> Bounds:
     """What links allow of a pattern, whatever the routing and with minimal routes: proved by `phit bound`."""
-    return _bounds(canonical(network(setting)["topology"]), traffic)
+    return bound_of(network(setting)["topology"], pattern(traffic))
 
 
 def valiant_bound(setting: Setting) -> Fraction:

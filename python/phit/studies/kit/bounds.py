@@ -1,0 +1,19 @@
+"""What links allow of a pattern: `phit bound`, once for each network and pattern however often a study asks."""
+
+import json
+from functools import cache
+from typing import Any
+
+from phit.scenario import Document, canonical
+from phit.throughput import Bounds, bound
+
+
+def bound_of(topology: Document, pattern: Any, *, minimal: bool = True) -> Bounds:
+    """The throughput of a pattern that no routing can exceed, and no minimal routing, if that is asked for."""
+    return _bound(canonical(topology), canonical(pattern), minimal)
+
+
+@cache
+def _bound(topology: str, pattern: str, minimal: bool) -> Bounds:
+    traffic = {"load": 0.0, "pattern": json.loads(pattern)}
+    return bound({"topology": json.loads(topology), "traffic": traffic}, minimal=minimal)
