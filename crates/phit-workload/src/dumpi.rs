@@ -435,7 +435,7 @@ impl Rank {
     }
 }
 
-/// RankSink go on by themselves up to their next collective, which they then do together.
+/// Ranks go on by themselves up to their next collective, which they then do together.
 fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Program, Error> {
     let count = ranks.len() as u32;
     let all: Arc<[u32]> = (0..count).collect();

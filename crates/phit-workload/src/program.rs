@@ -392,7 +392,7 @@ impl Program {
     }
 }
 
-/// Makes room for `more` elements: a list that grows for long has room for an eighth more, rather than for as many again.
+/// Makes room for `more` elements: a list that grows for long has room for an eighth more, not for as many again.
 fn grow<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8));

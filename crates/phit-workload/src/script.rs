@@ -33,7 +33,7 @@ impl Costs {
     }
 }
 
-/// RankSink, in the order of their members, and what they do together.
+/// Ranks, in the order of their members, and what they do together.
 #[derive(Debug, Clone)]
 pub struct Communicator {
     /// The ranks.

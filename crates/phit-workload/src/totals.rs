@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Counts of a program, rank by rank as they come.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// RankSink.
+    /// Ranks.
     pub ranks: u32,
     /// CPUs of a rank: the largest number that an operation names, and one.
     pub cpus: u32,

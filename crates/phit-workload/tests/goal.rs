@@ -104,7 +104,7 @@ fn the_grammar_is_read() {
     assert_eq!(successors(0), [(3, Until::Started)]);
     assert_eq!(successors(3), [(2, Until::Done)]);
     assert_eq!(program.len(1), 0);
-    // RankSink in another order, and one whose name begins with a keyword.
+    // Ranks in another order, and one whose name begins with a keyword.
     let program = read("num_ranks 2\nrank 1 {\nsender: calc 7\n}\nrank 0 {\n}\n").unwrap();
     assert_eq!((program.len(0), program.operation(1, 0)), (0, Operation::calc(7)));
     assert_eq!(in_rank("a: calc 1\nb: calc 2\nb requires a\nb requires a").unwrap().waiting(), [0, 2]);

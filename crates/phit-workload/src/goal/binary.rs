@@ -162,7 +162,7 @@ impl<R: Read> Bytes<R> {
     }
 }
 
-/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. RankSink must
+/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. Ranks must
 /// come in their order.
 pub fn write(
     out: &mut impl Write,

@@ -84,7 +84,7 @@ struct Reader<'r> {
     ranks: &'r mut dyn RankSink,
     /// Their number.
     count: Option<u32>,
-    /// RankSink that have been read.
+    /// Ranks that have been read.
     seen: Vec<bool>,
     current: Option<Open>,
     /// Within a comment of several lines.

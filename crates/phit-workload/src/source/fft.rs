@@ -19,7 +19,7 @@ pub struct FftParams {
     /// Rows of ranks.
     #[schemars(range(min = 1))]
     pub rows: u32,
-    /// RankSink of a row, which follow one another.
+    /// Ranks of a row, which follow one another.
     #[schemars(range(min = 1))]
     pub columns: u32,
     /// Bytes of a rank's part of the cube, which all go into each transpose.

@@ -1,4 +1,4 @@
-//! RankSink in a grid, the first coordinate fastest.
+//! Ranks in a grid, the first coordinate fastest.
 
 use crate::error::Error;
 
@@ -39,7 +39,7 @@ impl Grid {
     }
 }
 
-/// RankSink of a grid; `None` if there are too many.
+/// Ranks of a grid; `None` if there are too many.
 pub(crate) fn size(dims: &[u32]) -> Option<u32> {
     dims.iter().try_fold(1u32, |size, dim| size.checked_mul(*dim)).filter(|size| *size < u32::MAX)
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct HaloParams {
-    /// RankSink in each dimension; the first one is that of consecutive ranks.
+    /// Ranks in each dimension; the first one is that of consecutive ranks.
     #[schemars(length(min = 1))]
     pub dims: Vec<u32>,
     /// Whether the last rank of a dimension is a neighbour of the first one.

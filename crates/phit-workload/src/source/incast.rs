@@ -21,7 +21,7 @@ pub struct IncastParams {
     /// The rank that receives.
     #[serde(default)]
     pub root: u32,
-    /// RankSink that send, the first ones but the root; all if left out.
+    /// Ranks that send, the first ones but the root; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
     /// Bytes of a message.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A permutation: every rank sends to one other, and receives from one. RankSink that are their own partners do nothing.
+/// A permutation: every rank sends to one other, and receives from one. Ranks that are their own partners do nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

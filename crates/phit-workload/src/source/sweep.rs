@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct SweepParams {
-    /// RankSink in each dimension; the first one is that of consecutive ranks.
+    /// Ranks in each dimension; the first one is that of consecutive ranks.
     #[schemars(length(min = 1))]
     pub dims: Vec<u32>,
     /// Planes of each wave.

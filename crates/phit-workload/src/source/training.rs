@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A step of training a network of equal layers, by four numbers: `data`, `tensor`, `pipeline` and `expert` parallel
-/// ranks, whose product is the number of ranks. RankSink of a tensor group follow one another; then come those of an
+/// ranks, whose product is the number of ranks. Ranks of a tensor group follow one another; then come those of an
 /// expert group, of a data group, and the stages of the pipeline.
 ///
 /// Every micro-batch goes forward through the stages and back. In a layer, tensor parallel ranks all-reduce its
@@ -29,7 +29,7 @@ pub struct TrainingParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub data: u32,
-    /// RankSink that share each layer.
+    /// Ranks that share each layer.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub tensor: u32,
@@ -37,7 +37,7 @@ pub struct TrainingParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub pipeline: u32,
-    /// RankSink that share the experts of each layer.
+    /// Ranks that share the experts of each layer.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub expert: u32,
@@ -133,7 +133,7 @@ impl Source for TrainingParams {
     }
 }
 
-/// RankSink that do the same collectives: by the number of their communicator.
+/// Ranks that do the same collectives: by the number of their communicator.
 #[derive(Debug)]
 struct Groups {
     ranks: Vec<Arc<[u32]>>,
@@ -311,7 +311,7 @@ impl Training {
             return Work::nothing();
         };
         let costs = Costs::combining(self.params.combine);
-        // RankSink of a communicator ascend.
+        // Ranks of a communicator ascend.
         let member = ranks.partition_point(|other| *other < rank) as u32;
         Work::Collective(Communicator { ranks: ranks.clone(), steps: steps.clone(), costs }, member)
     }
