@@ -116,7 +116,7 @@ fn scenarios_that_make_no_sense_are_refused() {
         ),
         (
             with(json!({ "workload": { "kind": "collective", "collective": "reduce", "root": 7 } })),
-            "workload.root: root 7: expected a member below 2",
+            "workload.root = 7: expected a member below 2",
         ),
         (
             with(json!({ "workload": { "kind": "jobs", "job": [

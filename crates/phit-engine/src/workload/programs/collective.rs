@@ -176,8 +176,17 @@ impl ProgramParams for CollectiveProgram {
         if algorithm == Algorithm::Hierarchical {
             members.groups = groups(site, ranks)?;
         }
-        let key = if self.root >= ranks { "root" } else { "algorithm" };
-        let steps = members.steps().map_err(|error| ScenarioError::missing(key, error.to_string()))?;
+        let refuse = |error: phit_workload::Error| match error.key {
+            // What follows the key is its value.
+            Some(key) => {
+                match error.message.strip_prefix(&format!("{key} = ")).and_then(|text| text.split_once(": ")) {
+                    Some((value, expected)) => ScenarioError::new(key, value, expected),
+                    None => ScenarioError::missing(key, error.message),
+                }
+            }
+            None => ScenarioError::missing("algorithm", error.to_string()),
+        };
+        let steps = members.steps().map_err(refuse)?;
         let communicator = Communicator { ranks: (0..ranks).collect(), steps, costs: Costs::combining(self.combine) };
         let together: Arc<dyn Script> = Arc::new(Communicators::new(ranks, vec![communicator]));
         let calc: Option<Arc<dyn Script>> = (self.calc > 0).then(|| Arc::new(Calc(self.calc)) as _);
