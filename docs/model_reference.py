@@ -20,9 +20,11 @@ TITLES = {
     "packet_size": "Packet sizes",
     "allocator": "Allocators",
     "probe": "Probes",
+    "workload": "Workloads",
+    "placement": "Placements",
 }
 
-SECTIONS = ("units", "traffic", "measure", "sweep", "plot")
+SECTIONS = ("units", "traffic", "workload", "measure", "sweep", "plot")
 """The sections whose keys do not depend on a kind."""
 
 PLACES = {
@@ -35,6 +37,8 @@ PLACES = {
     "packet_size": "traffic.packet_size",
     "allocator": "router.allocator",
     "probe": "measure.probes",
+    "workload": "[workload]",
+    "placement": "workload.placement",
 }
 
 NOTES = {

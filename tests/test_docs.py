@@ -31,6 +31,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "examples").mkdir()
     for example in (ROOT / "examples").glob("*.toml"):
         (tmp_path / "examples" / example.name).write_text(shortened(example.read_text(encoding="utf-8")))
+    for program in (ROOT / "examples").glob("*.goal"):
+        shutil.copy(program, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     # Runs stay in this process: they are so short that others would take longer to start.
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

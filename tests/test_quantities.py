@@ -26,6 +26,13 @@ def result() -> phit.Result:
     return phit.run(tiny(measure={**asked, **precise, "probes": ["buffers"]}))
 
 
+@pytest.fixture(scope="module")
+def program() -> phit.Result:
+    barrier = {"kind": "collective", "collective": "barrier", "ranks": 4}
+    document = tiny(units={"phit": "8 B"}, workload=barrier, measure={"messages": True, "operations": True})
+    return phit.run({key: table for key, table in document.items() if key != "traffic"})
+
+
 def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> None:
     assert list(result) == [*QUANTITIES, "version", "scenario"]
     assert set(MACHINE) == {q for q in QUANTITIES if q.endswith(("seconds", "bytes", "threads", "partitions"))} - {
@@ -33,7 +40,7 @@ def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> 
     }
 
 
-def test_tables_have_the_declared_columns_and_types(result: phit.Result) -> None:
+def test_tables_have_the_declared_columns_and_types(result: phit.Result, program: phit.Result) -> None:
     types = {
         "number": pl.Float64,
         "whole": pl.Int64,
@@ -41,8 +48,10 @@ def test_tables_have_the_declared_columns_and_types(result: phit.Result) -> None
         "text": pl.String,
         "wholes": pl.List(pl.Int64),
     }
-    assert result.tables.keys() == TABLES.keys()
-    for name, table in result.tables.items():
+    # Those of a program, and those that a measurement without one asks for, are not there together.
+    tables = program.tables | result.tables
+    assert tables.keys() == TABLES.keys()
+    for name, table in tables.items():
         assert dict(table.schema) == {c.name: types[c.cell] for c in TABLES[name].columns}
 
 

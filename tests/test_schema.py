@@ -63,7 +63,8 @@ def test_examples_are_accepted_and_name_the_schema(example: Path) -> None:
     directive = re.match(r"#:schema (\S+)\n", text)
     assert directive
     assert json.loads((example.parent / directive[1]).read_text(encoding="utf-8")) == SCHEMA, "run `make schema`"
-    base = {key: value for key, value in document.items() if key not in ("sweep", "plot")}
+    # With the files that it names found from its folder.
+    base = {key: value for key, value in phit.load(example).items() if key not in ("sweep", "plot")}
     if "sweep" not in document:
         assert problems(phit.complete(base)) == []
 

@@ -16,6 +16,33 @@ class Quantities:
             raise AttributeError(f"this result has no {name!r}: it was made by another version of phit") from None
 
     @property
+    def completion(self) -> int | None:
+        """Completion (cycles).
+
+        `None` if not there; it is there of runs of a workload.
+        """
+        value: int | None = self._value("completion")
+        return value
+
+    @property
+    def calculating(self) -> float | None:
+        """Time in calculations (share of completion).
+
+        `None` if not there; it is there of runs of a workload.
+        """
+        value: float | None = self._value("calculating")
+        return value
+
+    @property
+    def blocked(self) -> float | None:
+        """Time blocked on the network (share of completion).
+
+        `None` if not there; it is there of runs of a workload.
+        """
+        value: float | None = self._value("blocked")
+        return value
+
+    @property
     def offered_load(self) -> float:
         """Offered load (phits/(endpoint·cycle))."""
         value: float = self._value("offered_load")

@@ -15,6 +15,7 @@ UNITS = {
     "cycles": "cycles",
     "phits": "phits",
     "phits/cycle": "phits/cycle",
+    "bytes": "bytes",
     "load": "phits/(endpoint·cycle)",
 }
 """What keys count, by `x-unit` of the schema; each takes a quantity with a unit as well, as "200 ns"."""

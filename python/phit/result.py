@@ -75,7 +75,7 @@ class Result(Quantities, Mapping[str, Any]):
 
     @cached_property
     def tables(self) -> "dict[str, pl.DataFrame]":
-        """The tables that the scenario asked for, by name: series, histogram, links, endpoints, batches, probes."""
+        """The tables that the scenario asked for, by name, as `phit list quantities` has them."""
         return {name: frame(name, columns) for name, columns in self._columns.items()}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -159,7 +159,7 @@ def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], No
     Raises:
         ScenarioError: the scenario cannot be simulated.
         InputError: the document cannot be read, or is no scenario.
-        SimulationError: the run came to a deadlock.
+        SimulationError: the run came to a deadlock, or its program can never end.
     """
     document = load(scenario)
     if "sweep" in document:
@@ -170,7 +170,7 @@ def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], No
         try:
             answer = json.loads(_phit.run(text, threads=threads, progress=progress))
         except RuntimeError as error:
-            # What a valid scenario runs into: a deadlock.
+            # What a valid scenario runs into: a deadlock, or a program that can never end.
             raise SimulationError(str(error)) from None
     if words := unmeasured(answer["summary"]):
         warnings.warn(words, stacklevel=2)

@@ -2,6 +2,7 @@
 
 import copy
 import difflib
+import hashlib
 import json
 import math
 import os
@@ -119,9 +120,12 @@ def _read(path: Path, text: str) -> Document:
 def _with_files(document: Document, folder: Path) -> Document:
     """The document with the files that it names, found from `folder`.
 
-    These are `topology.file`, `routing.file` and `traffic.trace`.
+    These are `topology.file`, `routing.file`, `traffic.trace`, `workload.file` and `workload.placement.file`.
     """
-    traffic = document.get("traffic")
+    traffic, workload = document.get("traffic"), document.get("workload")
+    for table in (workload, workload.get("placement")) if isinstance(workload, dict) else ():
+        if isinstance(table, dict) and isinstance(table.get("file"), str):
+            table["file"] = str(folder / table["file"])
     for section in ("topology", "routing"):
         table = document.get(section)
         if isinstance(table, dict) and isinstance(table.get("file"), str):
@@ -136,12 +140,16 @@ def _with_files(document: Document, folder: Path) -> Document:
 def _inlined(document: Document) -> Document:
     """The document with the contents of the files that it names in their places."""
     document = _with_graph(document)
-    routing, traffic = document.get("routing"), document.get("traffic")
+    routing, traffic, workload = (document.get(section) for section in ("routing", "traffic", "workload"))
     tables = isinstance(routing, dict) and "file" in routing
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
-    if not tables and not isinstance(trace, str | dict):
+    program = isinstance(workload, dict) and isinstance(workload.get("file"), str)
+    if not tables and not isinstance(trace, str | dict) and not program:
         return document
     found = copy.deepcopy(document)
+    if program:
+        # The engine reads it; what it holds tells two points apart whose files have the same name.
+        found["workload"]["digest"] = _digest(Path(found["workload"]["file"]))
     if tables:
         found["routing"]["entries"] = _route_entries(Path(str(found["routing"].pop("file"))))
     if isinstance(trace, str | dict):
@@ -171,6 +179,17 @@ def _with_graph(document: Document) -> Document:
     if isinstance(document, Located):
         return Located(found, document.origin)
     return found
+
+
+def _digest(path: Path) -> str:
+    """What tells the contents of a file from others."""
+    try:
+        with path.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except FileNotFoundError:
+        raise InputError(f"workload.file: {path}: no such file", "workload.file") from None
+    except OSError as error:
+        raise InputError(f"workload.file: {path}: cannot be read ({error.strerror})", "workload.file") from None
 
 
 def _route_entries(path: Path) -> list[list[int]]:

@@ -131,7 +131,8 @@ def _made() -> str:
     scenario = copy.deepcopy(_ENGINE)
     properties, definitions = scenario["properties"], scenario["$defs"]
     _add_files(properties)
-    complete = {"required": scenario.pop("required"), "properties": properties | {"traffic": _with_load(properties)}}
+    needed = {word: scenario.pop(word) for word in ("required", "anyOf")}
+    complete = needed | {"properties": properties | {"traffic": _with_load(properties)}}
     document = scenario | {
         "title": "Phit scenario or experiment",
         "properties": {

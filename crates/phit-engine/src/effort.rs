@@ -20,6 +20,11 @@ const GOLDEN: f64 = 0.618_033_988_749_895;
 /// nonminimal routes make a run longer, and saturation cuts it short.
 pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
     let blueprint = prepare(scenario)?;
+    if let Some(workload) = &blueprint.workload {
+        // Operations are what is known of any program before it runs; of one that is made as it runs, the ranks.
+        let operations = workload.program.operations().unwrap_or(u64::from(workload.program.ranks()));
+        return Ok(operations as f64 * f64::from(1 + blueprint.topology.diameter()));
+    }
     let (measure, router) = (&scenario.measure, scenario.router.params());
     let warmup = match measure.warmup {
         Warmup::Cycles(cycles) => cycles,

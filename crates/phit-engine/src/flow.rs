@@ -52,6 +52,10 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
 
 fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinations>, ScenarioError> {
     let traffic = &scenario.traffic;
+    if scenario.workload.is_some() {
+        let reason = "the messages of a program have no lasting shares of destinations; expected [traffic]";
+        return Err(ScenarioError::missing("workload", reason));
+    }
     if !traffic.trace.is_empty() {
         let reason = "the messages of a trace have no lasting shares of destinations; expected a pattern";
         return Err(ScenarioError::missing("traffic.trace", reason));

@@ -21,6 +21,8 @@ pub mod topology;
 
 pub mod traffic;
 
+pub mod workload;
+
 pub mod measure;
 
 pub mod fabric;

@@ -110,6 +110,9 @@ impl Outcome {
             probes: &probes,
             links: measure.links,
             endpoints: measure.endpoints,
+            workload: self.scenario.workload.is_some(),
+            messages: measure.messages,
+            operations: measure.operations,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },
         })
     }

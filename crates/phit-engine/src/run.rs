@@ -10,7 +10,7 @@ use crate::fabric::{Blueprint, Fabric};
 use crate::measure::{Batches, Collector, Precisions, Window, mean_of_batches, warmup};
 use crate::proof::{Proof, bubble, cdg, escape};
 use crate::result::Outcome;
-use crate::scenario::{Count, Scenario, SeriesBy, Until, Warmup, check};
+use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use watchdog::Watchdog;
 
+mod program;
 mod watchdog;
 
 pub use crate::fabric::Options;
@@ -51,13 +52,24 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
     let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
     let bisection = links.bisection_load(&*topology);
-    let traffic = Traffic::build(&scenario.traffic, &*topology, f64::from(max_load), bisection, scenario.seed)?;
     let cycle = links.ticks_per_cycle;
+    let (traffic, workload) = match &scenario.workload {
+        None => {
+            let load = f64::from(max_load);
+            (Traffic::build(&scenario.traffic, &*topology, load, bisection, scenario.seed)?, None)
+        }
+        Some(params) => {
+            let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
+            let workload = params.build(&*topology, scenario.seed, cycle, phit)?;
+            (Traffic::silent(topology.endpoints(), params.around.packet_size)?, Some(Arc::new(workload)))
+        }
+    };
     let measure = &scenario.measure;
     let window = Window {
         ticks_per_cycle: cycle,
         by_generation: measure.count == Count::Generated,
-        batch: (measure.cycles / measure.batches).max(1) * cycle,
+        // A program has no batches.
+        batch: if workload.is_some() { Tick::MAX } else { (measure.cycles / measure.batches).max(1) * cycle },
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
         order: measure.order,
@@ -72,6 +84,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         division,
         links,
         traffic: Arc::new(traffic),
+        workload,
+        rows: (measure.messages, measure.operations),
         window,
         probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
         seed: scenario.seed,
@@ -249,6 +263,9 @@ impl Simulation {
 
     /// Runs the whole scenario.
     pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, RunError> {
+        if let Some(workload) = self.blueprint.workload.clone() {
+            return self.run_program(&workload, progress);
+        }
         let measure = self.scenario.measure.clone();
         let cycle = self.blueprint.links.ticks_per_cycle;
         let planned_warmup = match measure.warmup {
@@ -401,4 +418,7 @@ pub enum RunError {
     /// Packets wait for one another in a circle, or for ever: which ones.
     #[error("{0}")]
     Deadlock(String),
+    /// A program can never end, or not within the times that can be simulated: who waits for what.
+    #[error("{0}")]
+    Unfinished(String),
 }

@@ -12,8 +12,12 @@ use phit_engine::routing::RoutingKind;
 use phit_engine::scenario::{RouterKind, Scenario};
 use phit_engine::topology::TopologyKind;
 use phit_engine::traffic::{PacketSizeKind, PatternKind, ProcessKind};
+use phit_engine::workload::{PlacementKind, ProgramKind};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// A program of one rank, which only calculates.
+const ONE: &str = "num_ranks 1\nrank 0 {\ncalc 5\n}\n";
 
 /// A scenario that every kind changes in one place.
 fn base() -> Value {
@@ -33,6 +37,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
     let process = |table: Value| json!({ "traffic": { "process": table } });
     let size = |table: Value| json!({ "traffic": { "packet_size": table } });
     let allocator = |table: Value| json!({ "router": { "allocator": table } });
+    let program = |table: Value| {
+        let workload = json!({ "kind": "collective", "collective": "all_gather", "ranks": 4, "bytes": 999 });
+        with(json!({ "workload": workload, "units": { "phit": "2 B" } }), table)
+    };
+    let workload = |table: Value| json!({ "workload": table, "units": { "phit": "2 B" } });
+    let placement = |table: Value| program(json!({ "workload": { "placement": table } }));
     // Enough local channels for the greediest of the mechanisms for Dragonflies.
     let on_dragonfly = |table: Value| {
         let local = json!({ "router": { "links": { "local": { "vcs": 5 } } } });
@@ -162,6 +172,23 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("probe", "ports", json!({ "measure": { "probes": [{ "kind": "ports", "every": 50 }] } })),
         ("probe", "queueing", json!({ "measure": { "probes": ["queueing"] } })),
         ("probe", "trees", json!({ "measure": { "probes": ["trees"] } })),
+        ("router", "ideal", program(json!({ "router": { "kind": "ideal" } }))),
+        ("workload", "goal", workload(json!({ "kind": "goal", "file": "identical/files/ring.goal" }))),
+        ("workload", "collective", workload(json!({ "kind": "collective", "collective": "all_to_all", "bytes": 99 }))),
+        ("workload", "program", workload(json!({ "kind": "program", "goal": ONE }))),
+        (
+            "workload",
+            "jobs",
+            workload(json!({ "kind": "jobs", "job": [
+                { "program": { "kind": "collective", "collective": "barrier", "ranks": 3 } },
+                { "program": { "kind": "collective", "collective": "broadcast", "ranks": 3, "bytes": 50 } },
+            ] })),
+        ),
+        ("placement", "linear", placement(json!({ "kind": "linear", "first": 2 }))),
+        ("placement", "random", placement(json!({ "kind": "random" }))),
+        ("placement", "round_robin", placement(json!({ "kind": "round_robin" }))),
+        ("placement", "list", placement(json!({ "kind": "list", "endpoints": [5, 2, 9, 0] }))),
+        ("placement", "file", placement(json!({ "kind": "file", "file": "identical/files/four.txt" }))),
         ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
         ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
         ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
@@ -171,7 +198,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
 #[test]
 fn every_kind_has_a_scenario() {
     let have: BTreeSet<(&str, &str)> = cases().iter().map(|(concept, kind, _)| (*concept, *kind)).collect();
-    let registries: [(&str, &[&str]); 9] = [
+    let registries: [(&str, &[&str]); 11] = [
         ("topology", TopologyKind::KINDS),
         ("router", RouterKind::KINDS),
         ("routing", RoutingKind::KINDS),
@@ -181,6 +208,8 @@ fn every_kind_has_a_scenario() {
         ("process", ProcessKind::KINDS),
         ("probe", ProbeKind::KINDS),
         ("packet size", PacketSizeKind::KINDS),
+        ("workload", ProgramKind::KINDS),
+        ("placement", PlacementKind::KINDS),
     ];
     for (concept, kinds) in registries {
         for kind in kinds {
@@ -195,7 +224,10 @@ fn every_kind_has_a_scenario() {
 #[test]
 fn every_kind_runs() {
     for (concept, kind, changes) in cases() {
-        let value = with(base(), changes);
+        let mut value = with(base(), changes);
+        if value.get("workload").is_some() {
+            ["traffic", "measure"].iter().for_each(|section| drop(value.as_object_mut().unwrap().remove(*section)));
+        }
         let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{concept} {kind}: {error}"));
         let used = match concept {
             "topology" => scenario.topology.kind(),
@@ -211,8 +243,18 @@ fn every_kind_runs() {
             "probe" => scenario.measure.probes[0].kind(),
             _ => scenario.traffic.packet_size.kind(),
         };
+        let used = match (concept, &scenario.workload) {
+            ("workload", Some(workload)) => workload.program.kind(),
+            ("placement", Some(workload)) => workload.around.placement.kind(),
+            _ => used,
+        };
         assert_eq!(used, kind, "the scenario for the {concept} {kind:?} uses another one");
         let outcome = run(&value);
+        if scenario.workload.is_some() {
+            assert!(outcome.summary()["completion"].as_u64() > Some(0), "{concept} {kind}: nothing has happened");
+            assert!(outcome.accepted_load() > 0.0 || kind == "program", "{concept} {kind}: nothing was sent");
+            continue;
+        }
         assert!(outcome.collector().counters.packets.recorded > 100, "{concept} {kind}: hardly a packet arrived");
         // A load of 0.2 saturates none of them: what arrives is what was sent, within what is on its way.
         let (offered, accepted) = (outcome.offered_load(), outcome.accepted_load());

@@ -99,7 +99,9 @@ fn run(
     match result {
         Ok(value) => Ok(value.to_string()),
         Err(RunError::Scenario(error)) => Err(scenario_error(py, &error)),
-        Err(error @ RunError::Deadlock(_)) => Err(PyRuntimeError::new_err(error.to_string())),
+        Err(error @ (RunError::Deadlock(_) | RunError::Unfinished(_))) => {
+            Err(PyRuntimeError::new_err(error.to_string()))
+        }
         Err(RunError::Stopped(_)) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the run was stopped"))),
     }
 }

@@ -1,15 +1,37 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
-use crate::plan::{Plan, Which};
+use crate::plan::{Executable, Plan, Which};
 use crate::program::{Action, Operation};
+use crate::ranks::Ranks;
 use crate::script::{Point, Script, Scripts, Task};
+use std::sync::Arc;
 
-/// Scripts while they run.
+/// Scripts while they run, or the part of some ranks.
 #[derive(Debug)]
 pub struct Generated {
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
+    ranks: Ranks,
     cpus: u8,
+    /// By place of the rank.
     state: Vec<State>,
+}
+
+impl Executable for Scripts {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn operations(&self) -> Option<u64> {
+        None
+    }
+
+    fn plan(self: Arc<Self>, ranks: Ranks) -> Box<dyn Plan> {
+        Box::new(Generated::of(self, ranks))
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts() * size_of::<(Arc<dyn Script>, u32)>()
+    }
 }
 
 /// Where a rank is.
@@ -72,14 +94,20 @@ struct Lane {
 impl Generated {
     /// Scripts from their beginning.
     pub fn new(scripts: Scripts) -> Self {
-        let state = (0..scripts.ranks).map(|_| State::default()).collect();
-        Self { cpus: scripts.cpus(), scripts, state }
+        let ranks = Ranks::all(scripts.ranks);
+        Self::of(Arc::new(scripts), ranks)
+    }
+
+    /// The part of some ranks.
+    pub fn of(scripts: Arc<Scripts>, ranks: Ranks) -> Self {
+        let state = (0..ranks.len()).map(|_| State::default()).collect();
+        Self { cpus: scripts.cpus(), scripts, ranks, state }
     }
 
     /// Begins what can begin, of a rank.
     fn advance(&mut self, rank: u32, released: &mut Vec<Which>) {
-        let Self { scripts, state, .. } = self;
-        let state = &mut state[rank as usize];
+        let Self { scripts, ranks, state, .. } = self;
+        let state = &mut state[ranks.place(rank)];
         while let Some((script, tag)) = scripts.part(state.part) {
             if state.streams.is_empty() {
                 state.streams.resize_with(script.streams() as usize, Stream::default);
@@ -234,8 +262,8 @@ impl State {
 }
 
 impl Plan for Generated {
-    fn ranks(&self) -> u32 {
-        self.scripts.ranks
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     fn cpus(&self) -> usize {
@@ -251,13 +279,13 @@ impl Plan for Generated {
     }
 
     fn operation(&self, rank: u32, number: u32) -> Operation {
-        self.state[rank as usize].operations[number as usize].operation
+        self.state[self.ranks.place(rank)].operations[number as usize].operation
     }
 
     fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Which>) {}
 
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
-        let state = &mut self.state[rank as usize];
+        let state = &mut self.state[self.ranks.place(rank)];
         let tag = self.scripts.part(state.part).map_or(0, |(_, tag)| *tag);
         if state.done(rank, number, time, tag, released) {
             self.advance(rank, released);
@@ -266,16 +294,16 @@ impl Plan for Generated {
 
     fn earliest(&self, rank: u32, number: u32) -> u64 {
         // With one CPU the time at which that is free says it.
-        if self.cpus == 1 { 0 } else { self.state[rank as usize].operations[number as usize].earliest }
+        if self.cpus == 1 { 0 } else { self.state[self.ranks.place(rank)].operations[number as usize].earliest }
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
-        let state = &self.state[rank as usize];
+        let state = &self.state[self.ranks.place(rank)];
         (0..state.operations.len() as u32).filter(|number| !state.free.contains(number)).collect()
     }
 
     fn bytes(&self) -> usize {
-        let Self { scripts: _, cpus: _, state } = self;
+        let Self { scripts: _, ranks: _, cpus: _, state } = self;
         let of = |state: &State| {
             let State { part: _, start: _, streams, operations, free } = state;
             streams.capacity() * size_of::<Stream>()

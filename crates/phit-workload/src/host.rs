@@ -12,6 +12,8 @@
 use crate::mailbox::Mailbox;
 use crate::plan::{Plan, Which};
 use crate::program::{Action, Operation, Transfer};
+use crate::ranks::Ranks;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// What a host takes for a message, in units of time. L is the network's.
@@ -53,6 +55,10 @@ pub struct Message {
     pub cpu: u8,
     /// The interface of the send, and the one that it arrives at.
     pub nic: u8,
+    /// When its first byte left the host.
+    pub left: u64,
+    /// What its carrier knows it by.
+    pub mark: u32,
 }
 
 /// An operation that has nothing left to wait for but its rank's CPU and interface.
@@ -73,6 +79,8 @@ pub struct Effects {
     pub sent: Option<(Message, u64)>,
     /// The send of a message that its receive has taken now, if the sender waits for that: [`Hosts::taken`] tells it.
     pub taken: Option<Taken>,
+    /// A message that a receive has taken, and when all of it was there for that.
+    pub matched: Option<(Message, u64)>,
     released: Vec<Which>,
 }
 
@@ -104,11 +112,54 @@ impl Left {
     }
 }
 
-/// The state of the hosts of all ranks.
+/// What the CPUs of a rank have done, in units of time. With one CPU the four come to its finish.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Calculated.
+    pub calc: u64,
+    /// Sent messages, or taken them in.
+    pub overhead: u64,
+    /// Had nothing to do while nothing was on its way that they waited for, or while an interface was taken.
+    pub waiting: u64,
+    /// Had nothing to do until a message came that was on its way.
+    pub blocked: u64,
+}
+
+/// An operation that has been performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its rank.
+    pub rank: u32,
+    /// Its number.
+    pub number: u32,
+    /// What it was.
+    pub operation: Operation,
+    /// When it started.
+    pub start: u64,
+    /// When it ended, if it has.
+    pub end: Option<u64>,
+}
+
+/// Operations that have been performed, as they come.
+#[derive(Debug, Default)]
+struct Log {
+    spans: Vec<Span>,
+    /// Those that have not ended.
+    open: FxHashMap<Which, usize>,
+}
+
+/// The state of the hosts of all ranks, or of those of a part of a network.
 #[derive(Debug)]
 pub struct Hosts {
     plan: Box<dyn Plan>,
     params: HostParams,
+    /// What a unit of time of a calculation takes.
+    unit: u64,
+    ranks: Ranks,
+    usage: Vec<Usage>,
+    /// Operations performed.
+    performed: u64,
+    log: Option<Log>,
     /// When each CPU is free, rank by rank.
     cpus: Vec<u64>,
     /// When each interface can send again.
@@ -124,7 +175,7 @@ pub struct Hosts {
 impl Hosts {
     /// The hosts of a program before it begins.
     pub fn new(plan: Box<dyn Plan>, params: HostParams) -> Self {
-        let ranks = plan.ranks() as usize;
+        let ranks = plan.ranks().len();
         let (cpus, nics) = (plan.cpus(), plan.nics());
         Self {
             cpus: vec![0; ranks * cpus],
@@ -132,9 +183,24 @@ impl Hosts {
             receiving: vec![0; ranks * nics],
             posted: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
             unexpected: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
+            ranks: plan.ranks().clone(),
+            usage: vec![Usage::default(); ranks],
+            performed: 0,
+            log: None,
+            unit: 1,
             plan,
             params,
         }
+    }
+
+    /// The same where a unit of time of a calculation takes so many of those that the hosts count in.
+    pub fn with_unit(self, unit: u64) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// The same with a list of all operations, see [`Self::spans`].
+    pub fn with_spans(self) -> Self {
+        Self { log: Some(Log::default()), ..self }
     }
 
     /// The program.
@@ -156,9 +222,13 @@ impl Hosts {
                 if self.cpus[cpu] > now {
                     return Err(self.cpus[cpu]);
                 }
-                self.cpus[cpu] = now + time;
-                self.started(rank, number, now, effects);
-                self.done(rank, number, now + time, effects);
+                let time = time.saturating_mul(self.unit);
+                let end = now.saturating_add(time);
+                self.idle(rank, cpu, now, now);
+                self.usage(rank).calc += time;
+                self.cpus[cpu] = end;
+                self.started(rank, number, operation, now, effects);
+                self.done(rank, number, end, effects);
             }
             Action::Send(transfer) => {
                 let free = self.cpus[cpu].max(self.sending[nic]);
@@ -167,7 +237,7 @@ impl Hosts {
                 }
                 self.send(rank, number, operation, transfer, now, effects);
             }
-            Action::Recv(transfer) => self.receive(rank, number, transfer, now, effects),
+            Action::Recv(transfer) => self.receive(rank, number, operation, transfer, now, effects),
         }
         Ok(())
     }
@@ -186,32 +256,43 @@ impl Hosts {
         let Transfer { bytes, peer, tag } = transfer;
         let (own_cpu, own_nic) = self.places(rank, cpu, nic);
         let free = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
+        self.idle(rank, own_cpu, now, now);
+        self.usage(rank).overhead += free.saturating_sub(now);
         self.cpus[own_cpu] = free;
         self.sending[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
-        let message = Message { source: rank, destination: peer, number, bytes, tag, cpu, nic };
-        effects.sent = Some((message, now + overhead));
-        self.started(rank, number, now, effects);
+        let left = now.saturating_add(overhead);
+        let message = Message { source: rank, destination: peer, number, bytes, tag, cpu, nic, left, mark: 0 };
+        effects.sent = Some((message, left));
+        self.started(rank, number, operation, now, effects);
         if bytes <= eager {
             self.done(rank, number, free, effects);
         }
     }
 
-    fn receive(&mut self, rank: u32, number: u32, transfer: Transfer, now: u64, effects: &mut Effects) {
-        self.started(rank, number, now, effects);
-        let key = (transfer.peer, transfer.tag);
-        match self.unexpected[rank as usize].take(key) {
+    fn receive(
+        &mut self,
+        rank: u32,
+        number: u32,
+        operation: Operation,
+        transfer: Transfer,
+        now: u64,
+        effects: &mut Effects,
+    ) {
+        self.started(rank, number, operation, now, effects);
+        let (key, place) = ((transfer.peer, transfer.tag), self.ranks.place(rank));
+        match self.unexpected[place].take(key) {
             Some((message, end)) => {
                 self.done(rank, number, now.max(end), effects);
-                self.tell(message, effects);
+                self.tell(message, now.max(end), effects);
             }
-            None => self.posted[rank as usize].put(key, number),
+            None => self.posted[place].put(key, number),
         }
     }
 
     /// Takes in a message that has arrived at time `now`, or says when its CPU and interface are free.
     pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), u64> {
         let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, .. } = self.params;
-        let Message { source, destination: rank, bytes, tag, cpu, nic, .. } = message;
+        let Message { source, destination: rank, bytes, tag, cpu, nic, left, .. } = message;
         let (cpu, nic) = self.places(rank, cpu, nic);
         let free = self.cpus[cpu].max(self.receiving[nic]);
         if free > now {
@@ -219,29 +300,34 @@ impl Hosts {
         }
         let rest_of_it = rest(bytes, overhead_per_byte).max(rest(bytes, gap_per_byte));
         let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
+        self.idle(rank, cpu, left, now);
+        self.usage(rank).overhead += end.saturating_sub(now);
         self.cpus[cpu] = end;
         self.receiving[nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
-        match self.posted[rank as usize].take((source, tag)) {
+        let place = self.ranks.place(rank);
+        match self.posted[place].take((source, tag)) {
             Some(number) => {
                 self.done(rank, number, end, effects);
-                self.tell(message, effects);
+                self.tell(message, end, effects);
             }
-            None => self.unexpected[rank as usize].put((source, tag), (message, end)),
+            None => self.unexpected[place].put((source, tag), (message, end)),
         }
         Ok(())
     }
 
-    fn tell(&self, message: Message, effects: &mut Effects) {
+    fn tell(&self, message: Message, at: u64, effects: &mut Effects) {
+        effects.matched = Some((message, at));
         if message.bytes > self.params.eager {
             effects.taken = Some(Taken { source: message.source, number: message.number });
         }
     }
 
-    /// Tells a sender at time `now` that its message has been taken.
-    pub fn taken(&mut self, taken: Taken, now: u64, effects: &mut Effects) {
+    /// Tells a sender at time `now` that its message has been taken; the word has been on its way since `told`.
+    pub fn taken(&mut self, taken: Taken, told: u64, now: u64, effects: &mut Effects) {
         let Taken { source: rank, number } = taken;
         let operation = self.plan.operation(rank, number);
         let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
+        self.idle(rank, cpu, told, now);
         self.cpus[cpu] = self.cpus[cpu].max(now);
         self.sending[nic] = self.sending[nic].max(now);
         self.done(rank, number, now, effects);
@@ -273,42 +359,103 @@ impl Hosts {
     /// The time at which the last CPU of a rank is free.
     pub fn finish(&self, rank: u32) -> u64 {
         let count = self.plan.cpus();
-        let first = rank as usize * count;
+        let first = self.ranks.place(rank) * count;
         self.cpus[first..first + count].iter().copied().max().unwrap_or(0)
+    }
+
+    /// Whose hosts they are.
+    pub fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    /// What the CPUs of a rank have done.
+    pub fn usage_of(&self, rank: u32) -> Usage {
+        self.usage[self.ranks.place(rank)]
+    }
+
+    /// Operations that have been performed.
+    pub fn performed(&self) -> u64 {
+        self.performed
+    }
+
+    /// The operations that have been performed, in no particular order; none without [`Self::with_spans`].
+    pub fn spans(&self) -> &[Span] {
+        self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
     /// What is left.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
-        for rank in 0..self.plan.ranks() {
-            let waiting: BTreeSet<u32> = self.posted[rank as usize].iter().copied().collect();
-            left.messages.extend(self.unexpected[rank as usize].iter().map(|(message, _)| *message));
+        for (place, rank) in self.ranks.iter().enumerate() {
+            let waiting: BTreeSet<u32> = self.posted[place].iter().copied().collect();
+            left.messages.extend(self.unexpected[place].iter().map(|(message, _)| *message));
             let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
             left.never.extend(never.map(|number| (rank, number)));
-            left.receives.extend(self.posted[rank as usize].iter().map(|&number| (rank, number)));
+            left.receives.extend(self.posted[place].iter().map(|&number| (rank, number)));
         }
         left
     }
 
     /// Bytes of the state, without the program's.
     pub fn bytes(&self) -> usize {
-        let Self { plan, params: _, cpus, sending, receiving, posted, unexpected } = self;
+        let Self {
+            plan,
+            params: _,
+            unit: _,
+            ranks: _,
+            usage,
+            performed: _,
+            log,
+            cpus,
+            sending,
+            receiving,
+            posted,
+            unexpected,
+        } = self;
         plan.bytes()
+            + usage.capacity() * size_of::<Usage>()
             + (cpus.capacity() + sending.capacity() + receiving.capacity()) * size_of::<u64>()
             + posted.capacity() * size_of::<Mailbox<u32>>()
             + unexpected.capacity() * size_of::<Mailbox<(Message, u64)>>()
+            + log.as_ref().map_or(0, |log| log.spans.capacity() * size_of::<Span>())
     }
 
     fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
-        let rank = rank as usize;
-        (rank * self.plan.cpus() + usize::from(cpu), rank * self.plan.nics() + usize::from(nic))
+        let place = self.ranks.place(rank);
+        (place * self.plan.cpus() + usize::from(cpu), place * self.plan.nics() + usize::from(nic))
     }
 
-    fn started(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) {
+    fn usage(&mut self, rank: u32) -> &mut Usage {
+        &mut self.usage[self.ranks.place(rank)]
+    }
+
+    /// A CPU that has had nothing to do gets something at `now`, which has been on its way since `since`.
+    fn idle(&mut self, rank: u32, cpu: usize, since: u64, now: u64) {
+        let free = self.cpus[cpu];
+        if free >= now {
+            return;
+        }
+        let coming = now - since.clamp(free, now);
+        let usage = self.usage(rank);
+        usage.blocked += coming;
+        usage.waiting += now - free - coming;
+    }
+
+    fn started(&mut self, rank: u32, number: u32, operation: Operation, now: u64, effects: &mut Effects) {
+        self.performed += 1;
+        if let Some(Log { spans, open }) = &mut self.log {
+            open.insert((rank, number), spans.len());
+            spans.push(Span { rank, number, operation, start: now, end: None });
+        }
         self.plan.started(rank, number, now, &mut effects.released);
     }
 
     fn done(&mut self, rank: u32, number: u32, end: u64, effects: &mut Effects) {
+        if let Some(Log { spans, open }) = &mut self.log
+            && let Some(place) = open.remove(&(rank, number))
+        {
+            spans[place].end = Some(end);
+        }
         self.plan.done(rank, number, end, &mut effects.released);
     }
 }

@@ -10,6 +10,8 @@ mod error;
 mod mailbox;
 mod plan;
 mod program;
+mod queue;
+mod ranks;
 mod totals;
 
 pub mod chakra;
@@ -24,10 +26,13 @@ pub mod network;
 pub mod run;
 pub mod script;
 pub mod source;
+pub mod together;
 
 pub use error::Error;
-pub use plan::{Plan, StoredPlan, Which};
+pub use plan::{Executable, Plan, StoredPlan, Which};
 pub use program::{
     ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Successor, Transfer, Until,
 };
+pub use queue::{Due, Queue};
+pub use ranks::Ranks;
 pub use totals::Totals;

@@ -28,7 +28,7 @@ pub struct Ideal<L>(pub L);
 
 impl<L: Fn(u32, u32) -> u64> Network for Ideal<L> {
     fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
-        Hop::Arrives(now + self.0(message.source, message.destination))
+        Hop::Arrives(now.saturating_add(self.0(message.source, message.destination)))
     }
 
     fn is_ideal(&self) -> bool {

@@ -1,17 +1,33 @@
 //! Which operation may be performed next: the order of a program while it runs.
 
 use crate::program::{Operation, Program, Until};
+use crate::ranks::Ranks;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 /// An operation, as (rank, number).
 pub type Which = (u32, u32);
 
-/// A program while it runs: knows its operations by number, and says which ones have nothing left to wait for. It need
-/// not hold an operation before it can be performed, nor after it has ended.
-pub trait Plan: Debug + Send {
+/// A program that can be executed, by one host after the other or in several parts of a network: what they share.
+pub trait Executable: Debug + Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> u32;
+
+    /// Operations of all ranks, if that is known before it runs.
+    fn operations(&self) -> Option<u64>;
+
+    /// The part of some ranks, before it begins.
+    fn plan(self: Arc<Self>, ranks: Ranks) -> Box<dyn Plan>;
+
+    /// Bytes of what all parts share.
+    fn bytes(&self) -> usize;
+}
+
+/// A program while it runs, or the part of some ranks: knows their operations by number, and says which ones have
+/// nothing left to wait for. It need not hold an operation before it can be performed, nor after it has ended.
+pub trait Plan: Debug + Send {
+    /// Whose operations it knows.
+    fn ranks(&self) -> &Ranks;
 
     /// CPUs of a rank.
     fn cpus(&self) -> usize;
@@ -50,6 +66,9 @@ const PERFORMED: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct StoredPlan {
     program: Arc<Program>,
+    ranks: Ranks,
+    /// The first operation of each rank in the tables below.
+    first: Vec<usize>,
     /// How many operations each one waits for, rank by rank; [`PERFORMED`] later.
     waiting: Vec<u32>,
     /// The end of what each operation has waited for so far, if ranks have several CPUs: with one, the time at which
@@ -60,14 +79,35 @@ pub struct StoredPlan {
 impl StoredPlan {
     /// A program before it begins.
     pub fn new(program: Arc<Program>) -> Self {
-        let earliest = (program.cpus() > 1).then(|| vec![0; program.operations()]);
-        Self { waiting: program.waiting(), earliest, program }
+        let ranks = Ranks::all(program.ranks());
+        Self::of(program, ranks)
+    }
+
+    /// The part of some ranks.
+    pub fn of(program: Arc<Program>, ranks: Ranks) -> Self {
+        let mut first = Vec::with_capacity(ranks.len());
+        let count: usize = ranks.iter().map(|rank| program.len(rank) as usize).sum();
+        let mut waiting = vec![0; count];
+        let mut next = 0;
+        for rank in ranks.iter() {
+            first.push(next);
+            let end = next + program.len(rank) as usize;
+            program.count_waiting(rank, &mut waiting[next..end]);
+            next = end;
+        }
+        let earliest = (program.cpus() > 1).then(|| vec![0; count]);
+        Self { program, ranks, first, waiting, earliest }
+    }
+
+    fn index(&self, rank: u32, number: u32) -> usize {
+        self.first[self.ranks.place(rank)] + number as usize
     }
 
     fn release(&mut self, (rank, number): Which, until: Until, time: u64, released: &mut Vec<Which>) {
-        let Self { program, waiting, earliest } = self;
+        let first = self.index(rank, 0);
+        let Self { program, waiting, earliest, .. } = self;
         for successor in program.successors(rank, number).filter(|successor| successor.until == until) {
-            let index = program.index(rank, successor.operation);
+            let index = first + successor.operation as usize;
             if let Some(earliest) = earliest {
                 earliest[index] = earliest[index].max(time);
             }
@@ -79,9 +119,27 @@ impl StoredPlan {
     }
 }
 
-impl Plan for StoredPlan {
+impl Executable for Program {
     fn ranks(&self) -> u32 {
-        self.program.ranks()
+        self.ranks()
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.operations() as u64)
+    }
+
+    fn plan(self: Arc<Self>, ranks: Ranks) -> Box<dyn Plan> {
+        Box::new(StoredPlan::of(self, ranks))
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+}
+
+impl Plan for StoredPlan {
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     fn cpus(&self) -> usize {
@@ -93,7 +151,8 @@ impl Plan for StoredPlan {
     }
 
     fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
-        let waits = |number: &u32| self.waiting[self.program.index(rank, *number)] == 0;
+        let first = self.index(rank, 0);
+        let waits = |number: &u32| self.waiting[first + *number as usize] == 0;
         released.extend((0..self.program.len(rank)).filter(waits).map(|number| (rank, number)));
     }
 
@@ -102,7 +161,7 @@ impl Plan for StoredPlan {
     }
 
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
-        let index = self.program.index(rank, number);
+        let index = self.index(rank, number);
         self.waiting[index] = PERFORMED;
         self.release((rank, number), Until::Started, time, released);
     }
@@ -112,17 +171,19 @@ impl Plan for StoredPlan {
     }
 
     fn earliest(&self, rank: u32, number: u32) -> u64 {
-        self.earliest.as_ref().map_or(0, |earliest| earliest[self.program.index(rank, number)])
+        self.earliest.as_ref().map_or(0, |earliest| earliest[self.index(rank, number)])
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
-        let waits = |number: &u32| self.waiting[self.program.index(rank, *number)] != PERFORMED;
+        let first = self.index(rank, 0);
+        let waits = |number: &u32| self.waiting[first + *number as usize] != PERFORMED;
         (0..self.program.len(rank)).filter(waits).collect()
     }
 
     fn bytes(&self) -> usize {
-        let Self { program: _, waiting, earliest } = self;
-        waiting.capacity() * size_of::<u32>()
+        let Self { program: _, ranks: _, first, waiting, earliest } = self;
+        first.capacity() * size_of::<usize>()
+            + waiting.capacity() * size_of::<u32>()
             + earliest.as_ref().map_or(0, |earliest| earliest.capacity() * size_of::<u64>())
     }
 }

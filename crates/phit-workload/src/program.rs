@@ -244,12 +244,18 @@ impl Program {
     /// For every operation, rank by rank, how many dependencies it waits for.
     pub fn waiting(&self) -> Vec<u32> {
         let mut found = vec![0; self.operations.len()];
-        for place in &self.places {
-            for edge in &self.edges[place.edges..place.edges + place.edge_count as usize] {
-                found[place.operations + (edge & !STARTED) as usize] += 1;
-            }
+        for (rank, place) in (0..).zip(&self.places) {
+            self.count_waiting(rank, &mut found[place.operations..place.operations + place.count as usize]);
         }
         found
+    }
+
+    /// Adds to `found`, which has an entry for every operation of a rank, how many dependencies each waits for.
+    pub(crate) fn count_waiting(&self, rank: u32, found: &mut [u32]) {
+        let place = self.places[rank as usize];
+        for edge in &self.edges[place.edges..place.edges + place.edge_count as usize] {
+            found[(edge & !STARTED) as usize] += 1;
+        }
     }
 
     /// The number of an operation among those of all ranks.

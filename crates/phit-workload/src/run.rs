@@ -1,10 +1,9 @@
 //! Programs on networks that carry whole messages, event by event.
 
-use crate::host::{Effects, HostParams, Hosts, Left, Message};
+use crate::host::{Effects, HostParams, Hosts, Left, Message, Span, Usage};
 use crate::network::{Hop, Network};
 use crate::plan::Plan;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::queue::Queue;
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,40 +16,19 @@ enum Event {
     Hop { message: Message, hops: u32 },
 }
 
-/// Events by time; those of one time in the order in which they were said.
-#[derive(Debug, Default)]
-struct Queue {
-    heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    events: Vec<Event>,
-    free: Vec<u32>,
-    number: u64,
-}
-
-impl Queue {
-    fn add(&mut self, time: u64, event: Event) {
-        let number = self.number;
-        self.number += 1;
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.events[place as usize] = event;
-                place
-            }
-            None => {
-                self.events.push(event);
-                self.events.len() as u32 - 1
-            }
-        };
-        self.heap.push(Reverse((time, number, place)));
-    }
-}
-
 /// What came of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finish {
     /// When each rank has finished.
     pub ranks: Vec<u64>,
+    /// What the CPUs of each rank have done.
+    pub usage: Vec<Usage>,
     /// What is left, if the program did not come to its end.
     pub left: Left,
+    /// Messages in the order in which they came, if they are asked for.
+    pub messages: Vec<Carried>,
+    /// Operations, if they are asked for.
+    pub operations: Vec<Span>,
     /// Events.
     pub events: u64,
 }
@@ -62,44 +40,89 @@ impl Finish {
     }
 }
 
+/// A message that has been carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// The message.
+    pub message: Message,
+    /// When it arrived.
+    pub arrived: u64,
+    /// When a receive had it.
+    pub matched: Option<u64>,
+}
+
+/// What is asked of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// A list of all messages.
+    pub messages: bool,
+    /// A list of all operations.
+    pub operations: bool,
+}
+
 /// Executes a program over a network.
-pub fn run(plan: Box<dyn Plan>, params: HostParams, mut network: impl Network) -> Finish {
-    let mut hosts = Hosts::new(plan, params);
+pub fn run(plan: Box<dyn Plan>, params: HostParams, network: impl Network) -> Finish {
+    run_hosts(Hosts::new(plan, params), Asked::default(), network)
+}
+
+/// Executes the program of `hosts`, which has not begun, over a network.
+pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finish {
+    let mut hosts = if asked.operations { hosts.with_spans() } else { hosts };
     let mut queue = Queue::default();
     let mut effects = Effects::default();
-    let ranks = hosts.plan().ranks();
-    for rank in 0..ranks {
+    let mut messages: Vec<Carried> = Vec::new();
+    let ranks = hosts.ranks().clone();
+    for rank in ranks.iter() {
         hosts.begin(rank, &mut effects);
     }
     settle(&hosts, &mut effects, &mut queue, &mut network, 0);
     let mut events = 0;
-    while let Some(Reverse((now, number, place))) = queue.heap.pop() {
-        let outcome = match queue.events[place as usize] {
+    while let Some((due, event)) = queue.take(u64::MAX) {
+        let now = due.time;
+        let outcome = match event {
             Event::Operation { rank, number } => hosts.perform(rank, number, now, &mut effects),
-            Event::Message(message) => hosts.arrive(message, now, &mut effects),
+            Event::Message(mut message) => {
+                message.mark = messages.len() as u32;
+                let outcome = hosts.arrive(message, now, &mut effects);
+                if asked.messages && outcome.is_ok() {
+                    messages.push(Carried { message, arrived: now, matched: None });
+                }
+                outcome
+            }
             Event::Hop { message, hops } => {
                 go_on(message, hops, now, &mut queue, &mut network);
                 Ok(())
             }
         };
         match outcome {
-            // It keeps its place among those of the same time.
-            Err(later) => queue.heap.push(Reverse((later, number, place))),
+            Err(later) => queue.defer(due, later),
             Ok(()) => {
                 events += 1;
-                queue.free.push(place);
+                queue.end(due);
+                if let Some((message, at)) = effects.matched.take()
+                    && asked.messages
+                {
+                    messages[message.mark as usize].matched = Some(at);
+                }
                 if let Some(taken) = effects.taken.take() {
-                    hosts.taken(taken, now, &mut effects);
+                    hosts.taken(taken, now, now, &mut effects);
                 }
                 settle(&hosts, &mut effects, &mut queue, &mut network, now);
             }
         }
     }
-    Finish { ranks: (0..ranks).map(|rank| hosts.finish(rank)).collect(), left: hosts.left(), events }
+    Finish {
+        ranks: ranks.iter().map(|rank| hosts.finish(rank)).collect(),
+        usage: ranks.iter().map(|rank| hosts.usage_of(rank)).collect(),
+        left: hosts.left(),
+        messages,
+        operations: hosts.spans().to_vec(),
+        events,
+    }
 }
 
 /// Queues what an event at `now` has led to.
-fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue, network: &mut impl Network, now: u64) {
+fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue<Event>, network: &mut impl Network, now: u64) {
     if let Some((message, time)) = effects.sent.take() {
         match time == now || network.is_ideal() {
             true => go_on(message, 0, time, queue, network),
@@ -111,7 +134,7 @@ fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue, network: &mut
     });
 }
 
-fn go_on(message: Message, hops: u32, now: u64, queue: &mut Queue, network: &mut impl Network) {
+fn go_on(message: Message, hops: u32, now: u64, queue: &mut Queue<Event>, network: &mut impl Network) {
     match network.hop(&message, hops, now) {
         Hop::Arrives(time) => queue.add(time, Event::Message(message)),
         Hop::Next(time) => queue.add(time, Event::Hop { message, hops: hops + 1 }),

@@ -177,6 +177,11 @@ impl Scripts {
         self.parts.get(number as usize)
     }
 
+    /// Scripts one after the other, how many.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
     /// CPUs that a rank needs.
     pub fn cpus(&self) -> u8 {
         self.parts.iter().map(|(script, _)| script.cpus()).max().unwrap_or(1)

@@ -1,6 +1,7 @@
 """Commands that run scenarios and experiments."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +14,21 @@ from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
-from phit.result import Result
+from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, load
+from phit.workloads import contention, without_contention
+from phit.workloads import interference as jobs_alone_and_together
 
 commands = typer.Typer()
+
+MOST_RANKS = 20
+"""Ranks in the table of what contention costs."""
+
+
+class Against(StrEnum):
+    """What a run is compared with."""
+
+    IDEAL = "ideal"
 
 
 @commands.command()
@@ -26,9 +38,14 @@ def run(
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep results in this folder.")] = None,
+    against: Annotated[
+        Against | None, typer.Option(help="Run the workload on an ideal network, too: what contention costs.")
+    ] = None,
 ) -> None:
     """Simulate one scenario."""
     document = apply_settings(load(file), settings)
+    if against is not None and "workload" not in document:
+        raise InputError(f"{file}: has no [workload]; --against compares when programs end")
     if "sweep" in document:
         raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `phit sweep`")
     with interruptible():
@@ -37,10 +54,13 @@ def run(
                 result = phit.run(document, threads=threads, progress=progress)
         else:
             result = _run_into(folder, document, file.stem, threads)
+    ideal = None if against is None else phit.run(without_contention(document), threads=threads)
     if as_json:
-        out(result.to_json())
+        out(result.to_json() if ideal is None else json.dumps(result.summary | {"ideal": ideal.summary}))
     else:
         _show_result(result)
+        if ideal is not None:
+            _show_cost(result, ideal)
     if folder is not None:
         note(f"results in {folder}")
 
@@ -73,6 +93,42 @@ def _show_result(result: Result) -> None:
     for row in result.headlines():
         table.add_row(*row)
     out(table)
+
+
+@commands.command()
+def interference(
+    file: File,
+    settings: Settings = [],  # noqa: B006
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each job, in a list.")] = False,
+) -> None:
+    """Run the jobs of a workload together and each alone: what they do to one another."""
+    with interruptible():
+        found = jobs_alone_and_together(apply_settings(load(file), settings), threads=threads)
+    if as_json:
+        out(json.dumps(found.to_dicts()))
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in found.columns:
+        table.add_column(name, justify="left" if name == "job" else "right")
+    for row in found.iter_rows():
+        table.add_row(*(readable(value) for value in row))
+    out(table)
+
+
+def _show_cost(result: Result, ideal: Result) -> None:
+    """What each rank takes longer than on the ideal network: the slowest ranks first."""
+    found = contention(result, ideal)
+    table = Table(title="against the ideal network", box=None, pad_edge=False, title_justify="left")
+    for name in ("rank", "finish", "ideal", "longer", "blocked", "blocked there"):
+        table.add_column(name, justify="right")
+    for row in found.head(MOST_RANKS).iter_rows():
+        table.add_row(*(readable(value) for value in row))
+    out(table)
+    if found.height > MOST_RANKS:
+        out(f"and {found.height - MOST_RANKS:,} ranks that take no longer than these")
+    share = result["completion"] / ideal["completion"] - 1 if ideal["completion"] else 0.0
+    out(f"completion {result['completion']:,} cycles, {100 * share:.1f} % more than {ideal['completion']:,}")
 
 
 @commands.command()

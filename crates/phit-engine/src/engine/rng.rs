@@ -18,6 +18,8 @@ pub enum Stream {
     Topology = 4,
     /// Injection decisions of an endpoint.
     Injection = 5,
+    /// Placement of ranks.
+    Placement = 6,
 }
 
 /// A random stream of 16 bytes.

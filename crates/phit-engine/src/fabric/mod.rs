@@ -11,7 +11,9 @@ use crate::error::ScenarioError;
 use crate::measure::{Collector, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::Traffic;
+use crate::workload::Workload;
 use links::LinkTable;
+use phit_workload::host::{Left, Message};
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -25,9 +27,12 @@ pub(crate) mod seams;
 mod links;
 
 mod checks;
+mod executor;
 mod sources;
+mod zero_load;
 
 // The kernels.
+pub mod ideal;
 pub mod input_queued;
 pub mod packet_node;
 
@@ -59,6 +64,10 @@ pub struct Blueprint {
     pub links: LinkClasses,
     /// Traffic.
     pub traffic: Arc<Traffic>,
+    /// The program that endpoints execute, if traffic is not drawn.
+    pub workload: Option<Arc<Workload>>,
+    /// Rows of all messages, and of all operations, are asked for.
+    pub rows: (bool, bool),
     /// What is recorded.
     pub window: Window,
     /// What is looked at besides.
@@ -128,6 +137,35 @@ pub trait Fabric: Send {
     /// Says which packets wait for one another, when nothing moves.
     fn stuck(&self) -> String;
 
+    /// True if the endpoints execute a program of which nothing can happen any more, for better or worse.
+    fn at_rest(&self) -> bool {
+        false
+    }
+
+    /// The first tick from now on in which something happens, `end` at the latest, if there is no packet in the
+    /// network; else now or before.
+    fn idle_until(&self, _end: Tick) -> Tick {
+        0
+    }
+
+    /// Operations of the program that have been performed.
+    fn performed(&self) -> u64 {
+        0
+    }
+
+    /// What is left of the program, and the messages of which not all packets have come.
+    fn left(&self) -> (Left, Vec<Message>) {
+        Default::default()
+    }
+
+    /// The program goes on beyond the last tick that can be simulated.
+    fn beyond(&self) -> bool {
+        false
+    }
+
+    /// Notes in the collectors how the ranks of the program have fared.
+    fn close_program(&mut self) {}
+
     /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the
     /// ticks between two audits.
     fn audit(&self) -> Result<(), String>;
@@ -153,6 +191,8 @@ pub struct Demands<'a> {
     pub queueing: &'a dyn QueueingParams,
     /// Phits of the largest packet.
     pub packet_size: u32,
+    /// A program is executed, in place of traffic that is drawn.
+    pub workload: bool,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
     /// Names of all routing mechanisms of which something holds with their default parameters, for errors to list.
@@ -184,6 +224,16 @@ pub trait FabricParams {
 
     /// True if packets move as a whole, from one buffer that takes all of them to the next.
     fn whole_packets(&self) -> bool {
+        true
+    }
+
+    /// True if packets wait in virtual channels, of which a routing mechanism needs so many.
+    fn has_channels(&self) -> bool {
+        true
+    }
+
+    /// True if messages are carried in phits, so that it must be known how many bytes these have.
+    fn counts_phits(&self) -> bool {
         true
     }
 

@@ -42,6 +42,12 @@ pub struct Reading<'a> {
     pub links: bool,
     /// The table of endpoints is asked for.
     pub endpoints: bool,
+    /// The run executes a program.
+    pub workload: bool,
+    /// The table of messages is asked for.
+    pub messages: bool,
+    /// The table of operations is asked for.
+    pub operations: bool,
     /// How the run was executed, and what it cost.
     pub machine: Machine,
 }

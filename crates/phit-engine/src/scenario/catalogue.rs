@@ -9,6 +9,7 @@ use crate::routing::RoutingKind;
 use crate::scenario::RouterKind;
 use crate::topology::TopologyKind;
 use crate::traffic::{PacketSizeKind, PatternKind, ProcessKind};
+use crate::workload::{PlacementKind, ProgramKind};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
@@ -32,6 +33,8 @@ pub fn catalogue() -> Value {
         "process": entries(ProcessKind::schemas()),
         "probe": entries(ProbeKind::schemas()),
         "packet_size": entries(PacketSizeKind::schemas()),
+        "workload": entries(ProgramKind::schemas()),
+        "placement": entries(PlacementKind::schemas()),
     })
 }
 

@@ -22,12 +22,35 @@ pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
         queueing_kind: scenario.queueing.kind(),
         queueing: scenario.queueing.params(),
         packet_size: sizes.range().1.into(),
+        workload: scenario.workload.is_some(),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
         routings,
     };
     scenario.router.params().check(&demands)?;
+    workload(scenario)?;
     steady(scenario, topology)?;
     duration(scenario)
+}
+
+/// Messages are cut into phits, of which it must be known how large they are; and tables are of a program.
+fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let measure = &scenario.measure;
+    if scenario.workload.is_none() {
+        let asked = [("messages", measure.messages), ("operations", measure.operations)];
+        return match asked.iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let reason = "is a table of a [workload], which this scenario has not";
+                Err(ScenarioError::new(format!("measure.{key}"), true, reason))
+            }
+        };
+    }
+    let known = scenario.units.as_ref().is_some_and(|units| units.phit.is_some());
+    if scenario.router.params().counts_phits() && !known {
+        let reason = "the messages of a workload have bytes, and links carry phits: say what a phit is, as \"8 B\"";
+        return Err(ScenarioError::missing("units.phit", reason));
+    }
+    Ok(())
 }
 
 /// A run that goes on until a mean is known precisely has a mean that stays.
@@ -89,6 +112,9 @@ fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioErr
 
 /// Enough virtual channels for the routing mechanism's deadlock avoidance.
 fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    if !scenario.router.params().has_channels() {
+        return Ok(());
+    }
     let (needed, reason) = scenario.routing.params().vcs_needed(topology);
     for (class, needed) in topology.classes().iter().zip(needed).skip(1) {
         let (path, params) = described(scenario.router.params().links(), class);
@@ -108,6 +134,9 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
 }
 
 fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
+    if scenario.workload.is_some() {
+        return Ok(());
+    }
     let measure = &scenario.measure;
     let cycles = measure.most_cycles();
     let ticks = cycles * u64::from(scenario.router.params().router_cycles());

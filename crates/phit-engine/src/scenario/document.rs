@@ -6,6 +6,7 @@ use crate::routing::RoutingKind;
 use crate::schema;
 use crate::topology::TopologyKind;
 use crate::traffic::TrafficParams;
+use crate::workload::WorkloadParams;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
@@ -25,6 +26,7 @@ pub fn numbers() -> &'static Value {
         section("routing", RoutingKind::json_schema(&mut generator));
         section("queueing", QueueingKind::json_schema(&mut generator));
         section("traffic", TrafficParams::json_schema(&mut generator));
+        section("workload", WorkloadParams::json_schema(&mut generator));
         section("measure", MeasureParams::json_schema(&mut generator));
         debug_assert!(SECTIONS.iter().all(|name| properties.contains_key(*name)));
         let mut schema: Schema = json_schema!({
@@ -32,7 +34,8 @@ pub fn numbers() -> &'static Value {
             "title": "Phit scenario",
             "type": "object",
             "additionalProperties": false,
-            "required": ["topology", "traffic"],
+            "required": ["topology"],
+            "anyOf": [{ "required": ["traffic"] }, { "required": ["workload"] }],
             "properties": properties,
             "$defs": generator.take_definitions(true),
         });
@@ -201,6 +204,9 @@ mod tests {
                 let mut document =
                     json!({ "topology": { "kind": "single", "endpoints": 4 }, "traffic": { "load": 0.0 } });
                 document[name] = value;
+                if name == "workload" {
+                    document.as_object_mut().unwrap().shift_remove("traffic");
+                }
                 document
             };
             all.visit(name, schema, &put);

@@ -53,6 +53,12 @@ pub struct MeasureParams {
     /// generation: the summary's `out_of_order` counts those that are not, since the start of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
+    /// Whether all messages of a workload are part of the result.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub messages: bool,
+    /// Whether all operations of a workload are part of the result.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub operations: bool,
     /// What is looked at in the measured time besides the packets delivered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
@@ -83,12 +89,28 @@ impl Default for MeasureParams {
             links: false,
             endpoints: false,
             order: false,
+            messages: false,
+            operations: false,
             probes: Vec::new(),
             max_warmup: 100_000,
             max_drain: 100_000,
         }
     }
 }
+
+/// Keys that are about drawn traffic: a program begins and ends by itself.
+pub(super) const OF_TRAFFIC: [&str; 10] = [
+    "warmup",
+    "cycles",
+    "count",
+    "batches",
+    "confidence",
+    "until",
+    "precision",
+    "max_cycles",
+    "max_warmup",
+    "max_drain",
+];
 
 /// Batches of which a correlation says something.
 const LEAST_BATCHES: u32 = crate::measure::LEAST_BATCHES as u32;

@@ -9,7 +9,8 @@ use crate::routing::RoutingKind;
 use crate::schema::{self, parse};
 use crate::topology::{Topology, TopologyKind};
 use crate::traffic::TrafficParams;
-use serde::Serialize;
+use crate::workload::WorkloadParams;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,33 +29,66 @@ pub use routers::RouterKind;
 pub use units::UnitsParams;
 
 /// One run, completely described. Read it with [`Scenario::from_value`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
     /// What cycles and phits stand for, if the scenario says so or has quantities with units.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<UnitsParams>,
     /// The network graph.
     pub topology: TopologyKind,
     /// Routers and links.
-    #[serde(serialize_with = "routers::write")]
     pub router: RouterKind,
     /// Routing mechanism.
     pub routing: RoutingKind,
     /// Queue organisation of the input buffers.
     pub queueing: QueueingKind,
-    /// Offered traffic.
+    /// Offered traffic; none with a workload.
     pub traffic: TrafficParams,
+    /// What endpoints execute in place of drawing traffic.
+    pub workload: Option<WorkloadParams>,
     /// What is measured and for how long.
     pub measure: MeasureParams,
 }
 
 /// The sections of a scenario, in the order of the documentation.
-pub const SECTIONS: &[&str] = &["seed", "units", "topology", "router", "routing", "queueing", "traffic", "measure"];
+pub const SECTIONS: &[&str] =
+    &["seed", "units", "topology", "router", "routing", "queueing", "traffic", "workload", "measure"];
+
+/// A scenario as a document shows it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    units: &'a Option<UnitsParams>,
+    topology: &'a TopologyKind,
+    #[serde(serialize_with = "routers::write")]
+    router: &'a RouterKind,
+    routing: &'a RoutingKind,
+    queueing: &'a QueueingKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<&'a TrafficParams>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: &'a Option<WorkloadParams>,
+    measure: Value,
+}
+
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { seed, units, topology, router, routing, queueing, traffic, workload, measure } = self;
+        let mut measure = json!(measure);
+        if let (Some(_), Value::Object(table)) = (workload, &mut measure) {
+            measure::OF_TRAFFIC.iter().for_each(|key| drop(table.shift_remove(*key)));
+        }
+        let traffic = workload.is_none().then_some(traffic);
+        Shown { seed: *seed, units, topology, router, routing, queueing, traffic, workload, measure }
+            .serialize(serializer)
+    }
+}
 
 impl Scenario {
-    /// Reads a scenario document. Keys left out take their defaults; `topology` and `traffic` must be there.
+    /// Reads a scenario document. Keys left out take their defaults; `topology` must be there, and `traffic` or
+    /// `workload`.
     pub fn from_value(value: &Value) -> Result<Self, ScenarioError> {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
@@ -105,9 +139,32 @@ impl Scenario {
             Some(queueing) => found.take(QueueingKind::from_value("queueing", queueing)),
             None => Some(QueueingKind::VirtualChannels(Default::default())),
         };
-        let traffic = required("traffic", ", for example load = 0.3");
-        let traffic = found.take(traffic.and_then(|table| TrafficParams::from_value("traffic", table)));
+        let workload = document.get("workload").map(|table| WorkloadParams::from_value("workload", table)).transpose();
+        let workload = found.take(workload.and_then(|workload| match document.get("traffic") {
+            Some(_) if workload.is_some() => {
+                Err(ScenarioError::missing("traffic", "a [workload] says what is sent; expected one of the two"))
+            }
+            _ => Ok(workload),
+        }));
+        let traffic = match document.get("workload") {
+            Some(_) => Some(TrafficParams::silent(1)),
+            None => {
+                let traffic = required("traffic", ", for example load = 0.3, or a [workload] in its place");
+                found.take(traffic.and_then(|table| TrafficParams::from_value("traffic", table)))
+            }
+        };
         let measure = found.take(MeasureParams::from_value("measure", section("measure")));
+        if let (Some(_), Some(table)) = (document.get("workload"), section("measure").as_object()) {
+            for (key, value) in table.iter().filter(|(key, _)| measure::OF_TRAFFIC.contains(&key.as_str())) {
+                let reason = "a run of a [workload] begins and ends with its program; leave it out";
+                found.add(ScenarioError::new(format!("measure.{key}"), value, reason));
+            }
+        }
+        let workload = workload?;
+        let traffic = match &workload {
+            Some(workload) => Some(TrafficParams::silent(workload.around.packet_size)),
+            None => traffic,
+        };
         Some(Self {
             seed: seed?,
             units: units?,
@@ -116,6 +173,7 @@ impl Scenario {
             routing: routing?,
             queueing: queueing?,
             traffic: traffic?,
+            workload,
             measure: measure?,
         })
     }
@@ -132,6 +190,9 @@ impl Scenario {
         // A trace has no bounds, and may be long.
         let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };
         check(schema::check::<TrafficParams>("traffic", &json!(traffic)));
+        if let Some(workload) = &self.workload {
+            check(workload.broken("workload"));
+        }
         found.into_result()?;
         self.topology.build()
     }

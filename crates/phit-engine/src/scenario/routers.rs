@@ -6,6 +6,7 @@
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
 use crate::fabric::FabricParams;
+use crate::fabric::ideal::Ideal;
 use crate::fabric::input_queued::{RouterParams, Switching};
 use crate::fabric::packet_node::{NodeParams, PacketNode, Stated};
 use crate::schema::parse;
@@ -21,6 +22,7 @@ crate::registry::registry! {
     pub enum RouterKind: "router" as FabricParams {
         "input_queued" => InputQueued(InputQueued),
         "packet_node" => PacketNode(PacketNode),
+        "ideal" => Ideal(Ideal),
     }
 }
 
@@ -68,15 +70,15 @@ pub(super) fn write<S: Serializer>(router: &RouterKind, serializer: S) -> Result
             table["node"] = json!(node);
             table.serialize(serializer)
         }
-        RouterKind::Custom(_) => router.serialize(serializer),
+        RouterKind::Ideal(_) | RouterKind::Custom(_) => router.serialize(serializer),
     }
 }
 
 /// The schema of the table: the keys of all kinds.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let mut all = InputQueued::json_schema(generator);
-    let node = PacketNode::json_schema(generator);
-    let others = node.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let others = [PacketNode::json_schema(generator), Ideal::json_schema(generator)];
+    let others = others.iter().filter_map(|kind| kind.get("properties").and_then(Value::as_object)).flatten();
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
         for (key, schema) in others {
             properties.entry(key.clone()).or_insert_with(|| schema.clone());

@@ -44,6 +44,11 @@ impl UnitsParams {
         Some(value(&self.cycle)?.times(Fraction::new(1_000_000_000, 1)?)?.to_string())
     }
 
+    /// Size of a phit in bits, as a fraction.
+    pub(crate) fn phit_bits(&self) -> Option<(u128, u128)> {
+        value(&self.phit).map(|size| (size.over, size.under))
+    }
+
     /// Size of a phit in bytes, as a fraction: "1/8".
     pub fn phit_bytes(&self) -> Option<String> {
         Some(value(&self.phit)?.times(Fraction::new(1, 8)?)?.to_string())
@@ -228,6 +233,8 @@ enum Counts {
     PhitsPerCycle,
     /// Phits per cycle, for keys that need not be whole.
     Load,
+    /// Bytes, whatever a phit is.
+    Bytes,
 }
 
 impl Counts {
@@ -237,6 +244,7 @@ impl Counts {
             "phits" => Some(Self::Phits),
             "phits/cycle" => Some(Self::PhitsPerCycle),
             "load" => Some(Self::Load),
+            "bytes" => Some(Self::Bytes),
             _ => None,
         }
     }
@@ -253,7 +261,7 @@ impl Counts {
     fn kind(self) -> Kind {
         match self {
             Self::Cycles => Kind::Time,
-            Self::Phits => Kind::Size,
+            Self::Phits | Self::Bytes => Kind::Size,
             Self::PhitsPerCycle | Self::Load => Kind::Rate,
         }
     }
@@ -322,6 +330,7 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     });
     let [cycle, phit] = given;
     let (cycle, phit) = (cycle?, phit?);
+    let said = phit.is_some();
     if !contains_quantity(document) {
         return Ok(document.clone());
     }
@@ -334,6 +343,9 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let mut wrong = Findings::default();
     gather(&resolved, &[schema], schema, "", &mut found, &mut wrong);
     wrong.into_result()?;
+    if found.is_empty() {
+        return Ok(document.clone());
+    }
     let in_bisections = document.pointer("/traffic/load_unit").is_some_and(|unit| unit == "bisection");
     if let Some(load) = found.iter().find(|f| in_bisections && f.counts == Counts::Load && f.path.ends_with("/load")) {
         let (path, given) = (dotted(&load.path), document.pointer(&load.path));
@@ -354,10 +366,13 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     if let Some(table) = resolved.as_object_mut() {
         let per_nanosecond = Fraction { over: 1_000_000_000, under: 1 };
         let nanoseconds = cycle.times(per_nanosecond).ok_or_else(too_fine)?;
-        table.insert(
-            "units".into(),
-            serde_json::json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") }),
-        );
+        let mut units = json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") });
+        // Bytes alone say nothing of phits.
+        let in_bytes = found.iter().all(|f| matches!(f.counts, Counts::Bytes | Counts::Cycles));
+        if !said && in_bytes && found.iter().any(|f| f.counts == Counts::Bytes) {
+            units.as_object_mut().map(|units| units.shift_remove("phit"));
+        }
+        table.insert("units".into(), units);
     }
     Ok(resolved)
 }
@@ -401,6 +416,10 @@ fn gather<'a>(
         }
         Value::String(text) if looks_like_one(text) => {
             let counts = schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
+            // Names, files and texts may begin with a digit.
+            if counts.is_none() && schemas.iter().any(takes_text) {
+                return;
+            }
             let reason = match (read(text), counts) {
                 (Ok(quantity), Some(counts)) if counts.kind() == quantity.kind => {
                     return found.push(Found { path: pointer.to_owned(), quantity, counts });
@@ -412,6 +431,15 @@ fn gather<'a>(
             wrong.add(ScenarioError::new(dotted(pointer), format!("{text:?}"), reason));
         }
         _ => {}
+    }
+}
+
+/// True if any text may stand where the schema is that of.
+fn takes_text(schema: &&Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|name| name == "string"),
+        Some(name) => name == "string",
+        None => false,
     }
 }
 
@@ -446,6 +474,7 @@ fn counted(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) 
     match counts {
         Counts::Cycles => quantity.value.per(cycle),
         Counts::Phits => quantity.value.per(phit),
+        Counts::Bytes => quantity.value.per(Fraction { over: 8, under: 1 }),
         Counts::PhitsPerCycle | Counts::Load => quantity.value.times(cycle)?.per(phit),
     }
 }
@@ -465,6 +494,7 @@ fn uneven(pointer: &str, quantity: Quantity, counts: Counts, cycle: Fraction, ph
     let of = match counts {
         Counts::Cycles => format!("cycles of {nanoseconds} ns"),
         Counts::Phits => format!("phits of {bits} bit"),
+        Counts::Bytes => "bytes".into(),
         Counts::PhitsPerCycle | Counts::Load => format!("phits of {bits} bit per cycle of {nanoseconds} ns"),
     };
     let reason = format!("comes to {number} {of}; expected a whole number: choose other [units], or leave them out");
@@ -544,6 +574,29 @@ mod tests {
         assert_eq!(resolved["traffic"], json!({ "load": 0.5, "packet_size": 640 }));
         assert_eq!(resolved["measure"], json!({ "warmup": 1250, "cycles": 100 }));
         assert_eq!(resolve(&resolved).unwrap(), resolved, "what is resolved stays as it is");
+    }
+
+    #[test]
+    fn names_that_begin_with_a_digit_are_no_quantities() {
+        let document = json!({
+            "topology": { "kind": "single", "endpoints": 2 },
+            "workload": { "kind": "goal", "file": "4x4.goal", "digest": "5ab" },
+        });
+        assert_eq!(resolve(&document).unwrap(), document);
+    }
+
+    #[test]
+    fn bytes_are_counted_whatever_a_phit_is() {
+        let collective = json!({ "kind": "collective", "collective": "barrier", "bytes": "1 KiB" });
+        let mut document = json!({ "topology": { "kind": "single", "endpoints": 2 }, "workload": collective });
+        let resolved = resolve(&document).unwrap();
+        assert_eq!((&resolved["workload"]["bytes"], &resolved["units"]), (&json!(1024), &json!({ "cycle": "1 ns" })));
+        document["units"] = json!({ "phit": "3 B" });
+        let resolved = resolve(&document).unwrap();
+        assert_eq!(resolved["units"], json!({ "cycle": "1 ns", "phit": "24 bit" }));
+        document["workload"]["bytes"] = json!("12 bit");
+        let error = resolve(&document).unwrap_err().to_string();
+        assert!(error.starts_with("workload.bytes: comes to 1.5 bytes; expected a whole number"), "{error}");
     }
 
     #[test]

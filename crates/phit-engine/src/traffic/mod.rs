@@ -112,6 +112,20 @@ pub struct Change {
 }
 
 impl TrafficParams {
+    /// No traffic at all, of packets of up to `largest` phits: what a scenario has whose endpoints execute a program.
+    pub fn silent(largest: u16) -> Self {
+        Self {
+            pattern: PatternKind::default(),
+            load: 0.0,
+            load_unit: LoadUnit::default(),
+            process: ProcessKind::default(),
+            message: None,
+            packet_size: PacketSizeKind::phits(largest),
+            trace: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
     /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not
     /// depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {

@@ -41,6 +41,11 @@ impl Default for PacketSizeKind {
 }
 
 impl PacketSizeKind {
+    /// All packets of so many phits.
+    pub fn phits(phits: u16) -> Self {
+        Self::Fixed(Fixed { phits })
+    }
+
     /// Reads the value found at `path`: a whole number of phits, or a table with `kind`. Checks the ranges.
     pub fn read(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let read = match value {

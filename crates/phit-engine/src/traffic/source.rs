@@ -1,6 +1,6 @@
 //! The packets of each endpoint, drawn lazily.
 
-use super::packet_size::Sizes;
+use super::packet_size::{PacketSizeKind, Sizes};
 use super::patterns::{Others, Pattern, part_seed};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
 use super::trace::Trace;
@@ -175,6 +175,13 @@ impl Traffic {
             _ => None,
         };
         Ok(Self { loads, patterns, sizes, messages, trace, steady })
+    }
+
+    /// No traffic at all, of packets of up to `largest` phits: what endpoints draw that execute a program.
+    pub fn silent(endpoints: u32, largest: u16) -> Result<Self, ScenarioError> {
+        let sizes = PacketSizeKind::phits(largest).params().build()?;
+        let trace = Some(Trace::new(&[], endpoints, largest)?);
+        Ok(Self { loads: vec![], patterns: vec![], sizes, messages: None, trace, steady: None })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.

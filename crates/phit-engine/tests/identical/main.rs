@@ -115,6 +115,8 @@ fn places(concept: &str) -> &'static [&'static [&'static str]] {
         "process" => &[&["traffic", "process"]],
         "probe" => &[&["measure", "probes", "*"]],
         "packet_size" => &[&["traffic", "packet_size"]],
+        "workload" => &[&["workload"], &["workload", "job", "*", "program"]],
+        "placement" => &[&["workload", "placement"], &["workload", "job", "*", "placement"]],
         other => panic!("{other:?} is a concept with kinds: say here where in a scenario they stand"),
     }
 }
@@ -178,7 +180,7 @@ fn every_parameter_takes_different_values() {
             parameters::same(&place, false, &entry["schema"], &entry["schema"], &tables, &mut missing);
         }
     }
-    for section in ["router", "traffic", "measure"] {
+    for section in ["router", "traffic", "measure", "workload"] {
         let tables: Vec<&Value> = documents.iter().map(|document| &document[section]).collect();
         parameters::same(section, false, &numbers()["properties"][section], numbers(), &tables, &mut missing);
     }

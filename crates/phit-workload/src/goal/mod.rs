@@ -26,6 +26,24 @@ pub fn each_rank(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error
     any_form(input, &mut Checked { ranks })
 }
 
+/// The line of an operation in a text, compressed or not, from 1: it is read anew, since a program does not hold it.
+/// Nothing of a binary schedule.
+pub fn line_of(input: impl Read, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
+    let of = |mut input: Box<dyn BufRead + '_>| match is_binary(input.fill_buf()?) {
+        true => Ok(None),
+        false => text::line_of(input, rank, operation),
+    };
+    let mut input = BufReader::with_capacity(BUFFER, input);
+    match input.fill_buf()?.starts_with(&GZIP) {
+        true => of(Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(input)))),
+        false => of(Box::new(input)),
+    }
+}
+
+fn is_binary(start: &[u8]) -> bool {
+    [binary::MAGIC, binary::SPOILT].iter().any(|magic| start.starts_with(&magic.to_le_bytes()))
+}
+
 const BUFFER: usize = 1 << 16;
 pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -38,9 +56,7 @@ fn any_form(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
 }
 
 fn plain(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
-    let start = input.fill_buf()?;
-    let is_binary = [binary::MAGIC, binary::SPOILT].iter().any(|magic| start.starts_with(&magic.to_le_bytes()));
-    if is_binary { binary::each_rank(input, ranks) } else { text::each_rank(input, ranks) }
+    if is_binary(input.fill_buf()?) { binary::each_rank(input, ranks) } else { text::each_rank(input, ranks) }
 }
 
 /// Refuses ranks whose operations wait for one another.

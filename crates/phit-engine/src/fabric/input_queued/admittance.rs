@@ -62,7 +62,7 @@ impl Admittance {
     }
 
     /// True if no packet waits.
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.waiting.iter().all(|word| *word == 0)
     }
 

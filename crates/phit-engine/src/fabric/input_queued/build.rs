@@ -4,6 +4,7 @@ use super::admittance::Admittance;
 use super::candidates::Candidates;
 use super::config::{Config, Policies, Settings, Times};
 use super::endpoint::Endpoint;
+use super::hosted::Hosted;
 use super::mail::Slices;
 use super::params::RouterParams;
 use super::partition::Partition;
@@ -11,15 +12,19 @@ use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
 use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel};
+use crate::fabric::executor::{Asked, Executor};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
 use crate::fabric::seams::routing::{Routing, RoutingContext};
+use crate::fabric::sources::cycles;
+use crate::fabric::zero_load::Ways;
 use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
 use crate::topology::{Known, Peer, Routers, Topology};
+use phit_workload::Ranks;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -61,6 +66,27 @@ struct Layout<'a> {
     /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
     /// leads to the port whose output leads back.
     upstreams: Vec<Option<(u32, u16)>>,
+    /// Of a network whose endpoints execute a program.
+    hosts: Option<Hosts>,
+}
+
+/// Which partition holds which ranks of a program, and what their hosts share.
+struct Hosts {
+    /// The ranks of each partition.
+    parts: Vec<Ranks>,
+    /// By rank: its partition.
+    homes: Arc<[u32]>,
+    /// By rank: its endpoint in its partition.
+    places: Arc<[u32]>,
+    ways: Arc<Ways>,
+}
+
+/// The endpoints of a router.
+fn endpoints_of(topology: &dyn Topology, router: u32) -> impl Iterator<Item = u32> {
+    (0..topology.ports(router)).filter_map(move |port| match topology.port(router, port).peer {
+        Peer::Endpoint(endpoint) => Some(endpoint),
+        Peer::Router { .. } | Peer::None => None,
+    })
 }
 
 impl<'a> Layout<'a> {
@@ -73,6 +99,7 @@ impl<'a> Layout<'a> {
             ports: Vec::with_capacity(routers),
             lanes: Vec::new(),
             upstreams: Vec::new(),
+            hosts: None,
         };
         for (part, home) in parts.iter().zip(0..) {
             part.iter().for_each(|router| layout.homes[router as usize] = home);
@@ -216,7 +243,8 @@ impl<'a> Plan<'a> {
 
     /// The partitions, one for each of `parts`, which hold every router once.
     pub(super) fn build(&self, parts: &[Routers]) -> Vec<Partition> {
-        let layout = Layout::new(parts, &*self.topology, &self.config);
+        let mut layout = Layout::new(parts, &*self.topology, &self.config);
+        layout.hosts = self.hosts(&layout);
         let partitions: Vec<Partition> = (0..parts.len()).map(|index| self.partition(index, &layout)).collect();
         check_links(&partitions);
         partitions
@@ -357,6 +385,47 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What the endpoints of a partition execute.
+    fn hosted(&self, index: usize, layout: &Layout<'_>) -> Option<Box<Hosted>> {
+        let (workload, shared) = (self.workload.as_ref()?, layout.hosts.as_ref()?);
+        let cycle = self.config.links.ticks_per_cycle;
+        let asked = Asked { messages: self.rows.0, operations: self.rows.1 };
+        let executor = Executor::new(workload.clone(), shared.parts[index].clone(), asked, cycle, cycles(cycle));
+        let mut own: Vec<u32> =
+            layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();
+        own.sort_unstable();
+        Some(Box::new(Hosted {
+            executor,
+            homes: shared.homes.clone(),
+            ranks: own.iter().map(|&endpoint| workload.ranks[endpoint as usize]).collect(),
+            places: shared.places.clone(),
+            ways: shared.ways.clone(),
+            endpoints: workload.endpoints.clone(),
+            wake: 0,
+        }))
+    }
+
+    /// Which partition holds which ranks.
+    fn hosts(&self, layout: &Layout<'_>) -> Option<Hosts> {
+        let workload = self.workload.as_ref()?;
+        let topology = &*self.topology;
+        let mut places = vec![0; topology.endpoints() as usize];
+        for part in layout.parts {
+            let mut own: Vec<u32> = part.iter().flat_map(|router| endpoints_of(topology, router)).collect();
+            own.sort_unstable();
+            (0..).zip(own).for_each(|(place, endpoint)| places[endpoint as usize] = place);
+        }
+        let endpoints = workload.endpoints.iter();
+        let home = |&endpoint: &u32| layout.partition_of(topology.attachment(endpoint).0);
+        let homes: Arc<[u32]> = endpoints.clone().map(home).collect();
+        Some(Hosts {
+            parts: Ranks::of_parts(&homes, layout.parts.len()),
+            homes,
+            places: endpoints.map(|&endpoint| places[endpoint as usize]).collect(),
+            ways: Arc::new(Ways::new(self.blueprint, self.config.latency)),
+        })
+    }
+
     fn partition(&self, index: usize, layout: &Layout<'_>) -> Partition {
         let (topology, config) = (&*self.topology, &*self.config);
         let routers = layout.parts[index].clone();
@@ -494,6 +563,7 @@ impl<'a> Plan<'a> {
             outgoing: Vec::new(),
             messages: Vec::new(),
             free_messages: Vec::new(),
+            hosted: self.hosted(index, layout),
         };
         partition.start();
         partition

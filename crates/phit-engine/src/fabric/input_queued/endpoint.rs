@@ -80,6 +80,9 @@ impl Partition {
     /// Draws the next packet of endpoint `e`.
     #[inline(always)]
     pub(crate) fn draw(&mut self, e: u32) {
+        if self.hosted.is_some() {
+            return self.draw_of_message(e);
+        }
         let endpoint = &mut self.endpoints[e];
         endpoint.next = sources!(self).draw(endpoint.number, &mut endpoint.source, &mut self.collector);
     }

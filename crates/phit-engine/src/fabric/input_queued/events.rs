@@ -35,6 +35,9 @@ pub(crate) mod kind {
     /// A manager wants to review input port `target`.
     pub(crate) const REVIEW: u32 = 10;
 
+    /// Hosts have something to do: they do it in every tick in which anything happens.
+    pub(crate) const HOST: u32 = 11;
+
     /// Bits of the index below the kind.
     pub(crate) const SHIFT: u32 = 28;
     /// Largest index.
@@ -107,6 +110,9 @@ impl Partition {
             kind::CREDIT => self.credit::<K>(target, data),
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
+                if self.hosted.is_some() {
+                    self.deliver_to_host(target);
+                }
                 self.packets.remove(target);
             }
             kind::INPUT => self.input_free::<K>(target),
@@ -119,6 +125,7 @@ impl Partition {
                 self.packets.remove(target);
             }
             kind::REVIEW => self.reviews.insert(target),
+            kind::HOST => {}
             _ => self.tail_left::<K>(target),
         }
     }

@@ -3,6 +3,7 @@
 use super::control::Message;
 use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
+use crate::fabric::executor::{Announced, Word};
 use crate::packet::Packet;
 
 /// What crosses from one partition to another, by the time at which it is there.
@@ -12,6 +13,10 @@ pub struct Mail {
     pub(crate) slices: [Slice; SLICES],
     /// Control messages and the ticks at which they arrive.
     pub(crate) messages: Vec<(Tick, Message)>,
+    /// Messages of hosts whose first packet is about to leave.
+    pub(crate) announced: Vec<Announced>,
+    /// Words between hosts.
+    pub(crate) words: Vec<Word>,
 }
 
 /// What is there in one stretch of time.
@@ -39,14 +44,17 @@ impl Bytes for Slice {
 
 impl Post for Mail {
     fn is_empty(&self) -> bool {
-        self.slices.iter().all(Slice::is_empty) && self.messages.is_empty()
+        self.slices.iter().all(Slice::is_empty)
+            && self.messages.is_empty()
+            && self.announced.is_empty()
+            && self.words.is_empty()
     }
 }
 
 impl Mail {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { slices, messages; })
+        bytes_of!(self, Self { slices, messages, announced, words; })
     }
 
     /// Packets whose heads are in it.

@@ -8,9 +8,11 @@ use super::stuck::{Waiting, find_cycle};
 use super::{Mail, Partition};
 use crate::engine::Tick;
 use crate::engine::parallel::{Inboxes, Schedule, advance};
+use crate::fabric::executor::Executor;
 use crate::fabric::{Fabric, Options, Progress};
 use crate::measure::{Collector, Snapshot};
 use crate::topology::Topology;
+use phit_workload::host::{Left, Message};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,6 +26,8 @@ pub struct InputQueued {
     threads: usize,
     now: Tick,
     longest_wait: Tick,
+    /// Endpoints execute a program.
+    executes: bool,
 }
 
 impl InputQueued {
@@ -39,12 +43,35 @@ impl InputQueued {
             threads,
             now: 0,
             longest_wait: plan.longest_wait(),
+            executes: plan.workload.is_some(),
         }
+    }
+
+    /// True if something is on its way between partitions.
+    fn has_mail(&self) -> bool {
+        let mut mail = self.partitions.iter().any(Partition::expects);
+        self.inboxes.for_each(|_, _| mail = true);
+        mail
+    }
+
+    /// Goes on to the next tick in which something happens, without a turn of every partition for each epoch: hosts may
+    /// calculate for long.
+    fn skip_idle(&mut self, end: Tick) {
+        if self.has_mail() {
+            return;
+        }
+        let next = self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end);
+        self.partitions.iter_mut().for_each(|partition| partition.now = next);
+        self.now = next;
     }
 
     /// The partitions and what is on its way between them, for checks of their state.
     pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
         (&self.partitions, &self.inboxes)
+    }
+
+    fn executors(&self) -> impl Iterator<Item = &Executor> {
+        self.partitions.iter().filter_map(|partition| Some(&partition.hosted.as_ref()?.executor))
     }
 
     /// When which partition runs.
@@ -62,6 +89,9 @@ impl InputQueued {
 
 impl Fabric for InputQueued {
     fn advance(&mut self, end: Tick) {
+        if self.executes {
+            self.skip_idle(end);
+        }
         advance(&mut self.partitions, &self.inboxes, self.threads, &self.schedule, self.now, end);
         self.now = end;
     }
@@ -128,6 +158,49 @@ impl Fabric for InputQueued {
         match find_cycle(self) {
             None => "no circle of waiting packets was found".to_owned(),
             Some(cycle) => cycle.iter().map(Waiting::to_string).collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    fn at_rest(&self) -> bool {
+        !self.has_mail() && self.partitions.iter().all(Partition::at_rest)
+    }
+
+    fn idle_until(&self, end: Tick) -> Tick {
+        if self.has_mail() || self.partitions.iter().any(|partition| partition.packets.live() > 0) {
+            return 0;
+        }
+        self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end)
+    }
+
+    fn performed(&self) -> u64 {
+        self.executors().map(Executor::performed).sum()
+    }
+
+    fn left(&self) -> (Left, Vec<Message>) {
+        let mut all: (Left, Vec<Message>) = Default::default();
+        for (left, lost) in self.executors().map(Executor::left) {
+            all.0.receives.extend(left.receives);
+            all.0.messages.extend(left.messages);
+            all.0.never.extend(left.never);
+            all.1.extend(lost);
+        }
+        all.0.receives.sort_unstable();
+        all.0.never.sort_unstable();
+        let order = |message: &Message| (message.destination, message.source, message.number, message.left);
+        all.0.messages.sort_by_key(order);
+        all.1.sort_by_key(order);
+        all
+    }
+
+    fn beyond(&self) -> bool {
+        self.executors().any(|executor| executor.beyond)
+    }
+
+    fn close_program(&mut self) {
+        for partition in &mut self.partitions {
+            if let Some(hosted) = &partition.hosted {
+                partition.collector.counters.programs.add(hosted.executor.rows());
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use super::config::{
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
+use super::hosted::Hosted;
 use super::mail::{Mail, SLICES, Slice, Slices};
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
@@ -153,6 +154,8 @@ pub struct Partition {
     pub(crate) messages: Vec<Option<Message>>,
     /// Free places in `messages`.
     pub(crate) free_messages: Vec<u32>,
+    /// What endpoints execute, if they draw no traffic.
+    pub(crate) hosted: Option<Box<Hosted>>,
 }
 
 impl Runs for Partition {
@@ -182,6 +185,9 @@ impl Runs for Partition {
         }
         for (at, message) in mail.messages {
             self.expect(at, message);
+        }
+        if self.hosted.is_some() {
+            self.hear_hosts(mail.announced, mail.words);
         }
     }
 
@@ -225,6 +231,11 @@ impl Partition {
         self.coming.iter().flatten().map(|slice| slice.heads.len()).sum()
     }
 
+    /// True if something has come by mail and has not been taken in.
+    pub(super) fn expects(&self) -> bool {
+        self.coming.iter().any(|there| !there.is_empty())
+    }
+
     /// How far the first and the last packet of `queue` have come.
     pub(crate) fn progress(&self, queue: u32) -> Progress {
         self.progress.get(queue as usize).copied().unwrap_or_default()
@@ -237,6 +248,9 @@ impl Partition {
             self.next_look = self.now;
             self.wheel.bring_near(self.now);
             self.handle_due::<K>();
+            if self.hosted.is_some() {
+                self.execute();
+            }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             while let Some(endpoint) = self.senders.pop() {
                 self.send::<K>(endpoint);
@@ -315,12 +329,13 @@ impl Partition {
             spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages
+            messages, hosted
         });
         tables.extend([
             ("messages", self.messages.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
+            ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (
                 "mail",

@@ -19,6 +19,10 @@ impl FabricParams for PacketNode {
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         let Demands { topology, routing_kind, queueing_kind, .. } = *demands;
+        if demands.workload {
+            let reason = "router.node carries traffic that is drawn: expected input_queued or ideal";
+            return Err(ScenarioError::new("router.kind", "\"packet_node\"", reason));
+        }
         if demands.queueing.undivided() {
             check_room(&self.links, demands, demands.packet_size, "packet", "store-and-forward")?;
         }

@@ -68,7 +68,7 @@ impl Counts for Latency {
             words: "mean packet latency",
             about: "Mean over the recorded packets of the time from generation to the arrival of the last phit.",
             interval: Some("latency_ci"),
-            rank: Some(4),
+            rank: Some(7),
             heading: Some("latency"),
             value: |at| json!(at.latency_mean()),
             ..LATENCY
@@ -103,7 +103,7 @@ impl Counts for Latency {
             name: "latency_p50",
             words: "median packet latency",
             about: "Half of the recorded packets took at most this long; within 0.1 % above 2,048 cycles.",
-            rank: Some(5),
+            rank: Some(8),
             value: |at| at.latency_quantile(0.5),
             ..QUANTILE
         },
@@ -118,7 +118,7 @@ impl Counts for Latency {
             name: "latency_p99",
             words: "99th percentile of packet latency",
             about: "So many percent of the recorded packets took at most this long.",
-            rank: Some(6),
+            rank: Some(9),
             heading: Some("p99"),
             value: |at| at.latency_quantile(0.99),
             ..QUANTILE
@@ -151,7 +151,7 @@ impl Counts for Latency {
             name: "network_latency_mean",
             words: "mean latency in the network",
             about: "The part of the mean latency after the head has left its injection queue.",
-            rank: Some(7),
+            rank: Some(10),
             value: |at| json!(at.network_latency_mean()),
             ..LATENCY
         },

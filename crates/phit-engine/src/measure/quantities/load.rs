@@ -18,7 +18,7 @@ impl Counts for Load {
             words: "offered load",
             unit: unit::LOAD,
             about: "Phits generated in the measured time, sent or not.",
-            rank: Some(1),
+            rank: Some(4),
             steady: true,
             value: |at| json!(at.offered_load()),
             ..NUMBER
@@ -29,7 +29,7 @@ impl Counts for Load {
             unit: unit::LOAD,
             about: "Phits delivered in the measured time, whenever they were generated.",
             interval: Some("accepted_ci"),
-            rank: Some(2),
+            rank: Some(5),
             steady: true,
             heading: Some("accepted"),
             value: |at| json!(at.accepted_load()),
@@ -41,7 +41,7 @@ impl Counts for Load {
             unit: unit::LOAD,
             about: "The load of uniform traffic that fills the links between the halves of the network.",
             of: Of::Scenario,
-            rank: Some(3),
+            rank: Some(6),
             there: When::Some("of networks whose bisection is known"),
             value: |at| json!(at.bisection_load),
             ..NUMBER

@@ -41,7 +41,7 @@ impl Counts for Machinery {
             words: "CPU time",
             unit: unit::SECONDS,
             about: "Processor time of all threads of the process during the run.",
-            rank: Some(14),
+            rank: Some(17),
             value: |at| json!(at.machine.cost.cpu_seconds),
             ..NUMBER_OF
         },

@@ -30,6 +30,7 @@ mod series;
 mod time;
 mod units;
 mod work;
+mod workload;
 
 pub(crate) use batches::Batches;
 pub use precision::Precision;
@@ -37,6 +38,7 @@ pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};
 pub(crate) use saturation::SATURATED_BELOW;
+pub use workload::{MessageRow, OperationRow, RankRow};
 
 /// The tail of a packet reaches its endpoint.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +169,8 @@ macro_rules! counters {
 counters! {
     /// Everything that a partition counts. The order is that of the summary.
     pub struct Counters {
+        /// Programs.
+        programs: workload::Programs,
         /// Loads.
         load: load::Load,
         /// What a cycle stands for.

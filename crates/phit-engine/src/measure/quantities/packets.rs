@@ -26,7 +26,7 @@ impl Counts for Packets {
             words: "packets measured",
             about: "Recorded packets, which the latencies, hops and shares are about: those delivered in the measured \
                     time, or, with `measure.count = \"generated\"`, those generated in it that have been delivered.",
-            rank: Some(10),
+            rank: Some(13),
             value: |at| json!(at.counters.packets.recorded),
             ..WHOLE
         },

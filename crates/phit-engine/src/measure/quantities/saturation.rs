@@ -17,7 +17,7 @@ impl Counts for Saturation {
         words: "saturated",
         about: "Whether less than a share of 0.97 of the load offered in the measured time was accepted in it.",
         shape: Shape::Flag,
-        rank: Some(13),
+        rank: Some(16),
         heading: Some("saturated"),
         value: |at| json!(at.accepted_load() < SATURATED_BELOW * at.offered_load()),
         ..WHOLE

@@ -142,6 +142,14 @@ fn everything() -> Vec<Outcome> {
             "traffic": { "load": 0.3 },
             "measure": measure(json!(["buffers", { "kind": "counters", "by_index": true }, "counters"])),
         })),
+        outcome(json!({
+            "units": { "phit": "1 B" },
+            "topology": { "kind": "single", "endpoints": 4 },
+            "workload": { "kind": "jobs", "job": [
+                { "program": { "kind": "collective", "collective": "broadcast", "bytes": 9 } },
+            ] },
+            "measure": { "messages": true, "operations": true },
+        })),
     ]
 }
 

@@ -16,7 +16,7 @@ impl Counts for Time {
             name: "cycles",
             words: "measured time",
             about: "Measured cycles: `measure.cycles`, or more with `measure.until` or `measure.precision`.",
-            rank: Some(11),
+            rank: Some(14),
             value: |at| json!(at.cycles),
             ..CYCLES
         },

@@ -15,7 +15,7 @@ impl Counts for Units {
         unit: unit::SECONDS,
         about: "The time that a cycle stands for, by `[units]` or by the units of the scenario's numbers.",
         of: Of::Scenario,
-        rank: Some(12),
+        rank: Some(15),
         there: When::Some("of scenarios whose units are known"),
         value: |at| json!(at.cycle_seconds),
         ..NUMBER

@@ -1,0 +1,6 @@
+//! The ideal network: messages that never wait for one another, so that programs run in the model of their hosts alone.
+
+mod network;
+mod params;
+
+pub use params::{Ideal, Model};

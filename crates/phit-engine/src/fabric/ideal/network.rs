@@ -1,0 +1,267 @@
+//! A program on the ideal network. It is run as a whole, event by event, when the run begins.
+
+use super::Model;
+use crate::engine::Tick;
+use crate::fabric::zero_load::{Step, Way, Ways};
+use crate::fabric::{Blueprint, Fabric, Progress};
+use crate::measure::{Collector, MessageRow, OperationRow, RankRow, Snapshot};
+use crate::topology::{Peer, Topology};
+use crate::workload::{Packets, Workload};
+use phit_workload::Ranks;
+use phit_workload::host::{Hosts, Left, Message};
+use phit_workload::network::{self, Hop, Network};
+use phit_workload::run::{Asked, Finish, run_hosts};
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A network without routers.
+pub(super) struct IdealNetwork {
+    model: Model,
+    latency: Tick,
+    workload: Arc<Workload>,
+    topology: Arc<dyn Topology>,
+    ways: Ways,
+    ticks_per_cycle: Tick,
+    asked: Asked,
+    finish: Option<Finish>,
+    collector: Collector,
+    /// Phits that each endpoint has sent, and has got.
+    carried: (Vec<u64>, Vec<u64>),
+}
+
+impl IdealNetwork {
+    pub(super) fn new(model: Model, latency: Tick, blueprint: &Blueprint) -> Self {
+        let Some(workload) = blueprint.workload.clone() else {
+            unreachable!("an ideal network without a program, which the checks refuse")
+        };
+        let endpoints = blueprint.topology.endpoints() as usize;
+        Self {
+            model,
+            latency,
+            workload,
+            topology: blueprint.topology.clone(),
+            ways: Ways::new(blueprint, latency),
+            ticks_per_cycle: blueprint.links.ticks_per_cycle,
+            asked: Asked { messages: blueprint.rows.0, operations: blueprint.rows.1 },
+            finish: None,
+            collector: Collector::new(blueprint.window.clone()),
+            carried: (vec![0; endpoints], vec![0; endpoints]),
+        }
+    }
+
+    fn run(&mut self) -> Finish {
+        let Workload { program, hosts, unit, .. } = &*self.workload;
+        let ranks = Ranks::all(program.ranks());
+        let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit);
+        let Self { model, asked, .. } = *self;
+        let latency = u64::from(self.latency);
+        match model {
+            Model::Constant => {
+                let carried =
+                    Counted { inner: network::Ideal(|_, _| latency), count: &mut self.carried, of: &self.workload };
+                run_hosts(hosts, asked, carried)
+            }
+            Model::ZeroLoad => {
+                let endpoints = self.topology.endpoints() as usize;
+                let ways =
+                    ZeroLoad { ways: &self.ways, of: &self.workload, free: vec![0; endpoints], known: HashMap::new() };
+                run_hosts(hosts, asked, Counted { inner: ways, count: &mut self.carried, of: &self.workload })
+            }
+            Model::StoreAndForward => {
+                let links = Links { ways: &self.ways, of: &self.workload, free: HashMap::new(), known: HashMap::new() };
+                run_hosts(hosts, asked, Counted { inner: links, count: &mut self.carried, of: &self.workload })
+            }
+        }
+    }
+}
+
+/// Counts the phits of messages as they enter the network.
+struct Counted<'a, N> {
+    inner: N,
+    count: &'a mut (Vec<u64>, Vec<u64>),
+    of: &'a Workload,
+}
+
+/// Phits of a message, those of its packets' headers among them.
+fn phits(packets: &Packets, bytes: u64) -> u64 {
+    let (count, last) = packets.cut(bytes);
+    (count - 1) * u64::from(packets.full()) + u64::from(last)
+}
+
+impl<N: Network> Network for Counted<'_, N> {
+    fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
+        if hops == 0 && message.source != message.destination {
+            let phits = phits(&self.of.packets, message.bytes);
+            self.count.0[self.of.endpoints[message.source as usize] as usize] += phits;
+            self.count.1[self.of.endpoints[message.destination as usize] as usize] += phits;
+        }
+        self.inner.hop(message, hops, now)
+    }
+
+    fn is_ideal(&self) -> bool {
+        self.inner.is_ideal()
+    }
+}
+
+/// See [`Model::ZeroLoad`].
+struct ZeroLoad<'a> {
+    ways: &'a Ways,
+    of: &'a Workload,
+    /// By endpoint: when its link into the network is free.
+    free: Vec<u64>,
+    known: HashMap<(u32, u32), Way>,
+}
+
+impl Network for ZeroLoad<'_> {
+    fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
+        let Message { source, destination, bytes, .. } = *message;
+        if source == destination {
+            return Hop::Arrives(now);
+        }
+        let [from, to] = [source, destination].map(|rank| self.of.endpoints[rank as usize]);
+        let way = *self.known.entry((from, to)).or_insert_with(|| self.ways.between(from, to));
+        let phits = phits(&self.of.packets, bytes);
+        let cycle = u64::from(self.ways.ticks_per_cycle());
+        let time = |bandwidth: u32| phits.div_ceil(bandwidth.into()) * cycle;
+        let free = &mut self.free[from as usize];
+        // As every packet, in the cycle after that of its generation.
+        let start = (now.next_multiple_of(cycle) + cycle).max(*free);
+        *free = start + time(self.ways.injected()).max(cycle);
+        Hop::Arrives(start + u64::from(way.latency) + time(way.bandwidth))
+    }
+}
+
+/// See [`Model::StoreAndForward`].
+struct Links<'a> {
+    ways: &'a Ways,
+    of: &'a Workload,
+    /// By router, or endpoint, and port: when the link is free.
+    free: HashMap<(u32, u32), u64>,
+    known: HashMap<(u32, u32), Vec<Step>>,
+}
+
+impl Network for Links<'_> {
+    fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
+        let Message { source, destination, bytes, .. } = *message;
+        if source == destination {
+            return Hop::Arrives(now);
+        }
+        let [from, to] = [source, destination].map(|rank| self.of.endpoints[rank as usize]);
+        let steps = self.known.entry((from, to)).or_insert_with(|| self.ways.steps(from, to));
+        let Some(step) = steps.get(hops as usize) else { return Hop::Arrives(now) };
+        let phits = phits(&self.of.packets, bytes);
+        let time = phits.div_ceil(step.bandwidth.into()) * u64::from(self.ways.ticks_per_cycle());
+        let free = self.free.entry(step.link).or_default();
+        let start = now.max(*free);
+        *free = start + time;
+        let there = start + time + u64::from(step.latency);
+        match hops as usize + 1 == steps.len() {
+            true => Hop::Arrives(there),
+            false => Hop::Next(there),
+        }
+    }
+}
+
+impl Fabric for IdealNetwork {
+    fn advance(&mut self, _end: Tick) {
+        if self.finish.is_none() {
+            self.finish = Some(self.run());
+        }
+    }
+
+    fn open_window(&mut self, span: Range<Tick>) {
+        self.collector.open(span);
+    }
+
+    fn close_window(&mut self) -> u64 {
+        self.collector.counters.load.delivered_phits = self.carried.1.iter().sum();
+        0
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let topology = &*self.topology;
+        let ports = (0..topology.routers()).flat_map(|router| {
+            (0..topology.ports(router)).map(move |port| match topology.port(router, port).peer {
+                Peer::Endpoint(endpoint) => self.carried.1[endpoint as usize],
+                Peer::Router { .. } | Peer::None => 0,
+            })
+        });
+        Snapshot {
+            ports: ports.collect(),
+            injected: self.carried.0.clone(),
+            offered: self.carried.0.iter().sum(),
+            ..Snapshot::default()
+        }
+    }
+
+    fn collectors(&self) -> Vec<&Collector> {
+        vec![&self.collector]
+    }
+
+    fn tables(&self) -> BTreeMap<&'static str, usize> {
+        let carried = (self.carried.0.capacity() + self.carried.1.capacity()) * size_of::<u64>();
+        BTreeMap::from([("carried", carried), ("program", self.workload.program.bytes())])
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    fn longest_wait(&self) -> Tick {
+        2000 * self.ticks_per_cycle
+    }
+
+    fn stuck(&self) -> String {
+        String::new()
+    }
+
+    fn at_rest(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn performed(&self) -> u64 {
+        self.finish.as_ref().map_or(0, |finish| finish.events)
+    }
+
+    fn left(&self) -> (Left, Vec<Message>) {
+        let left = self.finish.as_ref().map(|finish| {
+            let Left { receives, messages, never } = &finish.left;
+            Left { receives: receives.clone(), messages: messages.clone(), never: never.clone() }
+        });
+        (left.unwrap_or_default(), Vec::new())
+    }
+
+    fn close_program(&mut self) {
+        let Some(finish) = &self.finish else { return };
+        let endpoints = &self.workload.endpoints;
+        let rank = |((rank, &finish), &usage): ((u32, &u64), _)| RankRow {
+            rank,
+            job: self.workload.job_of(rank).name.clone(),
+            endpoint: endpoints[rank as usize],
+            finish,
+            usage,
+        };
+        let ranks = (0..).zip(&finish.ranks).zip(&finish.usage).map(rank).collect();
+        let message = |carried: &phit_workload::run::Carried| {
+            let row = MessageRow::new(&carried.message);
+            MessageRow { last: Some(carried.arrived), matched: carried.matched, ..row }
+        };
+        let messages = finish.messages.iter().map(message).collect();
+        let operations = finish.operations.iter().map(|span| OperationRow(*span)).collect();
+        self.collector.counters.programs.add((ranks, messages, operations));
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,131 @@
+//! Endpoints that execute a program, in place of drawing traffic.
+
+use super::events::kind;
+use super::partition::Partition;
+use crate::engine::{Event, Tick};
+use crate::fabric::executor::{Announced, Executor, Word};
+use crate::fabric::zero_load::Ways;
+use crate::workload::NO_RANK;
+use std::sync::Arc;
+
+/// What a partition's endpoints execute.
+pub(crate) struct Hosted {
+    pub(super) executor: Executor,
+    /// By rank: its partition.
+    pub(super) homes: Arc<[u32]>,
+    /// By endpoint of the partition: its rank, [`NO_RANK`] if it has none.
+    pub(super) ranks: Vec<u32>,
+    /// By rank of the network: its endpoint in its own partition.
+    pub(super) places: Arc<[u32]>,
+    /// How long words take.
+    pub(super) ways: Arc<Ways>,
+    /// By rank: its endpoint in the network.
+    pub(super) endpoints: Arc<[u32]>,
+    /// Tick of the latest wake-up filed for it.
+    pub(super) wake: Tick,
+}
+
+impl Partition {
+    /// Does what hosts have to do in this tick, when all of its packets have been delivered.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn execute(&mut self) {
+        let Some(mut hosted) = self.hosted.take() else { return };
+        let executor = &mut hosted.executor;
+        executor.execute(self.now);
+        let mut told = std::mem::take(&mut executor.told);
+        for (message, taken, now) in told.drain(..) {
+            let [from, to] = [message.destination, message.source].map(|rank| hosted.endpoints[rank as usize]);
+            let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
+            match hosted.homes[message.source as usize] {
+                home if home == self.index => executor.hear(word),
+                home => self.outbox[home as usize].words.push(word),
+            }
+        }
+        let mut senders = std::mem::take(&mut executor.senders);
+        self.hosted = Some(hosted);
+        for rank in senders.drain(..) {
+            let Some(hosted) = &self.hosted else { break };
+            let endpoint = hosted.places[rank as usize];
+            if self.endpoints[endpoint].next.is_none() {
+                self.draw(endpoint);
+                self.senders.push(endpoint);
+            }
+        }
+        if let Some(hosted) = &mut self.hosted {
+            (hosted.executor.senders, hosted.executor.told) = (senders, told);
+        }
+        self.file_wake();
+    }
+
+    /// Files a wake-up for the tick in which hosts have something to do next.
+    fn file_wake(&mut self) {
+        let Some(hosted) = &mut self.hosted else { return };
+        let Some(at) = hosted.executor.next().and_then(|at| Tick::try_from(at).ok()) else { return };
+        let at = at.max(self.now + 1);
+        if hosted.wake <= self.now || at < hosted.wake {
+            hosted.wake = at;
+            self.file(at, kind::HOST, 0, 0);
+        }
+    }
+
+    /// Makes the next packet of endpoint `e`, and lets its destination know of the message if it is the first.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn draw_of_message(&mut self, e: u32) {
+        let Some(hosted) = &mut self.hosted else { return };
+        let rank = hosted.ranks[e as usize];
+        let drawn = if rank == NO_RANK { None } else { hosted.executor.next_packet(rank) };
+        self.endpoints[e].next = drawn.map(|(packet, _)| packet);
+        let Some((packet, announced)) = drawn else { return };
+        self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
+        let Some(announced) = announced else { return };
+        match hosted.homes[Executor::destination(&announced) as usize] {
+            home if home == self.index => hosted.executor.expect(announced),
+            home => self.outbox[home as usize].announced.push(announced),
+        }
+    }
+
+    /// The tail of a packet reaches its endpoint.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn deliver_to_host(&mut self, packet: u32) {
+        let (now, packet) = (self.now, &self.packets[packet]);
+        let last = u32::from(packet.size).saturating_sub(1);
+        let before = self.config.links.serialisation(last, self.settings.bandwidth[0]);
+        if let Some(hosted) = &mut self.hosted {
+            hosted.executor.delivered(packet, now, before);
+        }
+    }
+
+    /// Takes in what hosts of other partitions have to say.
+    pub(super) fn hear_hosts(&mut self, announced: Vec<Announced>, words: Vec<Word>) {
+        let Some(hosted) = &mut self.hosted else { return };
+        announced.into_iter().for_each(|announced| hosted.executor.expect(announced));
+        let before = self.now.saturating_sub(1);
+        for word in words {
+            hosted.executor.hear(word);
+            if let Ok(at) = Tick::try_from(word.at) {
+                let event = Event { target: kind::HOST << kind::SHIFT, data: 0 };
+                self.wheel.insert(before, at, kind::list(kind::HOST), event);
+            }
+        }
+    }
+
+    /// The first tick from now on in which something happens here, `end` at the latest.
+    pub(super) fn next_busy(&self, end: Tick) -> Tick {
+        let pending = !self.candidates.is_empty() || !self.changed.is_empty() || !self.reviews.is_empty();
+        match pending || self.now == 0 {
+            true => self.now,
+            false => self.wheel.next_tick(self.now, end.min(self.next_period).min(self.next_probe).max(self.now)),
+        }
+    }
+
+    /// True if nothing is left to do for hosts, and no packet is on its way.
+    pub(super) fn at_rest(&self) -> bool {
+        self.hosted.as_ref().is_none_or(|hosted| hosted.executor.at_rest())
+            && self.packets.live() == 0
+            && self.endpoints.iter().all(|endpoint| endpoint.next.is_none())
+            && self.admittances.iter().all(|admittance| admittance.is_empty())
+    }
+}

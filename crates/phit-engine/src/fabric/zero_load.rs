@@ -1,0 +1,110 @@
+//! How long the way from one endpoint to another is when nothing else is in the network.
+
+use super::Blueprint;
+use crate::engine::{Rng, Tick};
+use crate::topology::{HopState, Hops, Leg, Peer, Topology};
+use std::sync::Arc;
+
+/// Minimal routes, of several shortest ones between two endpoints always the same, and what they take.
+pub(crate) struct Ways {
+    topology: Arc<dyn Topology>,
+    /// By class: ticks from an output to the next input.
+    latency: Vec<Tick>,
+    /// By class: phits per cycle.
+    bandwidth: Vec<u32>,
+    vcs: Vec<u8>,
+    /// Ticks inside a router.
+    inside: Tick,
+    ejection: Tick,
+    /// Phits per cycle from an endpoint into its router.
+    injected: u32,
+    ticks_per_cycle: Tick,
+}
+
+/// A way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Ticks that a phit takes.
+    pub latency: Tick,
+    /// Phits per cycle of the slowest link.
+    pub bandwidth: u32,
+}
+
+/// A link of a way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Router and port of its near end; of the link from an endpoint into the network all ones and the endpoint.
+    pub link: (u32, u32),
+    /// Ticks to its far end, and inside the router there.
+    pub latency: Tick,
+    /// Phits per cycle.
+    pub bandwidth: u32,
+}
+
+const WHOLE: Leg = Leg { index: 0, of: 1, to_group: false };
+
+impl Ways {
+    /// Of a network whose routers take `inside` ticks.
+    pub(crate) fn new(blueprint: &Blueprint, inside: Tick) -> Self {
+        let links = &blueprint.links;
+        Self {
+            topology: blueprint.topology.clone(),
+            latency: links.iter().map(|link| link.latency).collect(),
+            bandwidth: links.iter().map(|link| link.bandwidth).collect(),
+            vcs: links.vcs(blueprint.division),
+            inside,
+            ejection: links[0].ejection_latency,
+            injected: links[0].injection_bandwidth.unwrap_or(u32::MAX),
+            ticks_per_cycle: links.ticks_per_cycle,
+        }
+    }
+
+    /// Ticks in a link cycle.
+    pub(crate) fn ticks_per_cycle(&self) -> Tick {
+        self.ticks_per_cycle
+    }
+
+    /// Phits per cycle from an endpoint into its router.
+    pub(crate) fn injected(&self) -> u32 {
+        self.injected
+    }
+
+    /// The way between two endpoints.
+    pub(crate) fn between(&self, from: u32, to: u32) -> Way {
+        let mut way = Way { latency: 0, bandwidth: u32::MAX };
+        self.follow(from, to, |step| {
+            way = Way { latency: way.latency + step.latency, bandwidth: way.bandwidth.min(step.bandwidth) };
+        });
+        way
+    }
+
+    /// The links between two endpoints.
+    pub(crate) fn steps(&self, from: u32, to: u32) -> Vec<Step> {
+        let mut steps = Vec::new();
+        self.follow(from, to, |step| steps.push(step));
+        steps
+    }
+
+    fn follow(&self, from: u32, to: u32, mut see: impl FnMut(Step)) {
+        let Self { topology, latency, bandwidth, inside, .. } = self;
+        let (mut at, (end, out)) = (topology.attachment(from).0, topology.attachment(to));
+        see(Step { link: (u32::MAX, from), latency: latency[0] + inside, bandwidth: self.injected });
+        let mut rng = Rng::keyed(from.into(), to);
+        let mut state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
+        // A graph whose routes lead nowhere has been refused.
+        let mut left = topology.diameter() + 1;
+        while at != end && left > 0 {
+            left -= 1;
+            let hop = topology.minimal_hop(at, end, WHOLE, state, &self.vcs, &mut rng);
+            let port = topology.port(at, hop.port);
+            let Peer::Router { router, .. } = port.peer else { break };
+            let class = usize::from(port.class);
+            let link = (at, u32::from(hop.port));
+            see(Step { link, latency: latency[class] + inside, bandwidth: bandwidth[class] });
+            state.leg_hops.add(port.class);
+            (state.came_by, state.came_in) = (port.class, hop.vc);
+            at = router;
+        }
+        see(Step { link: (end, out.into()), latency: self.ejection, bandwidth: bandwidth[0] });
+    }
+}

@@ -1,0 +1,424 @@
+//! Programs: when they end, what ranks did until then, their messages and operations.
+
+use super::Counts;
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, list, unit};
+use phit_workload::Action;
+use phit_workload::host::{Message, Span, Usage};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How a rank has fared, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankRow {
+    /// Its number.
+    pub rank: u32,
+    /// The job that it takes part in, beside others.
+    pub job: Option<Arc<str>>,
+    /// Its endpoint.
+    pub endpoint: u32,
+    /// When its last operation ended.
+    pub finish: u64,
+    /// What its CPUs did.
+    pub usage: Usage,
+}
+
+/// A message that has come, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// The rank that sent it.
+    pub source: u32,
+    /// The rank that it went to.
+    pub destination: u32,
+    /// The number of the send.
+    pub send: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Tag.
+    pub tag: u32,
+    /// When its first byte left the host.
+    pub posted: u64,
+    /// When the first of its packets left an injection queue; nothing of a message of a rank to itself.
+    pub injected: Option<u64>,
+    /// When its first phit reached the endpoint.
+    pub first: Option<u64>,
+    /// When its last phit did.
+    pub last: Option<u64>,
+    /// When a receive had it.
+    pub matched: Option<u64>,
+}
+
+impl MessageRow {
+    /// A message that has not gone anywhere yet.
+    pub fn new(message: &Message) -> Self {
+        let &Message { source, destination, number: send, bytes, tag, left: posted, .. } = message;
+        let (injected, first, last, matched) = (None, None, None, None);
+        Self { source, destination, send, bytes, tag, posted, injected, first, last, matched }
+    }
+}
+
+/// An operation that has been performed, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperationRow(pub Span);
+
+/// What is known of a program when it has ended: of all ranks, and of all messages and operations if asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// Ranks.
+    pub ranks: Vec<RankRow>,
+    /// Messages.
+    pub messages: Vec<MessageRow>,
+    /// Operations.
+    pub operations: Vec<OperationRow>,
+}
+
+impl Programs {
+    /// Adds what one part of the network knows.
+    pub fn add(&mut self, (ranks, messages, operations): (Vec<RankRow>, Vec<MessageRow>, Vec<OperationRow>)) {
+        self.ranks.extend(ranks);
+        self.messages.extend(messages);
+        self.operations.extend(operations);
+    }
+
+    /// Puts everything in its order, which does not depend on the parts that it came from.
+    pub fn sort(&mut self) {
+        self.ranks.sort_unstable_by_key(|row| row.rank);
+        self.messages.sort_by_key(|row| (row.posted, row.source, row.injected, row.last, row.destination, row.send));
+        self.operations.sort_by_key(|OperationRow(span)| (span.rank, span.start, span.number, span.end));
+    }
+
+    /// When the last rank has finished, in ticks.
+    pub fn completion(&self) -> u64 {
+        self.ranks.iter().map(|row| row.finish).max().unwrap_or(0)
+    }
+}
+
+impl Reading<'_> {
+    fn programs(&self) -> &Programs {
+        &self.counters.programs
+    }
+
+    /// Ticks as cycles.
+    fn in_cycles(&self, ticks: u64) -> Value {
+        let cycle = u64::from(self.window.ticks_per_cycle);
+        match ticks % cycle {
+            0 => json!(ticks / cycle),
+            _ => json!(ticks as f64 / cycle as f64),
+        }
+    }
+
+    fn of_ranks<T: Into<Value>>(&self, value: impl Fn(&RankRow) -> T) -> Value {
+        list(self.programs().ranks.iter().map(value))
+    }
+
+    fn of_messages<T: Into<Value>>(&self, value: impl Fn(&MessageRow) -> T) -> Value {
+        list(self.programs().messages.iter().map(value))
+    }
+
+    fn message_times(&self, time: impl Fn(&MessageRow) -> Option<u64>) -> Value {
+        self.of_messages(|row| time(row).map_or(Value::Null, |ticks| self.in_cycles(ticks)))
+    }
+
+    fn of_operations<T: Into<Value>>(&self, value: impl Fn(&Span) -> T) -> Value {
+        list(self.programs().operations.iter().map(|OperationRow(span)| value(span)))
+    }
+
+    /// The mean over the ranks of a part of the time until the program has ended.
+    fn share(&self, part: impl Fn(&Usage) -> u64) -> Value {
+        let programs = self.programs();
+        let all = programs.completion() as f64 * programs.ranks.len() as f64;
+        let sum: f64 = programs.ranks.iter().map(|row| part(&row.usage) as f64).sum();
+        json!((all > 0.0).then(|| sum / all))
+    }
+}
+
+const TIME: Column =
+    Column { name: "", words: "", unit: unit::CYCLES, about: "", cell: Cell::Number, values: |_| Value::Null };
+const NUMBERED: Column = Column { unit: unit::NONE, cell: Cell::Whole, ..TIME };
+
+/// Of what has a value in runs of a program only.
+const WORKLOADS: When = When::Some("of runs of a workload");
+
+impl Counts for Programs {
+    const QUANTITIES: &'static [Quantity] = &[
+        Quantity {
+            name: "completion",
+            words: "completion",
+            unit: unit::CYCLES,
+            about: "Cycles until the last rank of the workload has finished.",
+            rank: Some(1),
+            heading: Some("completion"),
+            time: true,
+            there: WORKLOADS,
+            value: |at| {
+                let cycle = u64::from(at.window.ticks_per_cycle);
+                json!(at.workload.then(|| at.programs().completion().div_ceil(cycle)))
+            },
+            ..WHOLE
+        },
+        Quantity {
+            name: "calculating",
+            words: "time in calculations",
+            unit: "share of completion",
+            about: "Share of the time until completion in which ranks calculated, their mean.",
+            rank: Some(2),
+            there: WORKLOADS,
+            value: |at| at.share(|usage| usage.calc),
+            ..NUMBER
+        },
+        Quantity {
+            name: "blocked",
+            words: "time blocked on the network",
+            unit: "share of completion",
+            about: "Share of the time until completion in which ranks had nothing to do until a message came that was \
+                    on its way, their mean.",
+            rank: Some(3),
+            there: WORKLOADS,
+            value: |at| at.share(|usage| usage.blocked),
+            ..NUMBER
+        },
+    ];
+
+    const TABLES: &'static [Table] = &[
+        Table {
+            name: "ranks",
+            about: "One row for each rank of a workload. With one CPU a rank's times in calculations, in overhead, \
+                    waiting and blocked come to its finish.",
+            there: WORKLOADS,
+            asked: |at| at.workload,
+            columns: &[
+                Column {
+                    name: "rank",
+                    words: "rank",
+                    about: "Number of the rank.",
+                    values: |at| at.of_ranks(|row| row.rank),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "job",
+                    words: "job",
+                    unit: unit::NONE,
+                    about: "The job that it takes part in; `null` of a program that is alone.",
+                    cell: Cell::Text,
+                    values: |at| at.of_ranks(|row| row.job.as_deref().map_or(Value::Null, Value::from)),
+                    ..TIME
+                },
+                Column {
+                    name: "endpoint",
+                    words: "endpoint",
+                    about: "The endpoint that it stands at.",
+                    values: |at| at.of_ranks(|row| row.endpoint),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "finish",
+                    words: "finish",
+                    about: "When its last operation ended.",
+                    values: |at| at.of_ranks(|row| at.in_cycles(row.finish)),
+                    ..TIME
+                },
+                Column {
+                    name: "calc",
+                    words: "time in calculations",
+                    about: "Time in which its CPUs calculated.",
+                    values: |at| at.of_ranks(|row| at.in_cycles(row.usage.calc)),
+                    ..TIME
+                },
+                Column {
+                    name: "overhead",
+                    words: "time in overhead",
+                    about: "Time in which its CPUs sent messages or took them in.",
+                    values: |at| at.of_ranks(|row| at.in_cycles(row.usage.overhead)),
+                    ..TIME
+                },
+                Column {
+                    name: "waiting",
+                    words: "time waiting",
+                    about: "Time in which its CPUs had nothing to do, and nothing that they waited for was on its way; \
+                            or in which an interface was taken.",
+                    values: |at| at.of_ranks(|row| at.in_cycles(row.usage.waiting)),
+                    ..TIME
+                },
+                Column {
+                    name: "blocked",
+                    words: "time blocked on the network",
+                    about: "Time in which its CPUs had nothing to do until a message came that was on its way.",
+                    values: |at| at.of_ranks(|row| at.in_cycles(row.usage.blocked)),
+                    ..TIME
+                },
+            ],
+        },
+        Table {
+            name: "messages",
+            about: "One row for each message of a workload that has come, in the order in which they were posted.",
+            there: When::Some("with `measure.messages`"),
+            asked: |at| at.messages,
+            columns: &[
+                Column {
+                    name: "source",
+                    words: "source",
+                    about: "The rank that sent it.",
+                    values: |at| at.of_messages(|row| row.source),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "destination",
+                    words: "destination",
+                    about: "The rank that it went to.",
+                    values: |at| at.of_messages(|row| row.destination),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "send",
+                    words: "number of the send",
+                    about: "The number of the send among the operations of its source.",
+                    values: |at| at.of_messages(|row| row.send),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "bytes",
+                    words: "size",
+                    unit: unit::BYTES,
+                    about: "Its size.",
+                    values: |at| at.of_messages(|row| row.bytes),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "tag",
+                    words: "tag",
+                    about: "Its tag.",
+                    values: |at| at.of_messages(|row| row.tag),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "posted",
+                    words: "posted",
+                    about: "When its first byte left the host.",
+                    values: |at| at.message_times(|row| Some(row.posted)),
+                    ..TIME
+                },
+                Column {
+                    name: "injected",
+                    words: "injected",
+                    about: "When the first of its packets left an injection queue; `null` of a message that a rank \
+                            sent to itself.",
+                    values: |at| at.message_times(|row| row.injected),
+                    ..TIME
+                },
+                Column {
+                    name: "first",
+                    words: "first phit",
+                    about: "When its first phit reached the endpoint. Of packets of several flits, the time at which \
+                            the first would have if all had followed without a gap.",
+                    values: |at| at.message_times(|row| row.first),
+                    ..TIME
+                },
+                Column {
+                    name: "last",
+                    words: "last phit",
+                    about: "When its last phit reached the endpoint.",
+                    values: |at| at.message_times(|row| row.last),
+                    ..TIME
+                },
+                Column {
+                    name: "matched",
+                    words: "matched",
+                    about: "When a receive had it.",
+                    values: |at| at.message_times(|row| row.matched),
+                    ..TIME
+                },
+            ],
+        },
+        Table {
+            name: "operations",
+            about: "One row for each operation of a workload, rank by rank in the order in which they started.",
+            there: When::Some("with `measure.operations`"),
+            asked: |at| at.operations,
+            columns: &[
+                Column {
+                    name: "rank",
+                    words: "rank",
+                    about: "Number of the rank.",
+                    values: |at| at.of_operations(|span| span.rank),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "operation",
+                    words: "operation",
+                    about: "Number of the operation within its rank. Of a program that is made while it runs the \
+                            numbers of operations that have ended are given again.",
+                    values: |at| at.of_operations(|span| span.number),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "kind",
+                    words: "kind",
+                    unit: unit::NONE,
+                    about: "`calc`, `send` or `recv`.",
+                    cell: Cell::Text,
+                    values: |at| {
+                        at.of_operations(|span| match span.operation.action {
+                            Action::Calc(_) => "calc",
+                            Action::Send(_) => "send",
+                            Action::Recv(_) => "recv",
+                        })
+                    },
+                    ..TIME
+                },
+                Column {
+                    name: "peer",
+                    words: "peer",
+                    about: "The rank at the other end; `null` of a calculation, and of a receive from any rank.",
+                    values: |at| {
+                        at.of_operations(|span| match span.operation.action {
+                            Action::Send(transfer) | Action::Recv(transfer) if transfer.peer != phit_workload::ANY => {
+                                json!(transfer.peer)
+                            }
+                            _ => Value::Null,
+                        })
+                    },
+                    ..NUMBERED
+                },
+                Column {
+                    name: "bytes",
+                    words: "size",
+                    unit: unit::BYTES,
+                    about: "Bytes of its message; `null` of a calculation.",
+                    values: |at| {
+                        at.of_operations(|span| match span.operation.action {
+                            Action::Send(transfer) | Action::Recv(transfer) => json!(transfer.bytes),
+                            Action::Calc(_) => Value::Null,
+                        })
+                    },
+                    ..NUMBERED
+                },
+                Column {
+                    name: "start",
+                    words: "start",
+                    about: "When it started.",
+                    values: |at| at.of_operations(|span| at.in_cycles(span.start)),
+                    ..TIME
+                },
+                Column {
+                    name: "end",
+                    words: "end",
+                    about: "When it ended; `null` of a send that nobody has taken.",
+                    values: |at| at.of_operations(|span| span.end.map_or(Value::Null, |end| at.in_cycles(end))),
+                    ..TIME
+                },
+            ],
+        },
+    ];
+
+    fn merge(&mut self, other: &Self) {
+        let Self { ranks, messages, operations } = other.clone();
+        self.add((ranks, messages, operations));
+    }
+
+    fn bytes(&self) -> usize {
+        let Self { ranks, messages, operations } = self;
+        ranks.capacity() * size_of::<RankRow>()
+            + messages.capacity() * size_of::<MessageRow>()
+            + operations.capacity() * size_of::<OperationRow>()
+    }
+}

@@ -1,0 +1,111 @@
+//! A run of a program: from its begin to its end, or until nothing can happen any more.
+
+use super::{Progress, RunError, Simulation, Stopped};
+use crate::engine::Tick;
+use crate::result::Outcome;
+use crate::workload::Workload;
+use phit_workload::Ranks;
+use phit_workload::host::{Left, Message};
+
+/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
+const LAST: Tick = 1 << 31;
+
+/// Link cycles between two looks at whether a program has ended.
+const LOOK: Tick = 1000;
+
+/// Operations that a message names.
+const MOST_NAMED: usize = 8;
+
+impl Simulation {
+    pub(super) fn run_program(mut self, workload: &Workload, progress: Progress<'_>) -> Result<Outcome, RunError> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let all = workload.program.operations();
+        let before = self.fabric.snapshot();
+        self.fabric.open_window(0..Tick::MAX);
+        self.watchdog = super::Watchdog::new(0, self.fabric.longest_wait());
+        loop {
+            if self.fabric.beyond() || self.now >= LAST {
+                let reason = format!(
+                    "the program goes on beyond cycle {}, the last that can be simulated: choose a longer cycle in \
+                     [units], or fewer operations",
+                    LAST / cycle
+                );
+                return Err(RunError::Unfinished(reason));
+            }
+            if self.fabric.at_rest() {
+                break;
+            }
+            let idle = self.fabric.idle_until(LAST);
+            if idle > self.now {
+                self.advance_to(idle);
+                self.watchdog = super::Watchdog::new(idle, self.fabric.longest_wait());
+            }
+            let end = self.now.saturating_add(LOOK.saturating_mul(cycle));
+            self.advance_to(end.min(self.watchdog.next()).min(LAST));
+            if self.now >= self.watchdog.next() {
+                self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
+            }
+            let (done, performed) = (self.now / cycle, self.fabric.performed());
+            let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
+            if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
+                return Err(Stopped.into());
+            }
+        }
+        let (left, lost) = self.fabric.left();
+        if !left.is_empty() || !lost.is_empty() {
+            return Err(RunError::Unfinished(explain(workload, &left, &lost)));
+        }
+        self.fabric.close_window();
+        self.fabric.close_program();
+        let mut collector = self.merged();
+        collector.counters.programs.sort();
+        let ticks = collector.counters.programs.completion();
+        let cycles = ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32;
+        Ok(Outcome {
+            collector,
+            warmup_cycles: 0,
+            cycles,
+            drain_cycles: 0,
+            converged: true,
+            before,
+            after: self.fabric.snapshot(),
+            bytes: self.bytes(),
+            partitions: self.fabric.partitions(),
+            threads: self.threads,
+            topology: self.blueprint.topology.clone(),
+            links: self.blueprint.links.clone(),
+            scenario: self.scenario,
+        })
+    }
+}
+
+/// Who waits for what when nothing can happen any more.
+fn explain(workload: &Workload, left: &Left, lost: &[Message]) -> String {
+    let Left { receives, messages, never } = left;
+    let place = |rank: u32, number: u32| workload.place_of(rank, number);
+    let mut parts = Vec::new();
+    let mut part = |what: &str, named: Vec<String>, count: usize| {
+        if count > 0 {
+            let more = if count > named.len() { format!("; and {} more", count - named.len()) } else { String::new() };
+            parts.push(format!("{what}: {}{more}", named.join("; ")));
+        }
+    };
+    // Asked anew: only what has been released and not ended can be shown, and that is what waits.
+    let program = workload.program.clone();
+    let stored = program.operations().is_some().then(|| program.clone().plan(Ranks::all(program.ranks())));
+    let shown = |rank: u32, number: u32| match &stored {
+        Some(plan) => format!("{}: {}", place(rank, number), plan.operation(rank, number)),
+        None => place(rank, number),
+    };
+    let of = |list: &[(u32, u32)]| list.iter().take(MOST_NAMED).map(|&(rank, number)| shown(rank, number)).collect();
+    part("receives without a message", of(receives), receives.len());
+    let message = |message: &Message| {
+        let Message { source, destination, bytes, tag, number, .. } = *message;
+        format!("{bytes} bytes with tag {tag} to rank {destination}, sent by {}", place(source, number))
+    };
+    let of_messages = |list: &[Message]| list.iter().take(MOST_NAMED).map(message).collect();
+    part("messages that no receive has taken", of_messages(messages), messages.len());
+    part("messages lost over links that broke", of_messages(lost), lost.len());
+    part("operations that wait for these", of(never), never.len());
+    format!("the program can never end; {}", parts.join(". "))
+}

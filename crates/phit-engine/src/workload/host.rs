@@ -1,0 +1,51 @@
+//! `[workload.host]`: what a host takes for a message.
+
+use phit_workload::host::HostParams;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a host takes for a message (T. Hoefler, T. Schneider and A. Lumsdaine, "LogGOPSim: Simulating Large-Scale
+/// Applications in the LogGOPS Model", 2010). What it takes inside the network follows from routers and links.
+///
+/// ```toml
+/// [workload.host]
+/// overhead = "1.5 us"
+/// gap = "1 us"
+/// eager = "64 KiB"
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostTable {
+    /// Cycles of a CPU for each message that is sent, and for each that arrives (o).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub overhead: u32,
+    /// Cycles between two messages that an interface sends, and between two that it takes in (g).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub gap: u32,
+    /// Cycles of the host's interface for each byte of a message after the first (G), besides those of the links.
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub gap_per_byte: u32,
+    /// Cycles of a CPU for each byte of a message after the first (O).
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub overhead_per_byte: u32,
+    /// Bytes of the largest message whose send ends at its sender (S). The send of a larger one has ended when its
+    /// sender hears that a receive has taken it.
+    #[schemars(extend("x-unit" = "bytes"))]
+    pub eager: u64,
+}
+
+impl Default for HostTable {
+    fn default() -> Self {
+        Self { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: 65_535 }
+    }
+}
+
+impl HostTable {
+    /// The same in ticks.
+    pub(super) fn in_ticks(&self, ticks_per_cycle: u64) -> HostParams {
+        let &Self { overhead, gap, gap_per_byte, overhead_per_byte, eager } = self;
+        let [overhead, gap, gap_per_byte, overhead_per_byte] =
+            [overhead, gap, gap_per_byte, overhead_per_byte].map(|cycles| u64::from(cycles) * ticks_per_cycle);
+        HostParams { overhead, gap, gap_per_byte, overhead_per_byte, eager }
+    }
+}

@@ -1,0 +1,298 @@
+//! What ranks do: programs of operations that wait for one another, the hosts that execute them, and the endpoints that
+//! they stand at.
+//!
+//! A program comes from one of the kinds of `programs/`, a file each; the network need not know which.
+
+use crate::engine::Tick;
+use crate::error::{Findings, ScenarioError};
+use crate::schema;
+use crate::topology::Topology;
+use phit_workload::Executable;
+use phit_workload::host::HostParams;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+mod host;
+mod placement;
+mod programs;
+
+pub use host::HostTable;
+pub use placement::{Free, PlacementKind, PlacementParams};
+pub use programs::{Made, MadeJob, ProgramKind, ProgramParams, Site};
+
+/// Ranks that are noted: those of no endpoint have this number.
+pub(crate) const NO_RANK: u32 = u32::MAX;
+
+/// What a workload has besides its program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct Around {
+    /// Phits of the largest packet: longer messages are sent in several, all of this size but the last.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub packet_size: u16,
+    /// Phits of each packet that carry no bytes of its message; fewer than `packet_size`.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub header: u16,
+    /// Cycles that a unit of time of the program's calculations takes.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub time_unit: u32,
+    /// What a host takes for a message.
+    pub host: HostTable,
+    /// Which endpoint each rank stands at.
+    pub placement: PlacementKind,
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self {
+            packet_size: 8,
+            header: 0,
+            time_unit: 1,
+            host: HostTable::default(),
+            placement: PlacementKind::Linear(Default::default()),
+        }
+    }
+}
+
+/// Keys of [`Around`].
+const AROUND: [&str; 5] = ["packet_size", "header", "time_unit", "host", "placement"];
+
+/// `[workload]`: a program that the endpoints execute, in place of `[traffic]`.
+///
+/// ```toml
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// bytes = 65536
+/// packet_size = 16
+/// [workload.host]
+/// overhead = 500
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadParams {
+    /// The program.
+    pub program: ProgramKind,
+    /// The rest.
+    pub around: Around,
+}
+
+impl WorkloadParams {
+    /// Reads the table found at `path`. Checks everything that does not depend on the topology.
+    pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
+        let Value::Object(table) = value else {
+            return Err(ScenarioError::new(path, value, "expected a table with `kind`"));
+        };
+        let (around, own): (Map<_, _>, Map<_, _>) =
+            table.clone().into_iter().partition(|(key, _)| AROUND.contains(&key.as_str()));
+        let mut found = Findings::default();
+        let program = found.take(ProgramKind::from_value(path, &Value::Object(own)));
+        let around: Option<Around> = found.take(schema::parse(path, &Value::Object(around)));
+        if let Some(around) = around.as_ref().filter(|around| around.header >= around.packet_size) {
+            let expected = format!("expected fewer phits than a packet has, `packet_size` = {}", around.packet_size);
+            found.add(ScenarioError::new(format!("{path}.header"), around.header, expected));
+        }
+        found.into_result()?;
+        match (program, around) {
+            (Some(program), Some(around)) => Ok(Self { program, around }),
+            _ => Err(ScenarioError::new(path, value, "expected a table with `kind`")),
+        }
+    }
+
+    /// What breaks a bound of the schema: for parameters that a program has set.
+    pub(crate) fn broken(&self, path: &str) -> Vec<ScenarioError> {
+        let mut broken = self.program.broken(path);
+        broken.extend(schema::check::<Around>(path, &json!(self.around)));
+        broken
+    }
+
+    /// The workload on the endpoints of a topology, with ticks for cycles. Error paths start with `workload`.
+    pub(crate) fn build(
+        &self,
+        topology: &dyn Topology,
+        seed: u64,
+        ticks_per_cycle: Tick,
+        phit: Option<(u128, u128)>,
+    ) -> Result<Workload, ScenarioError> {
+        let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
+        let free: Vec<u32> = (0..topology.endpoints()).collect();
+        let site = Site { topology, seed, ticks_per_cycle, free: &free, job: 0, placement };
+        let Made { program, endpoints, jobs } = self.program.make(&site).map_err(|e| e.under("workload"))?;
+        let mut ranks = vec![NO_RANK; topology.endpoints() as usize];
+        for (rank, &endpoint) in (0..).zip(&endpoints) {
+            ranks[endpoint as usize] = rank;
+        }
+        let tick = u64::from(ticks_per_cycle);
+        Ok(Workload {
+            jobs,
+            program,
+            hosts: host.in_ticks(tick),
+            unit: u64::from(time_unit) * tick,
+            endpoints: endpoints.into(),
+            ranks: ranks.into(),
+            packets: Packets { payload: packet_size - header, header, phit },
+        })
+    }
+}
+
+impl Serialize for WorkloadParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (program, around) = (self.program.to_value(), json!(self.around));
+        let tables = [program, around];
+        let entries = tables.iter().filter_map(Value::as_object).flatten();
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in entries {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for WorkloadParams {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "workload_table".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ProgramKind::json_schema(generator).to_value();
+        let around = Around::json_schema(generator).to_value();
+        let common = around.get("properties").and_then(Value::as_object);
+        for kind in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(Value::Object(own)) = kind.get_mut("properties") {
+                own.extend(common.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+            }
+        }
+        // The keys that every kind has stand by themselves, too, for whoever lists them.
+        if let (Value::Object(table), Some(common)) = (&mut schema, common) {
+            let about = "`[workload]`: a program that the endpoints execute, in place of `[traffic]`. Besides the keys \
+                         of its kind:";
+            table.insert("description".into(), about.into());
+            table.insert("properties".into(), common.clone().into());
+        }
+        Schema::try_from(schema).unwrap_or_default()
+    }
+}
+
+/// A workload that fits a topology.
+#[derive(Debug)]
+pub struct Workload {
+    /// What the program consists of.
+    pub jobs: Vec<MadeJob>,
+    /// What ranks do.
+    pub program: Arc<dyn Executable>,
+    /// What hosts take for a message, in ticks.
+    pub hosts: HostParams,
+    /// Ticks in a unit of time of the program's calculations.
+    pub unit: u64,
+    /// The endpoint of every rank.
+    pub endpoints: Arc<[u32]>,
+    /// The rank of every endpoint, [`NO_RANK`] if it has none.
+    pub ranks: Arc<[u32]>,
+    /// How messages are cut into packets.
+    pub packets: Packets,
+}
+
+impl Workload {
+    /// The job that a rank takes part in.
+    pub fn job_of(&self, rank: u32) -> &MadeJob {
+        &self.jobs[self.jobs.partition_point(|job| job.first <= rank) - 1]
+    }
+
+    /// Where an operation stands in what the program was read from, as far as that is known: `rank 3, line 7`.
+    pub fn place_of(&self, rank: u32, number: u32) -> String {
+        let job = self.job_of(rank);
+        let own = rank - job.first;
+        let of = job.name.as_ref().map_or(String::new(), |name| format!("job {name}, "));
+        match job.source.place_of(own, number) {
+            Some(place) => format!("{of}rank {rank}, {place}"),
+            None => format!("{of}rank {rank}, operation {number}"),
+        }
+    }
+}
+
+/// How messages are cut into packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packets {
+    /// Phits of a packet that carry bytes.
+    pub payload: u16,
+    /// Phits that do not.
+    pub header: u16,
+    /// Bits of a phit, as a fraction; `None` if nobody has said.
+    pub phit: Option<(u128, u128)>,
+}
+
+impl Packets {
+    /// Phits that the bytes of a message take.
+    pub fn phits(&self, bytes: u64) -> u64 {
+        let (over, under) = self.phit.unwrap_or((8, 1));
+        (u128::from(bytes) * 8 * under).div_ceil(over) as u64
+    }
+
+    /// Packets of a message, and phits of the last one.
+    pub fn cut(&self, bytes: u64) -> (u64, u16) {
+        let (phits, payload) = (self.phits(bytes), u64::from(self.payload));
+        let packets = phits.div_ceil(payload).max(1);
+        let last = phits - (packets - 1) * payload;
+        (packets, (last as u16 + self.header).max(1))
+    }
+
+    /// Phits of a full packet.
+    pub fn full(&self) -> u16 {
+        self.payload + self.header
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: Value) -> Result<WorkloadParams, ScenarioError> {
+        WorkloadParams::from_value("workload", &value)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let params = read(json!({ "kind": "collective", "collective": "barrier", "host": { "gap": 3 } })).unwrap();
+        let complete = json!(params);
+        assert_eq!(read(complete.clone()).unwrap(), params);
+        assert_eq!((&complete["packet_size"], &complete["host"]["gap"]), (&json!(8), &json!(3)));
+        assert_eq!(complete["placement"], json!({ "kind": "linear", "first": 0 }));
+    }
+
+    #[test]
+    fn messages_are_cut_into_packets() {
+        // Phits of 2 bytes, of which packets carry 6.
+        let packets = Packets { payload: 6, header: 2, phit: Some((16, 1)) };
+        let cut = [(0, (1, 2)), (1, (1, 3)), (12, (1, 8)), (13, (2, 3)), (36, (3, 8))];
+        for (bytes, expected) in cut {
+            assert_eq!(packets.cut(bytes), expected, "{bytes} bytes");
+        }
+        assert_eq!(Packets { header: 0, ..packets }.cut(0), (1, 1), "a packet has a phit");
+        assert_eq!(packets.full(), 8);
+    }
+
+    #[test]
+    fn errors_name_key_value_and_expectation() {
+        let cases = [
+            (json!({ "kind": "gaol" }), "workload.kind = \"gaol\": unknown workload"),
+            (json!({ "kind": "goal" }), "workload.file: this key is required"),
+            (json!({ "kind": "goal", "file": "x", "packet_size": 0 }), "workload.packet_size = 0: expected"),
+            (
+                json!({ "kind": "goal", "file": "x", "packet_size": 4, "header": 4 }),
+                "workload.header = 4: expected fewer phits than a packet has, `packet_size` = 4",
+            ),
+            (json!({ "kind": "goal", "file": "x", "host": { "ovrhead": 4 } }), "did you mean \"overhead\"?"),
+            (json!({ "kind": "collective", "collective": "all_reduc" }), "did you mean \"all_reduce\"?"),
+            (json!({ "kind": "goal", "file": "x", "placement": "liner" }), "did you mean \"linear\"?"),
+        ];
+        for (value, expected) in cases {
+            let error = read(value).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The kinds of programs. One file each; a new one comes here.
+
+use super::placement::{Free, PlacementKind};
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::topology::Topology;
+use phit_workload::Executable;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+mod collective;
+mod goal;
+mod inline;
+mod jobs;
+
+/// Where a program is to be executed.
+pub struct Site<'a> {
+    /// The graph.
+    pub topology: &'a dyn Topology,
+    /// Seed of the scenario.
+    pub seed: u64,
+    /// Ticks in a cycle.
+    pub ticks_per_cycle: Tick,
+    /// Endpoints that have no rank yet, in ascending order.
+    pub free: &'a [u32],
+    /// Number of the job.
+    pub job: u32,
+    /// Which of these endpoints ranks stand at, unless the program says so itself.
+    pub placement: &'a PlacementKind,
+}
+
+impl Site<'_> {
+    /// The endpoints of so many ranks, by rank.
+    pub fn place(&self, ranks: u32) -> Result<Vec<u32>, ScenarioError> {
+        let &Self { topology, seed, free, job, placement, .. } = self;
+        placement.place(ranks, &Free { topology, endpoints: free, seed, job }).map_err(|e| e.under("placement"))
+    }
+}
+
+/// A program, and where its ranks stand.
+pub struct Made {
+    /// The program.
+    pub program: Arc<dyn Executable>,
+    /// The endpoints of all ranks.
+    pub endpoints: Vec<u32>,
+    /// What it consists of, in the order of their ranks.
+    pub jobs: Vec<MadeJob>,
+}
+
+/// A program that is executed, alone or beside others.
+#[derive(Debug)]
+pub struct MadeJob {
+    /// Its name; nothing of one that is alone.
+    pub name: Option<Arc<str>>,
+    /// Its first rank.
+    pub first: u32,
+    /// Where it comes from.
+    pub source: Arc<dyn ProgramParams + Send + Sync>,
+}
+
+/// Where a program comes from.
+pub trait ProgramParams: Debug {
+    /// The program. Error paths are relative to the table.
+    fn executable(&self, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError>;
+
+    /// Several programs that are executed at once, of a kind that stands for such; `executable` is not asked for then.
+    fn jobs(&self, _site: &Site<'_>) -> Option<Result<Made, ScenarioError>> {
+        None
+    }
+
+    /// Where an operation stands in what the program was read from, as `line 7`.
+    fn place_of(&self, _rank: u32, _number: u32) -> Option<String> {
+        None
+    }
+}
+
+impl ProgramKind {
+    /// The program with the endpoints of its ranks. Error paths are relative to the table.
+    pub(super) fn make(&self, site: &Site<'_>) -> Result<Made, ScenarioError> {
+        let params = self.params();
+        if let Some(made) = params.jobs(site) {
+            return made;
+        }
+        let program = params.executable(site)?;
+        let endpoints = site.place(program.ranks())?;
+        Ok(Made { program, endpoints, jobs: vec![MadeJob { name: None, first: 0, source: self.shared() }] })
+    }
+}
+
+crate::registry::registry! {
+    /// `[workload]`: where the program comes from.
+    pub enum ProgramKind: "workload" as ProgramParams {
+        "goal" => Goal(goal::Goal),
+        "collective" => Collective(collective::CollectiveProgram),
+        "program" => Inline(inline::Inline),
+        "jobs" => Jobs(jobs::Jobs),
+    }
+}

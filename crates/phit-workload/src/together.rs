@@ -1,0 +1,179 @@
+//! Programs side by side, each with ranks of its own.
+
+use crate::plan::{Executable, Plan, Which};
+use crate::program::{ANY, Action, Operation};
+use crate::ranks::Ranks;
+use std::sync::Arc;
+
+/// Programs that run at once: the ranks of each are counted on from those of the one before.
+#[derive(Debug, Default)]
+pub struct Together {
+    parts: Vec<Part>,
+    ranks: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    program: Arc<dyn Executable>,
+    /// Its first rank.
+    first: u32,
+    /// When it begins, in the units of time that hosts count in.
+    start: u64,
+}
+
+impl Together {
+    /// Adds a program that begins at `start`, in the units of time that hosts count in; returns its first rank.
+    pub fn add(&mut self, program: Arc<dyn Executable>, start: u64) -> u32 {
+        let first = self.ranks;
+        self.ranks += program.ranks();
+        self.parts.push(Part { program, first, start });
+        first
+    }
+}
+
+impl Executable for Together {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn operations(&self) -> Option<u64> {
+        self.parts.iter().map(|part| part.program.operations()).sum()
+    }
+
+    fn plan(self: Arc<Self>, ranks: Ranks) -> Box<dyn Plan> {
+        let part = |Part { program, first, start }: &Part| {
+            let end = first + program.ranks();
+            let own = ranks.iter().filter(|rank| (*first..end).contains(rank)).map(|rank| rank - first);
+            let own = Ranks::some(own.collect(), program.ranks());
+            Running { plan: program.clone().plan(own), first: *first, start: *start }
+        };
+        Box::new(TogetherPlan { parts: self.parts.iter().map(part).collect(), released: Vec::new(), ranks })
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.program.bytes()).sum()
+    }
+}
+
+/// A part of each program.
+#[derive(Debug)]
+struct TogetherPlan {
+    ranks: Ranks,
+    parts: Vec<Running>,
+    released: Vec<Which>,
+}
+
+#[derive(Debug)]
+struct Running {
+    plan: Box<dyn Plan>,
+    first: u32,
+    start: u64,
+}
+
+impl TogetherPlan {
+    fn of(&self, rank: u32) -> usize {
+        self.parts.partition_point(|part| part.first <= rank) - 1
+    }
+
+    /// Asks the plan of a rank, which counts its ranks from 0, what is released.
+    fn ask(&mut self, rank: u32, released: &mut Vec<Which>, ask: impl FnOnce(&mut dyn Plan, u32, &mut Vec<Which>)) {
+        let place = self.of(rank);
+        let Running { plan, first, .. } = &mut self.parts[place];
+        ask(&mut **plan, rank - *first, &mut self.released);
+        released.extend(self.released.drain(..).map(|(rank, number)| (rank + *first, number)));
+    }
+}
+
+impl Plan for TogetherPlan {
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    fn cpus(&self) -> usize {
+        self.parts.iter().map(|part| part.plan.cpus()).max().unwrap_or(1)
+    }
+
+    fn nics(&self) -> usize {
+        self.parts.iter().map(|part| part.plan.nics()).max().unwrap_or(1)
+    }
+
+    fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
+        self.ask(rank, released, |plan, rank, released| plan.begin(rank, released));
+    }
+
+    fn operation(&self, rank: u32, number: u32) -> Operation {
+        let Running { plan, first, .. } = &self.parts[self.of(rank)];
+        let mut operation = plan.operation(rank - first, number);
+        if let Action::Send(transfer) | Action::Recv(transfer) = &mut operation.action
+            && transfer.peer != ANY
+        {
+            transfer.peer += first;
+        }
+        operation
+    }
+
+    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+        self.ask(rank, released, |plan, rank, released| plan.started(rank, number, time, released));
+    }
+
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+        self.ask(rank, released, |plan, rank, released| plan.done(rank, number, time, released));
+    }
+
+    fn earliest(&self, rank: u32, number: u32) -> u64 {
+        let Running { plan, first, start } = &self.parts[self.of(rank)];
+        plan.earliest(rank - first, number).max(*start)
+    }
+
+    fn unperformed(&self, rank: u32) -> Vec<u32> {
+        let Running { plan, first, .. } = &self.parts[self.of(rank)];
+        plan.unperformed(rank - first)
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.plan.bytes()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal;
+    use crate::host::HostParams;
+    use crate::network::Ideal;
+    use crate::run::run;
+
+    const PAIR: &str = "num_ranks 2\nrank 0 {\na: calc 10\nb: send 8b to 1\nb requires a\n}\n\
+                        rank 1 {\nrecv 8b from -1\n}\n";
+
+    #[test]
+    fn programs_know_nothing_of_one_another() {
+        let program = Arc::new(goal::read(PAIR.as_bytes()).unwrap());
+        let mut together = Together::default();
+        assert_eq!([together.add(program.clone(), 0), together.add(program, 100)], [0, 2]);
+        let params = HostParams { overhead: 1, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: 100 };
+        let plan = Arc::new(together).plan(Ranks::all(4));
+        let finish = run(plan, params, Ideal(|_, _| 5));
+        assert!(finish.left.is_empty());
+        assert_eq!(finish.ranks, [11, 17, 111, 117]);
+    }
+
+    #[test]
+    fn a_part_of_the_ranks_has_parts_of_the_programs() {
+        let program = Arc::new(goal::read(PAIR.as_bytes()).unwrap());
+        let mut together = Together::default();
+        together.add(program.clone(), 0);
+        together.add(program, 0);
+        let [mut even, _] = <[Ranks; 2]>::try_from(Ranks::of_parts(&[0, 1, 0, 1], 2)).unwrap().map(|ranks| {
+            let mut whole = Together::default();
+            together.parts.iter().for_each(|part| drop(whole.add(part.program.clone(), part.start)));
+            Arc::new(whole).plan(ranks)
+        });
+        let mut released = vec![];
+        even.begin(2, &mut released);
+        assert_eq!(released, [(2, 0)]);
+        released.clear();
+        even.done(2, 0, 10, &mut released);
+        assert_eq!((released[0], even.operation(2, 1).to_string()), ((2, 1), "send 8b to 3".to_string()));
+    }
+}
