@@ -178,6 +178,25 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("workload", "program", workload(json!({ "kind": "program", "goal": ONE }))),
         (
             "workload",
+            "training",
+            workload(json!({ "kind": "training", "data": 2, "pipeline": 2, "layers": 2, "forward": 9,
+                "activation_bytes": 40, "gradient_bytes": 60 })),
+        ),
+        ("workload", "halo", workload(json!({ "kind": "halo", "dims": [2, 2], "bytes": [40], "periodic": true }))),
+        ("workload", "sweep", workload(json!({ "kind": "sweep", "dims": [2, 2], "bytes": [40], "calc": 3 }))),
+        ("workload", "fft", workload(json!({ "kind": "fft", "rows": 2, "columns": 2, "bytes": 80 }))),
+        ("workload", "incast", workload(json!({ "kind": "incast", "ranks": 4, "bytes": 40 }))),
+        ("workload", "permutation", workload(json!({ "kind": "permutation", "bytes": 40 }))),
+        (
+            "workload",
+            "sequence",
+            workload(json!({ "kind": "sequence", "steps": [
+                { "kind": "calc", "time": 9 },
+                { "kind": "collective", "collective": "barrier", "ranks": 4 },
+            ] })),
+        ),
+        (
+            "workload",
             "jobs",
             workload(json!({ "kind": "jobs", "job": [
                 { "program": { "kind": "collective", "collective": "barrier", "ranks": 3 } },

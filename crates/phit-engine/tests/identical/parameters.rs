@@ -55,7 +55,9 @@ pub fn same(
             (false, _) => missing.extend(lacking.iter().map(|value| format!("{place} = {value}"))),
         }
         let objects = given.iter().copied().filter(|value| value.is_object()).collect();
-        let elements = given.iter().filter_map(|value| value.as_array()).flatten().collect();
+        // Elements with a kind are looked at on their own, too.
+        let elements = given.iter().filter_map(|value| value.as_array()).flatten();
+        let elements = elements.filter(|element| element.get("kind").is_none()).collect();
         let entries = given.iter().filter_map(|value| value.as_object()).flat_map(|table| table.values()).collect();
         let tables: [(Option<&str>, Vec<&Value>); 3] =
             [(None, objects), (Some("items"), elements), (Some("additionalProperties"), entries)];

@@ -27,6 +27,7 @@ pub struct FftParams {
     pub bytes: u64,
     /// How a transpose is done.
     #[serde(default = "pairwise")]
+    #[schemars(with = "String")]
     pub algorithm: Algorithm,
     /// Time of a rank's transforms along one axis.
     #[serde(default)]

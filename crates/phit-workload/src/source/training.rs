@@ -89,12 +89,15 @@ pub struct TrainingParams {
     pub overlap: bool,
     /// Algorithm among tensor parallel ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub tensor_algorithm: Option<Algorithm>,
     /// Algorithm among expert parallel ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub expert_algorithm: Option<Algorithm>,
     /// Algorithm of the sums of gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub data_algorithm: Option<Algorithm>,
     /// Time for each byte that is combined, by a reduction.
     #[serde(default)]

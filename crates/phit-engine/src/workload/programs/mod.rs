@@ -5,6 +5,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use phit_workload::Executable;
+use phit_workload::source::{self, Source};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ mod collective;
 mod goal;
 mod inline;
 mod jobs;
+mod made;
 
 /// Where a program is to be executed.
 pub struct Site<'a> {
@@ -74,6 +76,19 @@ pub trait ProgramParams: Debug {
     }
 }
 
+/// The program that parameters stand for, for as many ranks as they imply, or for all endpoints that are free. It is
+/// made while it runs, and takes no room however many ranks there are.
+fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
+    let ranks = params.ranks().unwrap_or(site.free.len() as u32);
+    let scripts = source::scripts(params, Some(ranks), &[], site.seed);
+    scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| match error.key {
+        Some(key) => {
+            ScenarioError::missing(key, error.message.strip_prefix(key).unwrap_or(&error.message).trim_start())
+        }
+        None => ScenarioError::missing("", error.message),
+    })
+}
+
 impl ProgramKind {
     /// The program with the endpoints of its ranks. Error paths are relative to the table.
     pub(super) fn make(&self, site: &Site<'_>) -> Result<Made, ScenarioError> {
@@ -91,7 +106,14 @@ crate::registry::registry! {
     /// `[workload]`: where the program comes from.
     pub enum ProgramKind: "workload" as ProgramParams {
         "goal" => Goal(goal::Goal),
-        "collective" => Collective(collective::CollectiveProgram),
+        "collective" => Collective(source::CollectiveParams),
+        "training" => Training(source::TrainingParams),
+        "halo" => Halo(source::HaloParams),
+        "sweep" => Sweep(source::SweepParams),
+        "fft" => Fft(source::FftParams),
+        "incast" => Incast(source::IncastParams),
+        "permutation" => Permutation(source::PermutationParams),
+        "sequence" => Sequence(source::SequenceParams),
         "program" => Inline(inline::Inline),
         "jobs" => Jobs(jobs::Jobs),
     }
