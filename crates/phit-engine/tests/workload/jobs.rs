@@ -37,7 +37,7 @@ fn jobs_meet_in_the_network_alone() {
         let placement = json!({ "kind": "list", "endpoints": endpoints });
         json!({ "name": name, "program": { "kind": "program", "goal": incast(4, 2000) }, "placement": placement })
     };
-    let alone = |job: &Value| completion(&crate::common::run(&scenario(&[job.clone()])));
+    let alone = |job: &Value| completion(&crate::common::run(&scenario(std::slice::from_ref(job))));
     let (first, second) = (job("a", [0, 1, 2, 3]), job("b", [4, 5, 6, 7]));
     let both = crate::common::run(&scenario(&[first.clone(), second.clone()]));
     assert_eq!(of_job(&both, "a"), (vec![0, 1, 2, 3], alone(&first)));

@@ -201,7 +201,6 @@ impl Counts for Programs {
                     about: "The job that it takes part in; `null` of a program that is alone.",
                     cell: Cell::Text,
                     values: |at| at.of_ranks(|row| row.job.as_deref().map_or(Value::Null, Value::from)),
-                    ..TIME
                 },
                 Column {
                     name: "endpoint",
@@ -363,7 +362,6 @@ impl Counts for Programs {
                             Action::Recv(_) => "recv",
                         })
                     },
-                    ..TIME
                 },
                 Column {
                     name: "peer",
