@@ -52,7 +52,7 @@ def test_every_way_of_writing_a_network_gives_the_same(graph: "nx.Graph[int]") -
 
     expected = phit.graph(graph)
     assert expected["routers"] == len(graph)
-    assert sum(expected["endpoints"]) == sum(dict(graph.nodes(data="endpoints")).values())
+    assert sum(expected["endpoints"]) == sum(graph.nodes[router]["endpoints"] for router in graph)
     with tempfile.TemporaryDirectory() as folder:
         nx.write_graphml(graph, Path(folder) / "net.graphml")
         for key in ("links", "edges"):

@@ -166,7 +166,9 @@ mod tests {
         together.add(program, 0);
         let [mut even, _] = <[Ranks; 2]>::try_from(Ranks::of_parts(&[0, 1, 0, 1], 2)).unwrap().map(|ranks| {
             let mut whole = Together::default();
-            together.parts.iter().for_each(|part| drop(whole.add(part.program.clone(), part.start)));
+            for part in &together.parts {
+                whole.add(part.program.clone(), part.start);
+            }
             Arc::new(whole).plan(ranks)
         });
         let mut released = vec![];

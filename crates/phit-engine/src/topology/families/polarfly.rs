@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// PolarFly (Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and Petrini, "PolarFly: a cost-effective and flexible
-/// low-diameter topology", SC 2022): the polarity graph of Erdős and Rényi over the field of q elements. Its q^2 + q + 1
-/// routers are the points of the projective plane, and two are linked if they are orthogonal. A router has q + 1 links,
-/// one of the q + 1 that are orthogonal to themselves q. No two routers are more than two links apart.
+/// low-diameter topology", SC 2022): the polarity graph of Erdős and Rényi over the field of q elements. Its q^2 +
+/// q + 1 routers are the points of the projective plane, and two are linked if they are orthogonal. A router has q
+/// + 1 links, one of the q + 1 that are orthogonal to themselves q. No two routers are more than two links apart.
 ///
 /// Points (1, a, b) come first, in the order of a and then b, then (0, 1, b), then (0, 0, 1).
 ///
