@@ -65,4 +65,8 @@ __all__ = [
 def catalogue() -> dict[str, list[dict[str, Any]]]:
     """Everything that a scenario can name: by concept, a list of `kind`, `description` and `schema`."""
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
+    from phit.sections import own_kinds
+
+    for concept, kind in own_kinds().items():
+        found[concept].append(kind)
     return found

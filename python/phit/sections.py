@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from phit import _phit
+from phit.graphs import infiniband
 from phit.traces.options import OPTIONS
 
 Schema = dict[str, Any]
@@ -170,7 +171,16 @@ def _add_files(properties: Schema) -> None:
         "node-link JSON (`.json`) or an adjacency list (`.adjlist`). It takes the place of `routers`, `links` and "
         "`classes`.",
     }
-    _kind(properties["routing"], "table")["properties"]["file"] = {
+    for section, keys, required in (("topology", infiniband.KEYS, ["file"]), ("routing", {"lid": infiniband.LID}, [])):
+        properties[section]["oneOf"].append(_own_kind(section, keys, required))
+        if not required:
+            names = next(kind["enum"] for kind in properties[section]["oneOf"] if "enum" in kind)
+            names.append(infiniband.KIND)
+    table = _kind(properties["routing"], "table")
+    layers = table["properties"]["layers"]
+    rows = {word: layers.pop(word) for word in list(layers) if word not in ("description", "default")}
+    layers["anyOf"] = [rows, {"type": "string"}]
+    table["properties"]["file"] = {
         "type": "string",
         "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
         "takes the place of `entries`.",
@@ -178,6 +188,36 @@ def _add_files(properties: Schema) -> None:
     trace = properties["traffic"]["properties"]["trace"]
     messages = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
     trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
+
+
+def _own_kind(section: str, keys: Schema, required: list[str]) -> Schema:
+    """The schema of a kind that the engine knows as another one."""
+    return {
+        "description": infiniband.DESCRIPTIONS[section],
+        "type": "object",
+        "properties": {"kind": {"const": infiniband.KIND}, **copy.deepcopy(keys)},
+        "additionalProperties": False,
+        "required": ["kind", *required],
+    }
+
+
+def own_kinds() -> dict[str, dict[str, Any]]:
+    """Kinds of the package's own, by concept: `kind`, `description` and `schema`."""
+    kinds = (("topology", infiniband.KEYS, ["file"]), ("routing", {"lid": infiniband.LID}, []))
+    return {
+        section: {
+            "kind": infiniband.KIND,
+            "description": infiniband.DESCRIPTIONS[section],
+            "schema": {
+                word: value
+                for word, value in _own_kind(section, keys, required).items()
+                if word != "properties" and word != "required"
+            }
+            | {"properties": copy.deepcopy(keys)}
+            | ({"required": required} if required else {}),
+        }
+        for section, keys, required in kinds
+    }
 
 
 def _kind(section: Schema, name: str) -> Schema:
