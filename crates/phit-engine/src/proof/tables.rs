@@ -90,10 +90,13 @@ pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> 
     let (mut met_layers, mut met_channels) = ([false; 256], [false; 256]);
     let seen = vec![0; wires.routers() as usize];
     let mut follower = Follower { wires: &wires, table, seen, number: 0, path: Vec::new() };
-    let (mut distances, mut order) = (Vec::new(), Vec::new());
+    let (mut distances, mut order, mut measured) = (Vec::new(), Vec::new(), NONE);
     for target in &targets {
         let end = Target::new(topology, target.endpoint);
-        wires.towards(target.router, &mut distances, &mut order);
+        if target.router != measured {
+            measured = target.router;
+            wires.towards(measured, &mut distances, &mut order);
+        }
         for source in &sources {
             let shared = match () {
                 () if source.router != target.router => 0,
