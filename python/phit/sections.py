@@ -171,8 +171,8 @@ def _add_files(properties: Schema) -> None:
         "node-link JSON (`.json`) or an adjacency list (`.adjlist`). It takes the place of `routers`, `links` and "
         "`classes`.",
     }
-    for section, keys, required in (("topology", infiniband.KEYS, ["file"]), ("routing", {"lid": infiniband.LID}, [])):
-        properties[section]["oneOf"].append(_own_kind(section, keys, required))
+    for section, (keys, required) in _OWN_KINDS.items():
+        properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": infiniband.KIND}} | keys))
         if not required:
             names = next(kind["enum"] for kind in properties[section]["oneOf"] if "enum" in kind)
             names.append(infiniband.KIND)
@@ -190,33 +190,33 @@ def _add_files(properties: Schema) -> None:
     trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
 
 
-def _own_kind(section: str, keys: Schema, required: list[str]) -> Schema:
-    """The schema of a kind that the engine knows as another one."""
-    return {
+_OWN_KINDS: dict[str, tuple[Schema, list[str]]] = {
+    "topology": (infiniband.KEYS, ["file"]),
+    "routing": ({"lid": infiniband.LID}, []),
+}
+"""By section, the keys and the required keys of the kind that the engine knows as another one."""
+
+
+def _own_kind(section: str, properties: Schema) -> Schema:
+    required = [*(["kind"] if "kind" in properties else []), *_OWN_KINDS[section][1]]
+    schema: Schema = {
         "description": infiniband.DESCRIPTIONS[section],
         "type": "object",
-        "properties": {"kind": {"const": infiniband.KIND}, **copy.deepcopy(keys)},
+        "properties": copy.deepcopy(properties),
         "additionalProperties": False,
-        "required": ["kind", *required],
     }
+    return schema | ({"required": required} if required else {})
 
 
 def own_kinds() -> dict[str, dict[str, Any]]:
-    """Kinds of the package's own, by concept: `kind`, `description` and `schema`."""
-    kinds = (("topology", infiniband.KEYS, ["file"]), ("routing", {"lid": infiniband.LID}, []))
+    """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
     return {
         section: {
             "kind": infiniband.KIND,
             "description": infiniband.DESCRIPTIONS[section],
-            "schema": {
-                word: value
-                for word, value in _own_kind(section, keys, required).items()
-                if word != "properties" and word != "required"
-            }
-            | {"properties": copy.deepcopy(keys)}
-            | ({"required": required} if required else {}),
+            "schema": _own_kind(section, keys),
         }
-        for section, keys, required in kinds
+        for section, (keys, _) in _OWN_KINDS.items()
     }
 
 

@@ -358,14 +358,14 @@ def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
         raise fail(lines[0][0] if lines else 1)
     lids = [int(lid) for lid in first.split()[1:]]
     for number, line in lines[1:]:
-        source, _, digits = line.strip().partition(" ")
+        own, _, digits = line.strip().partition(" ")
         if not line.strip():
             continue
-        if not source.isdecimal() or len(digits) != len(lids) or not set(digits) <= set("-0123456789abcdef"):
+        if not own.isdecimal() or len(digits) != len(lids) or not set(digits) <= set("-0123456789abcdef"):
             raise fail(number)
         for lid, digit in zip(lids, digits, strict=True):
             if digit != "-":
-                yield int(source), lid, int(digit, 16), number
+                yield int(own), lid, int(digit, 16), number
 
 
 KEYS: dict[str, dict[str, Any]] = {
