@@ -222,8 +222,9 @@ def own_kinds() -> dict[str, dict[str, Any]]:
 
 def _kind(section: Schema, name: str) -> Schema:
     """The schema of one kind of a section."""
-    [found] = [kind for kind in section["oneOf"] if kind.get("properties", {}).get("kind", {}).get("const") == name]
-    return dict(found)
+    kinds: list[Schema] = section["oneOf"]
+    [found] = [kind for kind in kinds if kind.get("properties", {}).get("kind", {}).get("const") == name]
+    return found
 
 
 def _with_load(properties: Schema) -> Schema:

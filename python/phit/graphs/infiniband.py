@@ -207,7 +207,7 @@ class Fabric:
         hosts = [self._rate(adapter.links[port]) for adapter, port in self.endpoints]
         gigabits = {name: round(_gigabits(name) or 1) for name in {*names, *hosts}}
         unit = gcd(*gigabits.values())
-        links = {name: {"bandwidth": gigabits[name] // unit} for name in names}
+        links = {_class(name): {"bandwidth": gigabits[name] // unit} for name in names}
         if hosts:
             # Endpoints are of one class; a slower one is as fast as the others.
             links["endpoint"] = {"bandwidth": max(gigabits[name] for name in hosts) // unit}
@@ -224,10 +224,10 @@ class Fabric:
         ]
         counts = [sum(not self._between(switch, port) for port in switch.links) for switch in self.switches]
         section = {"kind": "graph", "routers": len(counts), "endpoints": counts, "links": rows}
-        section |= {"classes": names} if names else {}
+        section |= {"classes": [_class(name) for name in names]} if names else {}
         lanes = [link.lanes for node in self.nodes.values() for link in node.links.values() if link.lanes]
         for name in names:
-            links[name] |= {"vcs": min(lanes)} if lanes else {}
+            links[_class(name)] |= {"vcs": min(lanes)} if lanes else {}
         return section | ({"group": group} if group != 1 else {}), links
 
     def _rate(self, link: Link) -> str:
@@ -324,6 +324,12 @@ def _gigabits(rate: str) -> float | None:
     width, _, speed = rate.partition("x")
     known = width.isdecimal() and int(width) in WIDTHS and speed in LANES
     return int(width) * LANES[speed] if known else None
+
+
+def _class(rate: str) -> str:
+    """The class of links of a width and a speed: a name that does not begin as a number does."""
+    width, _, speed = rate.partition("x")
+    return f"{speed}_{width}x"
 
 
 def _lines(path: Path, key: str) -> Iterator[tuple[int, str]]:

@@ -200,9 +200,11 @@ impl Target {
     }
 }
 
-/// The link by which a packet leaves router `at`, by its place, and where it leads, as router and port; `None` at the
-/// target.
-fn step(wires: &Wires, from: u32, at: u32, port: u16, target: &Target) -> Result<Option<(u32, (u32, u16))>, Flaw> {
+/// A link, by its place, and where it leads, as router and port.
+type Step = (u32, (u32, u16));
+
+/// The link by which a packet leaves router `at`; `None` at the target.
+fn step(wires: &Wires, from: u32, at: u32, port: u16, target: &Target) -> Result<Option<Step>, Flaw> {
     let destination = target.endpoint;
     if port == NO_PORT {
         return Err(Flaw::NoEntry { from, destination, at });
