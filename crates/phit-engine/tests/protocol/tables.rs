@@ -181,8 +181,9 @@ fn dfsssp_of_a_torus_needs_layers_and_up_down_does_not() {
     assert_eq!((&report["proved"], &report["routes"]["layers"]), (&json!(true), &json!(1)));
 }
 
-/// All routes lead clockwise round a ring of n routers: h links for n pairs each, h from 1 to n - 1, so that n (n - 1) / 2
-/// pairs share every link of that direction, and none those of the other. More than half of the way is not minimal.
+/// All routes lead clockwise round a ring of n routers: h links for n pairs each, h from 1 to n - 1, so that
+/// n (n - 1) / 2 pairs share every link of that direction, and none those of the other. More than half of the way is not
+/// minimal.
 #[test]
 fn the_survey_of_a_ring_is_as_counted_by_hand() {
     let n = 6u32;
@@ -201,8 +202,8 @@ fn the_survey_of_a_ring_is_as_counted_by_hand() {
     assert_circle(&value, &report);
 }
 
-/// Packets so rare that none meets another: one cycle until it is sent, then for each of h + 1 routers 2 cycles, for each
-/// of h + 2 links 3, and the phits of the packet over the last.
+/// Packets so rare that none meets another: one cycle until it is sent, then for each of h + 1 routers 2 cycles, for
+/// each of h + 2 links 3, and the phits of the packet over the last.
 #[test]
 fn without_load_a_packet_takes_its_routes_links() {
     let links = json!([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 3], [2, 5]]);
