@@ -182,8 +182,8 @@ fn dfsssp_of_a_torus_needs_layers_and_up_down_does_not() {
 }
 
 /// All routes lead clockwise round a ring of n routers: h links for n pairs each, h from 1 to n - 1, so that
-/// n (n - 1) / 2 pairs share every link of that direction, and none those of the other. More than half of the way is not
-/// minimal.
+/// n (n - 1) / 2 pairs share every link of that direction, and none those of the other. More than half of the way is
+/// not minimal.
 #[test]
 fn the_survey_of_a_ring_is_as_counted_by_hand() {
     let n = 6u32;
