@@ -88,4 +88,8 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Each list has one table for each kind: its `kind`, a `description` in Markdown and the JSON `schema` of its keys.
     """
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
+    from phit.sections import own_kinds
+
+    for concept, kind in own_kinds().items():
+        found[concept].append(kind)
     return found

@@ -117,19 +117,28 @@ def _read(path: Path, text: str) -> Document:
     return Located(_with_files(document, path.parent), Origin.of_file(path, text))
 
 
+_FILES = {
+    "topology": ("file", "tables", "service_levels", "virtual_lanes"),
+    "routing": ("file", "layers"),
+}
+"""Keys that may name a file."""
+
+
 def _with_files(document: Document, folder: Path) -> Document:
     """The document with the files that it names, found from `folder`.
 
-    These are `topology.file`, `routing.file`, `traffic.trace`, `workload.file` and `workload.placement.file`.
+    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`,
+    `workload.file` and `workload.placement.file`.
     """
     traffic, workload = document.get("traffic"), document.get("workload")
     for table in (workload, workload.get("placement")) if isinstance(workload, dict) else ():
         if isinstance(table, dict) and isinstance(table.get("file"), str):
             table["file"] = str(folder / table["file"])
-    for section in ("topology", "routing"):
+    for section, keys in _FILES.items():
         table = document.get(section)
-        if isinstance(table, dict) and isinstance(table.get("file"), str):
-            table["file"] = str(folder / table["file"])
+        for key in keys:
+            if isinstance(table, dict) and isinstance(table.get(key), str):
+                table[key] = str(folder / table[key])
     if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
         trace = {"file": trace} if isinstance(trace, str) else trace
         if isinstance(trace.get("file"), str):
@@ -141,7 +150,7 @@ def _inlined(document: Document) -> Document:
     """The document with the contents of the files that it names in their places."""
     document = _with_graph(document)
     routing, traffic, workload = (document.get(section) for section in ("routing", "traffic", "workload"))
-    tables = isinstance(routing, dict) and "file" in routing
+    tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
     program = isinstance(workload, dict) and isinstance(workload.get("file"), str)
     if not tables and not isinstance(trace, str | dict) and not program:
@@ -150,8 +159,11 @@ def _inlined(document: Document) -> Document:
     if program:
         # The engine reads it; what it holds tells two points apart whose files have the same name.
         found["workload"]["digest"] = _digest(Path(found["workload"]["file"]))
-    if tables:
-        found["routing"]["entries"] = _route_entries(Path(str(found["routing"].pop("file"))))
+    if tables and "file" in found["routing"]:
+        path = Path(str(found["routing"].pop("file")))
+        found["routing"]["entries"] = _rows(path, ("router", "destination", "port"))
+    if tables and isinstance(found["routing"].get("layers"), str):
+        found["routing"]["layers"] = _rows(Path(found["routing"]["layers"]), ("source", "destination", "layer"))
     if isinstance(trace, str | dict):
         traffic = {key: value for key, value in found["traffic"].items() if key != "trace"}
         rest = {key: value for key, value in found.items() if key not in ("sweep", "plot")}
@@ -166,15 +178,26 @@ def _with_graph(document: Document) -> Document:
 
     What links of the file say of themselves counts as written in `router.links`, after what is written there.
     """
-    topology = document.get("topology")
-    if not isinstance(topology, dict) or topology.get("kind") != "graph" or "file" not in topology:
+    topology, routing = document.get("topology"), document.get("routing")
+    fabric = isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND
+    kind = routing.get("kind") if isinstance(routing, dict) else routing
+    if kind == graphs.infiniband.KIND and not fabric:
+        expected = f'expected topology.kind = "{graphs.infiniband.KIND}", whose tables these are'
+        raise InputError(f'routing.kind = "{kind}": {expected}', "routing.kind")
+    if not isinstance(topology, dict) or not (fabric or (topology.get("kind") == "graph" and "file" in topology)):
         return document
     section, links = graphs.inlined(topology)
     found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
     found["topology"] = section
+    if kind == graphs.infiniband.KIND:
+        said = routing if isinstance(routing, dict) else {}
+        found["routing"] = graphs.infiniband.tables(topology, graphs.infiniband.fabric(topology), said)
     for name, keys in links.items():
         for key, value in keys.items():
-            if get_path(found.get("router", {}), "links", {}).get(name, {}).get(key) is None:
+            given = get_path(found.get("router", {}), "links", {})
+            # Virtual lanes that a port could have do not count against those that it is said to have.
+            general = given.get("default", {}).get(key) if key == "vcs" else None
+            if given.get(name, {}).get(key, general) is None:
                 found.setdefault("router", {}).setdefault("links", {}).setdefault(name, {})[key] = value
     if isinstance(document, Located):
         return Located(found, document.origin)
@@ -192,21 +215,21 @@ def _digest(path: Path) -> str:
         raise InputError(f"workload.file: {path}: cannot be read ({error.strerror})", "workload.file") from None
 
 
-def _route_entries(path: Path) -> list[list[int]]:
-    """The entries of a routing table in a CSV file with the columns router, destination, port."""
+def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
+    """The rows of a CSV file with three columns of whole numbers."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    if not lines or [name.strip() for name in lines[0].split(",")] != ["router", "destination", "port"]:
-        raise InputError(f"{path}: line 1: expected the columns router,destination,port")
-    entries = []
+    if not lines or [name.strip() for name in lines[0].split(",")] != list(columns):
+        raise InputError(f"{path}: line 1: expected the columns {','.join(columns)}")
+    rows = []
     for number, line in enumerate(lines[1:], 2):
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 3 or not all(field.isdecimal() for field in fields):
             raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
-        entries.append([int(field) for field in fields])
-    return entries
+        rows.append([int(field) for field in fields])
+    return rows
 
 
 def parse_value(text: str) -> Any:
@@ -365,11 +388,21 @@ def verify(scenario: Source) -> Document:
     """Proves the routes of a scenario free of deadlock by their channel dependency graph, or shows why not.
 
     `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is
-    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle.
+    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle; of an
+    InfiniBand fabric with their switch and its port, as `name`.
+
+    Of tables with layers `routes` says what all routes are like: `pairs` of endpoints and how many are `reachable`;
+    `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
+    links, each in one direction, are taken by so many pairs, and `load_mean`; `layers` and `channels` that they take.
     """
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
     document.pop("plot", None)
     report: Document = json.loads(_asked(_phit.verify, document))
+    topology = document.get("topology")
+    if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND:
+        fabric = graphs.infiniband.fabric(topology)
+        for channel in report["cycle"]:
+            channel["name"] = fabric.label(channel["router"], channel["port"])
     return report

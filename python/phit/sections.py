@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from phit import _phit
+from phit.graphs import infiniband
 from phit.traces.options import OPTIONS
 
 Schema = dict[str, Any]
@@ -171,7 +172,16 @@ def _add_files(properties: Schema) -> None:
         "node-link JSON (`.json`) or an adjacency list (`.adjlist`). It takes the place of `routers`, `links` and "
         "`classes`.",
     }
-    _kind(properties["routing"], "table")["properties"]["file"] = {
+    for section, (keys, required) in _OWN_KINDS.items():
+        properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": infiniband.KIND}} | keys))
+        if not required:
+            names = next(kind["enum"] for kind in properties[section]["oneOf"] if "enum" in kind)
+            names.append(infiniband.KIND)
+    table = _kind(properties["routing"], "table")
+    layers = table["properties"]["layers"]
+    rows = {word: layers.pop(word) for word in list(layers) if word not in ("description", "default")}
+    layers["anyOf"] = [rows, {"type": "string"}]
+    table["properties"]["file"] = {
         "type": "string",
         "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
         "takes the place of `entries`.",
@@ -181,10 +191,41 @@ def _add_files(properties: Schema) -> None:
     trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
 
 
+_OWN_KINDS: dict[str, tuple[Schema, list[str]]] = {
+    "topology": (infiniband.KEYS, ["file"]),
+    "routing": ({"lid": infiniband.LID}, []),
+}
+"""By section, the keys and the required keys of the kind that the engine knows as another one."""
+
+
+def _own_kind(section: str, properties: Schema) -> Schema:
+    required = [*(["kind"] if "kind" in properties else []), *_OWN_KINDS[section][1]]
+    schema: Schema = {
+        "description": infiniband.DESCRIPTIONS[section],
+        "type": "object",
+        "properties": copy.deepcopy(properties),
+        "additionalProperties": False,
+    }
+    return schema | ({"required": required} if required else {})
+
+
+def own_kinds() -> dict[str, dict[str, Any]]:
+    """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
+    return {
+        section: {
+            "kind": infiniband.KIND,
+            "description": infiniband.DESCRIPTIONS[section],
+            "schema": _own_kind(section, keys),
+        }
+        for section, (keys, _) in _OWN_KINDS.items()
+    }
+
+
 def _kind(section: Schema, name: str) -> Schema:
     """The schema of one kind of a section."""
-    [found] = [kind for kind in section["oneOf"] if kind.get("properties", {}).get("kind", {}).get("const") == name]
-    return dict(found)
+    kinds: list[Schema] = section["oneOf"]
+    [found] = [kind for kind in kinds if kind.get("properties", {}).get("kind", {}).get("const") == name]
+    return found
 
 
 def _with_load(properties: Schema) -> Schema:

@@ -56,7 +56,7 @@ pub struct Packet {
     pub scratch: u32,
     /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`].
     pub misrouted: u8,
-    /// Free for the routing mechanism.
+    /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,
     /// Port of the destination's router that leads to the destination.
     pub ejection_port: u16,

@@ -8,7 +8,7 @@ use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
 use crate::measure::{Batches, Collector, Precisions, Window, mean_of_batches, warmup};
-use crate::proof::{Proof, bubble, cdg, escape};
+use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
 use crate::topology::Breakdown;
@@ -47,6 +47,13 @@ pub struct Simulation {
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let topology = scenario.network()?;
     check::check(scenario, &*topology)?;
+    let table = scenario.routing.params().table(&*topology);
+    if let (Proof::Tables, Some(table)) = (scenario.routing.params().proof(), &table) {
+        tables::arrive(&*topology, table).map_err(|flaw| {
+            let expected = format!("{flaw}; expected tables with a route to every destination");
+            ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
+        })?;
+    }
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
@@ -77,7 +84,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     Ok(Blueprint {
-        table: scenario.routing.params().table(&*topology),
+        table,
         topology,
         routing: scenario.routing.shared(),
         queueing: scenario.queueing.shared(),
@@ -100,6 +107,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let router = scenario.router.params();
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
     let vcs = links.vcs(Division::WHOLE);
+    let mut survey = None;
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
         Proof::Escape(_) if !router.whole_packets() => {
@@ -112,11 +120,19 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
         }
         Proof::Bubble(rule) => (BUBBLE, bubble::check(&*topology, rule, &vcs)),
+        Proof::Tables => {
+            let Some(table) = scenario.routing.params().table(&*topology) else {
+                return Ok(json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" }));
+            };
+            let (found, result) = tables::check(&*topology, &table, &vcs);
+            survey = Some(surveyed(&found));
+            (TABLES, result)
+        }
         Proof::Unknown => {
             return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
         }
     };
-    Ok(match result {
+    let mut report = match result {
         Ok(report) => json!({
             "proved": true, "argument": argument, "channels": report.channels,
             "dependencies": report.dependencies, "states": report.states,
@@ -129,6 +145,28 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             };
             json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
         }
+    };
+    if let Some(survey) = survey {
+        report["routes"] = survey;
+    }
+    Ok(report)
+}
+
+/// What is told of the routes of tables.
+fn surveyed(survey: &tables::Survey) -> Value {
+    let reachable = survey.hops.values().sum::<u64>();
+    let sum = survey.hops.iter().map(|(hops, pairs)| u64::from(*hops) * pairs).sum::<u64>();
+    let links = survey.loads.values().sum::<u64>();
+    json!({
+        "pairs": survey.pairs,
+        "reachable": reachable,
+        "hops": survey.hops.iter().collect::<Vec<_>>(),
+        "hops_mean": sum as f64 / reachable.max(1) as f64,
+        "nonminimal": survey.nonminimal,
+        "loads": survey.loads.iter().collect::<Vec<_>>(),
+        "load_mean": sum as f64 / links.max(1) as f64,
+        "layers": survey.layers,
+        "channels": survey.channels,
     })
 }
 
@@ -139,7 +177,11 @@ pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     check::graph(scenario, &*topology)?;
     let Some(table) = scenario.routing.params().table(&*topology) else {
         let kind = format!("{:?}", scenario.routing.kind());
-        return Err(ScenarioError::new("routing.kind", kind, "has no tables; expected \"table\""));
+        return Err(ScenarioError::new(
+            "routing.kind",
+            kind,
+            "has no tables; expected one with tables, such as \"table\"",
+        ));
     };
     let of =
         |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
@@ -148,6 +190,7 @@ pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
 
 /// The arguments of [`verify`] in words.
 const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
+const TABLES: &str = "no virtual channels wait for one another in a circle along the routes of the tables";
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
 

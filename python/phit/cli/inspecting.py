@@ -41,13 +41,33 @@ def verify(
     elif report.get("cycle"):
         out("not proved: packets in these channels can wait, each for the next and the last for the first")
         for channel in report["cycle"]:
-            out(f"  router {channel['router']} port {channel['port']} VC {channel['vc']}")
+            name = channel.get("name", f"router {channel['router']} port {channel['port']}")
+            out(f"  {name} VC {channel['vc']}")
     else:
         out(f"not proved: {report['reason']}")
         if report["proved"] is None and "argument" in report:
             out(f"the argument would be that {report['argument']}")
+    if not as_json and "routes" in report:
+        _say_routes(report["routes"])
     if not report["proved"]:
         raise typer.Exit(FAILED)
+
+
+def _say_routes(routes: dict[str, Any]) -> None:
+    """What the routes of tables are like."""
+    out(f"{routes['pairs']:,} pairs of endpoints, {routes['reachable']:,} of them reached")
+    longest = max((hops for hops, _ in routes["hops"]), default=0)
+    out(
+        f"links between routers on a route: {routes['hops_mean']:.2f} on average, {longest} at most; "
+        f"{routes['nonminimal']:,} pairs take more than they must"
+    )
+    loads = [load for load, _ in routes["loads"]]
+    unused = sum(links for load, links in routes["loads"] if load == 0)
+    out(
+        f"pairs on a link, in one direction: {routes['load_mean']:.1f} on average, {max(loads, default=0):,} at most; "
+        f"{unused:,} links unused"
+    )
+    out(f"layers: {routes['layers']}, virtual channels: {routes['channels']}")
 
 
 @commands.command()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phit.errors import InputError
+from phit.graphs import infiniband
 from phit.graphs.network import Network
 from phit.graphs.reading import read
 from phit.text import quoted
@@ -16,7 +17,7 @@ from phit.text import quoted
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["graph", "inlined"]
+__all__ = ["graph", "infiniband", "inlined"]
 
 
 def graph(graph: "nx.Graph[Any]", endpoints: int | None = None, group: int = 1) -> dict[str, Any]:
@@ -44,6 +45,8 @@ def graph(graph: "nx.Graph[Any]", endpoints: int | None = None, group: int = 1) 
 
 def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """A section `[topology]` with `file` replaced by the network in it, and what the file says for `router.links`."""
+    if topology.get("kind") == infiniband.KIND:
+        return infiniband.fabric(topology).section(topology.get("group", 1))
     for key in ("links", "routers", "classes"):
         if key in topology:
             raise InputError(f"topology.{key}: the file says it; expected `file` or `{key}`", f"topology.{key}")

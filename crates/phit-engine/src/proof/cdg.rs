@@ -93,6 +93,48 @@ pub enum Flaw {
         /// Router where it ends too early.
         at: u32,
     },
+    /// A route of a table comes back to a router where it has been.
+    #[error("the route from router {from} to endpoint {destination} comes back to router {at}")]
+    Loop {
+        /// Router where it began.
+        from: u32,
+        /// Where it should lead.
+        destination: u32,
+        /// The router.
+        at: u32,
+    },
+    /// A route of a table ends elsewhere.
+    #[error("the route from router {from} to endpoint {destination} ends at router {at}, at port {port}")]
+    Astray {
+        /// Router where it began.
+        from: u32,
+        /// Where it should lead.
+        destination: u32,
+        /// Router where it ends.
+        at: u32,
+        /// Port by which it leaves.
+        port: u16,
+    },
+    /// A table has no entry for a destination.
+    #[error("the route from router {from} to endpoint {destination} ends at router {at}, which has no entry for it")]
+    NoEntry {
+        /// Router where it began.
+        from: u32,
+        /// Where it should lead.
+        destination: u32,
+        /// Router where it ends.
+        at: u32,
+    },
+    /// A route of a table has more hops than a packet can count.
+    #[error("the route from router {from} to endpoint {destination} has more than {hops} hops")]
+    Endless {
+        /// Router where it began.
+        from: u32,
+        /// Where it should lead.
+        destination: u32,
+        /// The most hops.
+        hops: u32,
+    },
 }
 
 fn list(channels: &[Channel]) -> String {

@@ -6,6 +6,7 @@
 pub(crate) mod bubble;
 pub(crate) mod cdg;
 pub(crate) mod escape;
+pub(crate) mod tables;
 
 pub use crate::fabric::seams::routing::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use cdg::{Channel, Flaw, Report, check};

@@ -6,9 +6,12 @@
 mod bubble;
 mod clos;
 pub mod contention;
+mod dfsssp;
 mod dimension_order;
 mod group_links;
 pub mod in_transit;
+mod lash;
+mod layered;
 mod minimal;
 mod olm;
 mod par;
@@ -17,6 +20,7 @@ mod source_adaptive;
 mod table;
 mod tpr;
 mod ugal;
+mod up_down;
 mod valiant;
 
 pub use crate::fabric::seams::routing::{
@@ -47,6 +51,9 @@ crate::registry::registry! {
         "goal" => Goal(bubble::Goal),
         "outflank" => Outflank(bubble::Outflank),
         "table" => Table(table::Table),
+        "up_down" => UpDown(up_down::UpDown),
+        "dfsssp" => Dfsssp(dfsssp::Dfsssp),
+        "lash" => Lash(lash::Lash),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Table-based routing: deterministic, or adaptive for what is not isolated.
 
+use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof, one_channel};
 use crate::packet::Packet;
-use crate::topology::{Hop, HopState, Hops, Leg, MOST_ENTRIES, RouteTable, Topology};
+use crate::topology::{ChannelMap, Hop, HopState, Hops, Layers, Leg, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 /// single entries can be replaced; `phit routes` prints them.
 ///
 /// All packets of a source and a destination take the same way, in one virtual channel of each link, unless `adaptive`
-/// says otherwise.
+/// says otherwise. The topology says which channel, by the hops that a packet has taken; with `layers` it is that of
+/// the route's layer all the way, and routes need not be minimal.
 ///
 /// ```toml
 /// [routing]
@@ -25,7 +27,8 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields, default)]
 pub struct Table {
     /// Entries to be replaced: router, destination, output port. The port must lead to the destination on a minimal
-    /// route. On the command line and in Python `file` names a CSV file of these columns instead.
+    /// route. With `layers` these are all entries, if there are any, and every destination must be reached by them. On
+    /// the command line and in Python `file` names a CSV file of these columns instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<[u32; 3]>,
     /// Whether packets may leave the table's way: in every router those that no queue organisation has isolated take,
@@ -34,6 +37,17 @@ pub struct Table {
     /// overtake one another.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
+    /// The layers of routes: source, destination, layer. Routes that are not listed are in layer 0. On the command line
+    /// and in Python it may be the name of a CSV file of these columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<Vec<[u32; 3]>>,
+    /// The virtual channels of layers where they are not those of the same number: router, input port, output port, and
+    /// the channel of each layer, as SL-to-VL tables of InfiniBand say it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<(u32, u16, u16, Vec<u8>)>,
+    #[serde(skip)]
+    #[schemars(skip)]
+    made: Made,
 }
 
 const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
@@ -47,6 +61,13 @@ impl RoutingParams for Table {
                  all"
             );
             return Err(ScenarioError::new("kind", "\"table\"", expected));
+        }
+        if self.layers.is_some() {
+            self.check_layers(topology)?;
+            return self.tables(topology).map(drop);
+        }
+        if !self.channels.is_empty() {
+            return Err(ScenarioError::missing("channels", "expected `layers` as well, whose channels these are"));
         }
         let vcs = topology.vcs_needed(LEG).0;
         let mut hops = Vec::new();
@@ -80,28 +101,123 @@ impl RoutingParams for Table {
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        topology.vcs_needed(LEG)
+        match self.layers {
+            Some(_) => channels_needed(topology, self.tables(topology).ok().as_deref()),
+            None => topology.vcs_needed(LEG),
+        }
     }
 
     fn proof(&self) -> Proof {
-        Proof::legs(Legs::Minimal)
+        match self.layers {
+            Some(_) => Proof::Tables,
+            None => Proof::legs(Legs::Minimal),
+        }
     }
 
     fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
-        let mut table = RouteTable::balanced(topology)?;
-        for &[router, destination, port] in &self.entries {
-            table.set(router, destination, port as u16);
-        }
-        table.adaptive = self.adaptive;
-        Some(Arc::new(table))
+        self.tables(topology).ok()
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match &context.table {
+            Some(table) if table.layers().is_some() => Box::new(layered::Rule::new(Some(table))),
             Some(table) => Box::new(Rule { table: table.clone(), isolating: context.isolating, hops: Vec::new() }),
             // The scenario has been checked: a network without tables is not built.
             None => unreachable!("table-based routing without a table"),
         }
+    }
+}
+
+impl Table {
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
+        let Self { entries, adaptive, layers, channels, made: _ } = self;
+        self.made.get(topology, (entries, adaptive, layers, channels), || {
+            let whole = layers.is_some() && !entries.is_empty();
+            let table = if whole { RouteTable::empty(topology) } else { RouteTable::balanced(topology) };
+            let mut table = table.ok_or_else(|| too_large(topology.routers(), topology.endpoints()))?;
+            for &[router, destination, port] in entries {
+                table.set(router, destination, port as u16);
+            }
+            table.adaptive = *adaptive;
+            Ok(match layers {
+                Some(rows) => table.with_layers(self.layered(topology, rows)),
+                None => table,
+            })
+        })
+    }
+
+    /// Rows of routers, if the endpoints of each have the same ones.
+    fn layered(&self, topology: &dyn Topology, rows: &[[u32; 3]]) -> Layers {
+        let endpoints = topology.endpoints() as usize;
+        let place = |source: u32, destination: u32| source as usize * endpoints + destination as usize;
+        let mut by_endpoint = vec![0; endpoints * endpoints];
+        rows.iter().for_each(|&[from, to, layer]| by_endpoint[place(from, to)] = layer as u8);
+        let mut channels = None;
+        if !self.channels.is_empty() {
+            let most = by_endpoint.iter().max().map_or(1, |&most| most.saturating_add(1));
+            let said = self.channels.iter().map(|(.., of_layers)| of_layers.len() as u8).max();
+            let map = channels.insert(ChannelMap::new(topology, most.max(said.unwrap_or(0))));
+            for (router, input, output, of_layers) in &self.channels {
+                let row = map.channels_mut(*router, *input, *output);
+                row[..of_layers.len()].copy_from_slice(of_layers);
+            }
+        }
+        let mut of_router = vec![0; topology.routers() as usize * endpoints];
+        let mut known = vec![false; of_router.len()];
+        for source in 0..endpoints {
+            let router = topology.attachment(source as u32).0 as usize;
+            // An endpoint sends nothing to itself.
+            for destination in (0..endpoints).filter(|&destination| destination != source) {
+                let (layer, there) = (by_endpoint[source * endpoints + destination], router * endpoints + destination);
+                if known[there] && of_router[there] != layer {
+                    return Layers { rows: by_endpoint, by_endpoint: true, channels };
+                }
+                (of_router[there], known[there]) = (layer, true);
+            }
+        }
+        Layers { rows: of_router, by_endpoint: false, channels }
+    }
+
+    fn check_layers(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let (routers, endpoints) = (topology.routers(), topology.endpoints());
+        if self.adaptive {
+            return Err(ScenarioError::new(
+                "adaptive",
+                true,
+                "expected false with `layers`: other ways are in no layer",
+            ));
+        }
+        if u64::from(endpoints) * u64::from(endpoints) > MOST_ENTRIES {
+            return Err(too_large(endpoints, endpoints));
+        }
+        let entries = self.entries.iter().enumerate();
+        for (index, &[router, destination, port]) in entries {
+            if router >= routers || destination >= endpoints || port >= u32::from(topology.ports(router)) {
+                let expected = format!(
+                    "expected a router below {routers}, a destination below {endpoints}, and a port of the router"
+                );
+                let value = format!("[{router}, {destination}, {port}]");
+                return Err(ScenarioError::new(format!("entries[{index}]"), value, expected));
+            }
+        }
+        for (index, &[source, destination, layer]) in self.layers.iter().flatten().enumerate() {
+            if source >= endpoints || destination >= endpoints || layer >= MOST_LAYERS {
+                let expected = format!("expected endpoints below {endpoints} and a layer below {MOST_LAYERS}");
+                let value = format!("[{source}, {destination}, {layer}]");
+                return Err(ScenarioError::new(format!("layers[{index}]"), value, expected));
+            }
+        }
+        for (index, (router, input, output, of_layers)) in self.channels.iter().enumerate() {
+            let ports = if *router < routers { topology.ports(*router) } else { 0 };
+            let right = input.max(output) < &ports && of_layers.len() < MOST_LAYERS as usize;
+            if !right || of_layers.iter().any(|&vc| u32::from(vc) >= MOST_LAYERS) {
+                let expected =
+                    format!("expected a router below {routers}, two of its ports, and a channel of each layer");
+                let value = format!("[{router}, {input}, {output}, {of_layers:?}]");
+                return Err(ScenarioError::new(format!("channels[{index}]"), value, expected));
+            }
+        }
+        Ok(())
     }
 }
 

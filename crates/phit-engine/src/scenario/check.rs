@@ -3,7 +3,7 @@
 use super::Scenario;
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
-use crate::routing::RoutingKind;
+use crate::routing::{Proof, RoutingKind};
 use crate::topology::Topology;
 use serde_json::json;
 
@@ -92,7 +92,9 @@ fn routings(which: RoutingProperty) -> String {
 /// Packets count their hops over links of one class in 8 bits.
 fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let Some(sides) = topology.grid() else { return Ok(()) };
-    let legs = if scenario.routing.params().proof().is_minimal() { 1 } else { 2 };
+    let proof = scenario.routing.params().proof();
+    // Routes of tables are measured themselves.
+    let legs = if proof.is_minimal() || matches!(proof, Proof::Tables) { 1 } else { 2 };
     for (d, &side) in sides.iter().enumerate() {
         let hops = match topology.wraps() {
             true => side / 2,

@@ -26,6 +26,7 @@ mod route_table;
 mod routers;
 mod single;
 mod tree;
+mod wires;
 
 pub use crate::packet::{HopState, Hops, Leg};
 pub use cascade::{Cascade, Channels};
@@ -39,10 +40,11 @@ pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
 pub use multistage::{Interconnection, Multistage};
 pub(crate) use route_table::MOST_ENTRIES;
-pub use route_table::RouteTable;
+pub use route_table::{ChannelMap, Crossing, Layers, NO_PORT, RouteTable};
 pub use routers::Routers;
 pub use single::Single;
 pub use tree::{Place, Tree};
+pub(crate) use wires::{Wire, Wires};
 
 /// Where the outgoing side of a port leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

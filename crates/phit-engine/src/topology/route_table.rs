@@ -1,14 +1,95 @@
-//! Routing tables: one output port for every router and destination.
+//! Routing tables: one output port for every router and destination, and a layer for every route.
 
 use super::{Hop, HopState, Hops, Leg, Topology};
 
-/// The output port of every router for every destination endpoint, as distributed table-based routing has them.
+/// The output port of every router for every destination, as distributed table-based routing has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteTable {
-    ports: Vec<u16>,
+    ports: Ports,
+    /// Entries of a router.
+    columns: u32,
+    /// Where the endpoints are, if a column is that of a router.
+    attached: Option<Vec<(u32, u16)>>,
     endpoints: u32,
+    layers: Option<Layers>,
     /// Packets that no queue organisation isolates may take any other minimal way instead.
     pub adaptive: bool,
+}
+
+/// Output ports, row by row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ports {
+    /// Of routers with fewer than 256 ports.
+    Bytes(Vec<u8>),
+    Words(Vec<u16>),
+}
+
+/// An entry of a destination to which a router knows no way.
+pub const NO_PORT: u16 = u16::MAX;
+
+/// The layer of every route, from 0 on: its packets take one virtual channel all the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layers {
+    /// Row by row: the source, then the destination. Empty: all routes are in layer 0.
+    pub rows: Vec<u8>,
+    /// Rows are those of endpoints, else of the routers of the sources.
+    pub by_endpoint: bool,
+    /// The channels, where they are not the layers' own numbers.
+    pub channels: Option<ChannelMap>,
+}
+
+impl Layers {
+    /// All routes in layer 0.
+    pub const ONE: Self = Self { rows: Vec::new(), by_endpoint: false, channels: None };
+}
+
+/// The virtual channels of layers by the way through a router, as the SL-to-VL tables of InfiniBand have them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelMap {
+    /// The first row of each router: rows of a router stand by input port, then output port.
+    starts: Vec<u32>,
+    ports: Vec<u16>,
+    channels: Vec<u8>,
+    /// Entries of a row, one for each layer.
+    layers: u32,
+}
+
+impl ChannelMap {
+    /// Every layer in the channel of its own number, for `layers` of them.
+    pub fn new(topology: &dyn Topology, layers: u8) -> Self {
+        let ports: Vec<u16> = (0..topology.routers()).map(|router| topology.ports(router)).collect();
+        let starts = ports.iter().scan(0, |rows, &ports| {
+            let start = *rows;
+            *rows += u32::from(ports) * u32::from(ports);
+            Some(start)
+        });
+        let starts: Vec<u32> = starts.collect();
+        let rows = ports.iter().map(|&ports| usize::from(ports) * usize::from(ports)).sum::<usize>();
+        let channels = (0..rows).flat_map(|_| 0..layers).collect();
+        Self { starts, ports, channels, layers: layers.into() }
+    }
+
+    fn row(&self, router: u32, input: u16, output: u16) -> usize {
+        let place = u32::from(input) * u32::from(self.ports[router as usize]) + u32::from(output);
+        ((self.starts[router as usize] + place) * self.layers) as usize
+    }
+
+    /// The channels of all layers from one port to another of `router`.
+    pub fn channels_mut(&mut self, router: u32, input: u16, output: u16) -> &mut [u8] {
+        let row = self.row(router, input, output);
+        &mut self.channels[row..row + self.layers as usize]
+    }
+}
+
+/// A place in a route that a table is asked about.
+#[derive(Debug, Clone, Copy)]
+pub struct Crossing {
+    /// The router.
+    pub router: u32,
+    /// Port by which the packet came.
+    pub input: u16,
+    /// Port by which it leaves.
+    pub output: u16,
 }
 
 /// Routes of one leg.
@@ -30,15 +111,14 @@ impl RouteTable {
             return None;
         }
         let vcs = topology.vcs_needed(DIRECT).0;
-        let mut table =
-            Self { ports: Vec::with_capacity(routers as usize * endpoints as usize), endpoints, adaptive: false };
+        let mut ports = Vec::with_capacity(routers as usize * endpoints as usize);
         let mut hops = Vec::new();
         for router in 0..routers {
             let mut listed = None;
             for destination in 0..endpoints {
                 let (to, ejection) = topology.attachment(destination);
                 if to == router {
-                    table.ports.push(ejection);
+                    ports.push(ejection);
                     continue;
                 }
                 if listed != Some(to) {
@@ -46,21 +126,122 @@ impl RouteTable {
                     topology.minimal_hops(router, to, DIRECT, START, &vcs, &mut hops);
                     listed = Some(to);
                 }
-                table.ports.push(choose(topology, router, to, destination, &hops));
+                ports.push(choose(topology, router, to, destination, &hops));
             }
         }
-        Some(table)
+        Some(Self::of_endpoints(ports, endpoints))
     }
 
-    /// The output port of `router` for `destination`.
+    /// No route to anywhere. `None` if the table would have more than `MOST_ENTRIES`.
+    pub fn empty(topology: &dyn Topology) -> Option<Self> {
+        let (routers, endpoints) = (topology.routers(), topology.endpoints());
+        let entries = u64::from(routers) * u64::from(endpoints);
+        (entries <= MOST_ENTRIES).then(|| Self::of_endpoints(vec![NO_PORT; entries as usize], endpoints))
+    }
+
+    fn of_endpoints(ports: Vec<u16>, endpoints: u32) -> Self {
+        let ports = Ports::Words(ports);
+        Self { ports, columns: endpoints, attached: None, endpoints, layers: None, adaptive: false }
+    }
+
+    /// No route to anywhere, with a column for each router: all endpoints of a router are reached the same way. A byte
+    /// for each pair of routers where no router has more than 255 ports. `None` if the table would have more than
+    /// `MOST_ENTRIES`.
+    pub fn of_routers(topology: &dyn Topology) -> Option<Self> {
+        let (routers, endpoints) = (topology.routers(), topology.endpoints());
+        let entries = u64::from(routers) * u64::from(routers);
+        if entries > MOST_ENTRIES {
+            return None;
+        }
+        let most = (0..routers).map(|router| topology.ports(router)).max().unwrap_or(0);
+        let ports = match most <= u16::from(u8::MAX) {
+            true => Ports::Bytes(vec![u8::MAX; entries as usize]),
+            false => Ports::Words(vec![NO_PORT; entries as usize]),
+        };
+        let attached = Some((0..endpoints).map(|endpoint| topology.attachment(endpoint)).collect());
+        Some(Self { ports, columns: routers, attached, endpoints, layers: None, adaptive: false })
+    }
+
+    /// The table with these layers.
+    pub fn with_layers(mut self, layers: Layers) -> Self {
+        self.layers = Some(layers);
+        self
+    }
+
+    #[inline]
+    fn entry(&self, router: u32, column: u32) -> u16 {
+        let place = router as usize * self.columns as usize + column as usize;
+        match &self.ports {
+            Ports::Words(ports) => ports[place],
+            Ports::Bytes(ports) if ports[place] == u8::MAX => NO_PORT,
+            Ports::Bytes(ports) => ports[place].into(),
+        }
+    }
+
+    /// The output port of `router` for `destination`; [`NO_PORT`] if it has none.
     #[inline]
     pub fn port(&self, router: u32, destination: u32) -> u16 {
-        self.ports[router as usize * self.endpoints as usize + destination as usize]
+        match &self.attached {
+            None => self.entry(router, destination),
+            Some(attached) => match attached[destination as usize] {
+                (to, ejection) if to == router => ejection,
+                (to, _) => self.entry(router, to),
+            },
+        }
     }
 
-    /// Replaces the output port of `router` for `destination`.
-    pub fn set(&mut self, router: u32, destination: u32, port: u16) {
-        self.ports[router as usize * self.endpoints as usize + destination as usize] = port;
+    /// The output port of `router` for another router, in a table with a column for each router.
+    #[inline]
+    pub fn towards(&self, router: u32, to: u32) -> u16 {
+        debug_assert!(self.is_of_routers(), "columns of routers");
+        self.entry(router, to)
+    }
+
+    /// Replaces the output port of `router` for a column: a destination, or a router in a table of these.
+    pub fn set(&mut self, router: u32, column: u32, port: u16) {
+        let place = router as usize * self.columns as usize + column as usize;
+        match &mut self.ports {
+            Ports::Words(ports) => ports[place] = port,
+            Ports::Bytes(ports) => ports[place] = port.min(u8::MAX.into()) as u8,
+        }
+    }
+
+    /// True if all endpoints of a router are reached the same way.
+    pub fn is_of_routers(&self) -> bool {
+        self.attached.is_some()
+    }
+
+    /// The layers of routes, if they have any: without them the topology says which channel a hop takes.
+    pub fn layers(&self) -> Option<&Layers> {
+        self.layers.as_ref()
+    }
+
+    /// Number of layers, 0 if there are none.
+    pub fn layer_count(&self) -> u32 {
+        let most = |layers: &Layers| layers.rows.iter().copied().max().unwrap_or(0);
+        self.layers.as_ref().map_or(0, |layers| u32::from(most(layers)) + 1)
+    }
+
+    /// Virtual channels that layers take on some link, 0 if there are none.
+    pub fn channel_count(&self) -> u32 {
+        let map = self.layers.as_ref().and_then(|layers| layers.channels.as_ref());
+        map.map_or(self.layer_count(), |map| map.channels.iter().max().map_or(0, |&most| u32::from(most) + 1))
+    }
+
+    /// The layer of the route from an endpoint of router `from` to another endpoint.
+    #[inline]
+    pub fn layer(&self, from: u32, source: u32, destination: u32) -> u8 {
+        let Some(layers) = self.layers.as_ref().filter(|layers| !layers.rows.is_empty()) else { return 0 };
+        let row = if layers.by_endpoint { source } else { from };
+        let column = self.attached.as_ref().map_or(destination, |attached| attached[destination as usize].0);
+        layers.rows[row as usize * self.columns as usize + column as usize]
+    }
+
+    /// The virtual channel that packets of a layer take behind a router.
+    #[inline]
+    pub fn channel(&self, layer: u8, at: Crossing) -> u8 {
+        let map = self.layers.as_ref().and_then(|layers| layers.channels.as_ref());
+        map.map_or(layer, |map| map.channels[map.row(at.router, at.input, at.output) + usize::from(layer)])
     }
 
     /// The destinations that `router` reaches over `port`, in order.
@@ -75,7 +256,16 @@ impl RouteTable {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.ports.capacity() * 2
+        let ports = match &self.ports {
+            Ports::Bytes(ports) => ports.capacity(),
+            Ports::Words(ports) => ports.capacity() * 2,
+        };
+        let layers = |layers: &Layers| {
+            let map = layers.channels.as_ref().map_or(0, |map| map.channels.capacity());
+            layers.rows.capacity() + map
+        };
+        let attached = self.attached.as_ref().map_or(0, |attached| attached.capacity() * size_of::<(u32, u16)>());
+        ports + attached + self.layers.as_ref().map_or(0, layers)
     }
 }
 

@@ -14,4 +14,5 @@ mod faults;
 mod fbicm;
 mod limits;
 mod measure;
+mod tables;
 mod topology;

@@ -8,7 +8,7 @@ use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::queueing::{Branch, Manager, PortPlace, QueueSite, QueueingContext};
-use crate::topology::{Hop, Leg, RouteTable, Topology};
+use crate::topology::{Crossing, Hop, Leg, RouteTable, Topology};
 use std::sync::Arc;
 
 mod audit;
@@ -164,8 +164,14 @@ impl Rule {
         let output = self.table.port(router, packet.destination);
         let index = first + u32::from(output);
         let class = self.places[index as usize].class;
-        let hop = one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops);
-        Some(Demand { output: index, vc: hop.vc, destination: packet.destination, size: packet.size })
+        let vc = match self.table.layers() {
+            Some(_) => {
+                let input = (port - first) as u16;
+                self.table.channel(packet.flags, Crossing { router, input, output })
+            }
+            None => one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops).vc,
+        };
+        Some(Demand { output: index, vc, destination: packet.destination, size: packet.size })
     }
 
     /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all

@@ -13,6 +13,9 @@ pub enum Proof {
     /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
     /// (`proof/bubble.rs`).
     Bubble(Escape),
+    /// Packets follow the mechanism's tables, each in the layer of its route, and no channels wait for one another in a
+    /// circle (`proof/tables.rs`).
+    Tables,
     /// The routes cannot be followed.
     Unknown,
 }

@@ -1,0 +1,262 @@
+//! Routes of tables, each followed from its source to its destination: where they lead, how many share a link, and
+//! whether their channels wait for one another in a circle.
+//!
+//! A packet stays in the layer of its route, so that the channels of a layer depend on one another alone (or, with
+//! SL-to-VL tables, those that these name). What is followed is the table that a run takes, entry by entry; nothing is
+//! taken for granted of how it was made.
+
+use super::cdg::{Channel, Flaw, Report, Walk};
+use crate::engine::NONE;
+use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires};
+use std::collections::BTreeMap;
+
+/// Packets count their hops in 8 bits.
+const MOST_HOPS: u32 = 255;
+
+/// What tables say of all routes; pairs are ordered ones of two different endpoints.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Survey {
+    /// All pairs.
+    pub(crate) pairs: u64,
+    /// Those whose route arrives, by its links between routers.
+    pub(crate) hops: BTreeMap<u32, u64>,
+    /// Those that take more links than a shortest route.
+    pub(crate) nonminimal: u64,
+    /// Links between routers, in one direction, by the pairs whose routes take them.
+    pub(crate) loads: BTreeMap<u64, u64>,
+    /// Layers of routes.
+    pub(crate) layers: usize,
+    /// Virtual channels that routes take on links between routers.
+    pub(crate) channels: usize,
+}
+
+/// Endpoints that need not be told apart: one of them, their router, and how many there are.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    endpoint: u32,
+    router: u32,
+    count: u64,
+}
+
+/// The endpoints, each by itself, or those of a router together.
+fn groups(topology: &dyn Topology, apart: bool) -> Vec<Group> {
+    let mut found: Vec<Group> = Vec::new();
+    let mut of_router = vec![NONE; topology.routers() as usize];
+    for endpoint in 0..topology.endpoints() {
+        let router = topology.attachment(endpoint).0;
+        match of_router[router as usize] {
+            group if group != NONE && !apart => found[group as usize].count += 1,
+            _ => {
+                of_router[router as usize] = found.len() as u32;
+                found.push(Group { endpoint, router, count: 1 });
+            }
+        }
+    }
+    found
+}
+
+/// Follows every route. What routes are like, and a proof, or the first flaw that was found: with fewer virtual
+/// channels than there are layers the last ones share one.
+pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> (Survey, Result<Report, Flaw>) {
+    let wires = Wires::new(topology);
+    let mut walk = Walk::new(topology, vcs);
+    let first = |place: u32| {
+        let (router, port) = wires.owner(place);
+        walk.index.get(&Channel { router, port, vc: 0 }).copied().unwrap_or(NONE)
+    };
+    let channels: Vec<u32> = (0..wires.places() as u32).map(first).collect();
+    let most = vcs.iter().skip(1).copied().max().unwrap_or(1).max(1);
+    // A bit for every channel, and output and channel behind it, so that each dependency is added once.
+    let after = |place: u32| match wires.far(place).router {
+        NONE => 0,
+        router => u64::from(wires.ports(router)) * u64::from(most),
+    };
+    let mut room = 0u64;
+    let starts: Vec<u64> = (0..wires.places() as u32)
+        .map(|place| {
+            let start = room;
+            room += after(place) * u64::from(most);
+            start
+        })
+        .collect();
+    let mut known = vec![0u64; room.div_ceil(64) as usize];
+
+    let layers = table.layers();
+    let by_lane = layers.is_some_and(|layers| layers.channels.is_some());
+    let sources = groups(topology, by_lane || layers.is_some_and(|layers| layers.by_endpoint));
+    let targets = groups(topology, !table.is_of_routers());
+    let mut survey = Survey::default();
+    let (mut loads, mut flaw) = (vec![0u64; wires.places()], None);
+    let (mut met_layers, mut met_channels) = ([false; 256], [false; 256]);
+    let seen = vec![0; wires.routers() as usize];
+    let mut follower = Follower { wires: &wires, table, seen, number: 0, path: Vec::new() };
+    let (mut distances, mut order, mut measured) = (Vec::new(), Vec::new(), NONE);
+    for target in &targets {
+        let end = Target::new(topology, target.endpoint);
+        if target.router != measured {
+            measured = target.router;
+            wires.towards(measured, &mut distances, &mut order);
+        }
+        for source in &sources {
+            let shared = match () {
+                () if source.router != target.router => 0,
+                () if source.count > 1 && target.count > 1 => source.count,
+                () if source.count > 1 || target.count > 1 => 1,
+                () => u64::from(source.endpoint == target.endpoint),
+            };
+            let pairs = source.count * target.count - shared;
+            if pairs == 0 {
+                continue;
+            }
+            survey.pairs += pairs;
+            let layer = table.layer(source.router, source.endpoint, target.endpoint);
+            let from = (source.router, topology.attachment(source.endpoint).1);
+            if let Err(found) = follower.follow(from, &end, layer) {
+                flaw = flaw.or(Some(found));
+                continue;
+            }
+            let path = &follower.path;
+            *survey.hops.entry(path.len() as u32).or_default() += pairs;
+            survey.nonminimal += if path.len() as u32 > distances[source.router as usize] { pairs } else { 0 };
+            met_layers[usize::from(layer)] = true;
+            let mut held: Option<(u32, u8)> = None;
+            for &(place, channel) in path {
+                loads[place as usize] += pairs;
+                met_channels[usize::from(channel)] = true;
+                let there = vcs.get(usize::from(wires.far(place).class)).copied().unwrap_or(1).max(1);
+                let vc = channel.min(there - 1);
+                if let Some((before, in_vc)) = held {
+                    let port = wires.owner(place).1;
+                    let behind = u64::from(port) * u64::from(most) + u64::from(vc);
+                    let bit = starts[before as usize] + u64::from(in_vc) * after(before) + behind;
+                    let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
+                    if known[word] & mask == 0 {
+                        known[word] |= mask;
+                        let channel = |place: u32, vc: u8| channels[place as usize] + u32::from(vc);
+                        walk.dependencies.add_edge(channel(before, in_vc), channel(place, vc), ());
+                    }
+                }
+                held = Some((place, vc));
+            }
+        }
+    }
+    for place in (0..wires.places() as u32).filter(|&place| wires.far(place).router != NONE) {
+        *survey.loads.entry(loads[place as usize]).or_default() += 1;
+    }
+    let count = |met: &[bool]| met.iter().filter(|met| **met).count();
+    (survey.layers, survey.channels) = (count(&met_layers), count(&met_channels));
+    walk.states = survey.hops.values().sum::<u64>() as usize;
+    let result = match flaw {
+        Some(flaw) => Err(flaw),
+        None => walk.conclude(),
+    };
+    (survey, result)
+}
+
+/// Follows routes one after another.
+struct Follower<'a> {
+    wires: &'a Wires,
+    table: &'a RouteTable,
+    /// By router, the number of the last route that was there.
+    seen: Vec<u64>,
+    number: u64,
+    /// The links of the last route, by their places, each with its virtual channel.
+    path: Vec<(u32, u8)>,
+}
+
+impl Follower<'_> {
+    /// The route from a router, entered by a port, to a target.
+    fn follow(&mut self, (from, mut input): (u32, u16), target: &Target, layer: u8) -> Result<(), Flaw> {
+        let (destination, mut at) = (target.endpoint, from);
+        self.number += 1;
+        self.path.clear();
+        loop {
+            if self.seen[at as usize] == self.number {
+                return Err(Flaw::Loop { from, destination, at });
+            }
+            self.seen[at as usize] = self.number;
+            let port = self.table.port(at, destination);
+            let Some((place, next)) = step(self.wires, from, at, port, target)? else { return Ok(()) };
+            self.path.push((place, self.table.channel(layer, Crossing { router: at, input, output: port })));
+            (at, input) = next;
+            if self.path.len() as u32 > MOST_HOPS {
+                return Err(Flaw::Endless { from, destination, hops: MOST_HOPS });
+            }
+        }
+    }
+}
+
+/// An endpoint, its router and its port there.
+struct Target {
+    endpoint: u32,
+    router: u32,
+    port: u16,
+}
+
+impl Target {
+    fn new(topology: &dyn Topology, endpoint: u32) -> Self {
+        let (router, port) = topology.attachment(endpoint);
+        Self { endpoint, router, port }
+    }
+}
+
+/// A link, by its place, and where it leads, as router and port.
+type Step = (u32, (u32, u16));
+
+/// The link by which a packet leaves router `at`; `None` at the target.
+fn step(wires: &Wires, from: u32, at: u32, port: u16, target: &Target) -> Result<Option<Step>, Flaw> {
+    let destination = target.endpoint;
+    if port == NO_PORT {
+        return Err(Flaw::NoEntry { from, destination, at });
+    }
+    if (at, port) == (target.router, target.port) {
+        return Ok(None);
+    }
+    match wires.place(at, port).map(|place| (place, wires.far(place))) {
+        Some((place, wire)) if wire.router != NONE => Ok(Some((place, (wire.router, wire.port)))),
+        _ => Err(Flaw::Astray { from, destination, at, port }),
+    }
+}
+
+/// Shows that every route arrives: what a run takes for granted of its tables. Each entry on some route is looked at
+/// once.
+pub(crate) fn arrive(topology: &dyn Topology, table: &RouteTable) -> Result<(), Flaw> {
+    const ON_THE_WAY: u32 = NONE - 1;
+    let wires = Wires::new(topology);
+    let mut hops = Vec::new();
+    let mut way = Vec::new();
+    for group in groups(topology, !table.is_of_routers()) {
+        let target = Target::new(topology, group.endpoint);
+        let destination = target.endpoint;
+        hops.clear();
+        hops.resize(wires.routers() as usize, NONE);
+        for from in wires.hosts() {
+            let mut at = from;
+            let mut left = loop {
+                match hops[at as usize] {
+                    NONE => hops[at as usize] = ON_THE_WAY,
+                    ON_THE_WAY => return Err(Flaw::Loop { from, destination, at }),
+                    left => break left,
+                }
+                match step(&wires, from, at, table.port(at, destination), &target)? {
+                    Some((_, (next, _))) => {
+                        way.push(at);
+                        at = next;
+                    }
+                    None => {
+                        hops[at as usize] = 0;
+                        break 0;
+                    }
+                }
+            };
+            for router in way.drain(..).rev() {
+                left += 1;
+                hops[router as usize] = left;
+            }
+            if hops[from as usize] > MOST_HOPS {
+                return Err(Flaw::Endless { from, destination, hops: MOST_HOPS });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! What mechanisms with tables and layers have in common: the rule, the tables that have been made, and the trees of
+//! routes that are balanced over the links.
+
+use super::{Injection, Routing, View};
+use crate::engine::NONE;
+use crate::error::ScenarioError;
+use crate::packet::Packet;
+use crate::topology::{Crossing, Hop, MOST_ENTRIES, Peer, RouteTable, Topology, Wire, Wires};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most layers: a virtual channel each.
+pub(super) const MOST_LAYERS: u32 = 255;
+
+/// Every packet takes the port of its destination, in the virtual channel of its layer.
+pub(super) struct Rule {
+    table: Arc<RouteTable>,
+}
+
+impl Rule {
+    pub(super) fn new(table: Option<&Arc<RouteTable>>) -> Self {
+        match table {
+            Some(table) => Self { table: table.clone() },
+            // The scenario has been checked: a network without tables is not built.
+            None => unreachable!("layers without a table"),
+        }
+    }
+}
+
+impl Routing for Rule {
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        packet.flags = self.table.layer(at.router, packet.source, packet.destination);
+    }
+
+    #[inline]
+    fn route(&mut self, view: &mut View<'_>, input: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let port = self.table.port(view.router, packet.destination);
+        let vc = self.table.channel(packet.flags, Crossing { router: view.router, input, output: port });
+        Some(Hop { port, vc, vcs: 1 })
+    }
+}
+
+/// The tables that parameters have made last, so that checks and runs of one scenario do not make them again.
+#[derive(Clone, Default)]
+pub(super) struct Made(Arc<Mutex<Option<Entry>>>);
+
+/// What tables were made of, as a hash, and the tables.
+type Entry = (u64, Result<Arc<RouteTable>, ScenarioError>);
+
+/// Parameters are equal if what they say is.
+impl PartialEq for Made {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
+}
+
+impl Made {
+    /// The tables of a network, and of parameters that `said` stands for.
+    pub(super) fn get(
+        &self,
+        topology: &dyn Topology,
+        said: impl Hash,
+        make: impl FnOnce() -> Result<RouteTable, ScenarioError>,
+    ) -> Result<Arc<RouteTable>, ScenarioError> {
+        let mut hasher = DefaultHasher::new();
+        said.hash(&mut hasher);
+        hash_network(topology, &mut hasher);
+        let key = hasher.finish();
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some((of, table)) if *of == key => table.clone(),
+            _ => {
+                let table = make().map(Arc::new);
+                *made = Some((key, table.clone()));
+                table
+            }
+        }
+    }
+}
+
+fn hash_network(topology: &dyn Topology, hasher: &mut impl Hasher) {
+    for router in 0..topology.routers() {
+        topology.ports(router).hash(hasher);
+        for port in 0..topology.ports(router) {
+            match topology.port(router, port).peer {
+                Peer::Endpoint(endpoint) => (0, endpoint, 0).hash(hasher),
+                Peer::Router { router, port } => (1, router, port).hash(hasher),
+                Peer::None => (2, 0, 0).hash(hasher),
+            }
+        }
+    }
+}
+
+/// Virtual channels for the layers of a table.
+pub(super) fn channels_needed(topology: &dyn Topology, table: Option<&RouteTable>) -> (Vec<u8>, String) {
+    let count = table.map_or(1, RouteTable::channel_count).clamp(1, MOST_LAYERS);
+    let mut needed = vec![count as u8; topology.classes().len()];
+    needed[0] = 1;
+    let layers = if count == 1 { "1 layer".into() } else { format!("{count} layers") };
+    (needed, format!("its routes are in {layers} of one virtual channel each"))
+}
+
+/// An empty table with a column for each router.
+pub(super) fn empty(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
+    RouteTable::of_routers(topology).ok_or_else(|| too_large(topology.routers(), topology.routers()))
+}
+
+/// The error of tables that are too large.
+pub(super) fn too_large(routers: u32, destinations: u32) -> ScenarioError {
+    let expected =
+        format!("tables of {routers} routers for {destinations} destinations; expected at most {MOST_ENTRIES} entries");
+    ScenarioError::missing("kind", expected)
+}
+
+/// The error of a network whose routes take more layers than there can be.
+pub(super) fn too_many_layers() -> ScenarioError {
+    ScenarioError::missing("kind", format!("its routes take more than {MOST_LAYERS} layers here; expected fewer"))
+}
+
+/// The error of a router from which another cannot be reached.
+pub(super) fn apart(from: u32, to: u32) -> ScenarioError {
+    let expected = format!("no links lead from router {from} to router {to}; expected a way from each to each");
+    ScenarioError::missing("kind", expected)
+}
+
+/// Trees of routes towards one router after another, each chosen by what the links carry already.
+pub(super) struct Balance<'a> {
+    wires: &'a Wires,
+    /// Pairs of endpoints whose route takes a link, by its place.
+    loads: Vec<u64>,
+    /// Of the chosen way from each router, the sum of these.
+    costs: Vec<u64>,
+    chosen: Vec<u32>,
+    /// Endpoints whose packets go through each router.
+    sources: Vec<u64>,
+}
+
+impl<'a> Balance<'a> {
+    pub(super) fn new(wires: &'a Wires) -> Self {
+        let routers = wires.routers() as usize;
+        Self {
+            wires,
+            loads: vec![0; wires.places()],
+            costs: vec![0; routers],
+            chosen: vec![NONE; routers],
+            sources: vec![0; routers],
+        }
+    }
+
+    /// Enters the routes to the first router of `order` into the table. The others follow in an order in which every
+    /// router stands behind all those to which `leads` lets it send packets; of these ways it takes the one that is
+    /// least used up to the end, and of equal ones that of the lowest port.
+    pub(super) fn tree(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool, table: &mut RouteTable) {
+        let Some((&to, others)) = order.split_first() else { return };
+        self.costs[to as usize] = 0;
+        for &router in others {
+            let ways = self.wires.leaving(router).filter(|(_, wire)| leads(router, *wire));
+            let cost =
+                |(place, wire): (u32, Wire)| (self.costs[wire.router as usize] + self.loads[place as usize], place);
+            let Some((cost, place)) = ways.map(cost).min() else { continue };
+            self.costs[router as usize] = cost;
+            self.chosen[router as usize] = place;
+            table.set(router, to, self.wires.owner(place).1);
+            self.sources[router as usize] = self.wires.endpoints(router).into();
+        }
+        self.sources[to as usize] = 0;
+        for &router in others.iter().rev() {
+            let place = self.chosen[router as usize];
+            let passing = self.sources[router as usize];
+            self.loads[place as usize] += passing * u64::from(self.wires.endpoints(to));
+            self.sources[self.wires.far(place).router as usize] += passing;
+        }
+    }
+}
+
+/// Shortest routes between all routers with endpoints, balanced over the links: for one destination after another, of
+/// the shortest paths that which the routes before use least (T. Hoefler, T. Schneider and A. Lumsdaine, "Optimized
+/// routing for large-scale InfiniBand networks", Hot Interconnects 2009).
+pub(super) fn shortest(topology: &dyn Topology, wires: &Wires) -> Result<RouteTable, ScenarioError> {
+    let mut table = empty(topology)?;
+    let mut balance = Balance::new(wires);
+    let (mut distances, mut order) = (Vec::new(), Vec::new());
+    for to in wires.hosts() {
+        wires.towards(to, &mut distances, &mut order);
+        if let Some(from) = wires.hosts().find(|&from| distances[from as usize] == NONE) {
+            return Err(apart(from, to));
+        }
+        balance.tree(&order, |at, wire| distances[wire.router as usize] + 1 == distances[at as usize], &mut table);
+    }
+    Ok(table)
+}
+
+/// Dependencies of links on links, numbered: a packet that came over one link leaves over the next.
+#[derive(Debug)]
+pub(super) struct Dependencies {
+    starts: Vec<u32>,
+    count: usize,
+}
+
+impl Dependencies {
+    pub(super) fn new(wires: &Wires) -> Self {
+        let mut count = 0;
+        let mut start = |place: u32| {
+            let start = count;
+            count += match wires.far(place).router {
+                NONE => 0,
+                router => wires.ports(router),
+            };
+            start
+        };
+        let starts = (0..wires.places() as u32).map(&mut start).collect();
+        Self { starts, count: count as usize }
+    }
+
+    /// Number of all.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// That of the link at a place on the one that leaves its far end by a port.
+    #[inline]
+    pub(super) fn on(&self, place: u32, port: u16) -> usize {
+        self.starts[place as usize] as usize + usize::from(port)
+    }
+}

@@ -1,0 +1,170 @@
+//! Up*/down* routing: every link leads up or down, and no route goes up after it has gone down.
+
+use super::layered::{Balance, Made, Rule, apart, channels_needed, empty};
+use super::{Proof, Routing, RoutingContext, RoutingParams};
+use crate::engine::NONE;
+use crate::error::ScenarioError;
+use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Up*/down* routing on any network (M. D. Schroeder et al., "Autonet: a high-speed, self-configuring local area
+/// network using point-to-point links", IEEE Journal on Selected Areas in Communications 1991): a breadth-first tree
+/// gives every router a level, and a link leads up to the router of the lower level, at equal levels to that of the
+/// lower number. A route goes up, if it must, and then down: so one virtual channel is free of deadlock.
+///
+/// Deterministic, by tables with a port for each destination router: where some way leads down all along, the shortest
+/// such one, else up, on the shortest way that such tables have. Of several the one that is least used so far.
+///
+/// ```toml
+/// [routing]
+/// kind = "up_down"
+/// root = 0
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct UpDown {
+    /// Router at the root; if left out the one with the least sum of distances to all others, of several the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<u32>,
+    #[serde(skip)]
+    #[schemars(skip)]
+    made: Made,
+}
+
+impl UpDown {
+    /// With this root.
+    pub fn from(root: Option<u32>) -> Self {
+        Self { root, made: Made::default() }
+    }
+
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
+        self.made.get(topology, self.root, || self.make(topology))
+    }
+
+    fn make(&self, topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
+        let wires = Wires::new(topology);
+        if let Some(place) = wires.one_way() {
+            let (router, port) = wires.owner(place);
+            let expected =
+                format!("the link of router {router} port {port} leads one way; expected links that lead both");
+            return Err(ScenarioError::missing("kind", expected));
+        }
+        if let Some(root) = self.root.filter(|&root| root >= wires.routers()) {
+            return Err(ScenarioError::new("root", root, format!("expected a router below {}", wires.routers())));
+        }
+        let levels = Levels::new(&wires, self.root)?;
+        let mut table = empty(topology)?;
+        let mut balance = Balance::new(&wires);
+        let mut ways = Ways::default();
+        for to in wires.hosts() {
+            ways.find(&wires, &levels, to);
+            let leads = |at: u32, wire: Wire| {
+                let (here, next) = (at as usize, wire.router as usize);
+                match ways.down[here] {
+                    NONE => levels.is_up(at, wire.router) && ways.length[next] + 1 == ways.length[here],
+                    down => !levels.is_up(at, wire.router) && ways.down[next] != NONE && ways.down[next] + 1 == down,
+                }
+            };
+            balance.tree(&ways.order, leads, &mut table);
+        }
+        Ok(table.with_layers(Layers::ONE))
+    }
+}
+
+/// The level of every router.
+struct Levels {
+    levels: Vec<u32>,
+    /// The routers, the root first, every other behind all to which a link leads up.
+    order: Vec<u32>,
+}
+
+impl Levels {
+    fn new(wires: &Wires, root: Option<u32>) -> Result<Self, ScenarioError> {
+        let (mut levels, mut order) = (Vec::new(), Vec::new());
+        let root = root.unwrap_or_else(|| {
+            let mut sum = |router: u32| {
+                wires.towards(router, &mut levels, &mut order);
+                levels.iter().map(|&level| u64::from(level)).sum::<u64>()
+            };
+            (0..wires.routers()).min_by_key(|&router| sum(router)).unwrap_or(0)
+        });
+        wires.towards(root, &mut levels, &mut order);
+        if let Some(lost) = levels.iter().position(|&level| level == NONE) {
+            return Err(apart(lost as u32, root));
+        }
+        order.sort_unstable_by_key(|&router| (levels[router as usize], router));
+        Ok(Self { levels, order })
+    }
+
+    fn is_up(&self, from: u32, to: u32) -> bool {
+        (self.levels[to as usize], to) < (self.levels[from as usize], from)
+    }
+}
+
+/// The ways to one destination.
+#[derive(Default)]
+struct Ways {
+    /// Links of the shortest way down from each router; all ones if there is none.
+    down: Vec<u32>,
+    /// Links of the way from each router.
+    length: Vec<u32>,
+    /// The routers by these lengths.
+    order: Vec<u32>,
+}
+
+impl Ways {
+    fn find(&mut self, wires: &Wires, levels: &Levels, to: u32) {
+        self.down.clear();
+        self.down.resize(levels.levels.len(), NONE);
+        self.down[to as usize] = 0;
+        self.order.clear();
+        self.order.push(to);
+        let mut next = 0;
+        while let Some(&router) = self.order.get(next) {
+            next += 1;
+            for &place in wires.incoming(router) {
+                let before = wires.owner(place).0;
+                if self.down[before as usize] == NONE && levels.is_up(router, before) {
+                    self.down[before as usize] = self.down[router as usize] + 1;
+                    self.order.push(before);
+                }
+            }
+        }
+        self.length.clone_from(&self.down);
+        for &router in &levels.order {
+            if self.down[router as usize] == NONE {
+                let above = wires.leaving(router).filter(|(_, wire)| levels.is_up(router, wire.router));
+                let least = above.map(|(_, wire)| self.length[wire.router as usize]).min();
+                // The root has a way down to every router.
+                self.length[router as usize] = least.unwrap_or(0) + 1;
+                self.order.push(router);
+            }
+        }
+        let length = &self.length;
+        self.order.sort_by_key(|&router| length[router as usize]);
+    }
+}
+
+impl RoutingParams for UpDown {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.tables(topology).map(drop)
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        channels_needed(topology, self.tables(topology).ok().as_deref())
+    }
+
+    fn proof(&self) -> Proof {
+        Proof::Tables
+    }
+
+    fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
+        self.tables(topology).ok()
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Rule::new(context.table.as_ref()))
+    }
+}

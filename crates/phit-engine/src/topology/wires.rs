@@ -1,0 +1,147 @@
+//! All links of a network in flat arrays, for what follows many routes.
+
+use super::{Peer, Topology};
+use crate::engine::NONE;
+
+/// Where an output leads: the input side of a port of another router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wire {
+    /// Router at the far end; all ones if it is an endpoint, or nothing.
+    pub(crate) router: u32,
+    /// Its port.
+    pub(crate) port: u16,
+    /// Class of the link.
+    pub(crate) class: u8,
+}
+
+/// The ports of all routers, one after another: the place of a port is its number, and that of the link that leaves by
+/// it.
+#[derive(Debug)]
+pub(crate) struct Wires {
+    starts: Vec<u32>,
+    wires: Vec<Wire>,
+    /// By router, the places of the links that lead to it.
+    incoming: Vec<Vec<u32>>,
+    /// The router of each place.
+    owners: Vec<u32>,
+    /// Endpoints of each router.
+    endpoints: Vec<u32>,
+}
+
+impl Wires {
+    pub(crate) fn new(topology: &dyn Topology) -> Self {
+        let routers = topology.routers();
+        let (mut starts, mut wires, mut owners) = (vec![0], Vec::new(), Vec::new());
+        for router in 0..routers {
+            for port in 0..topology.ports(router) {
+                let link = topology.port(router, port);
+                wires.push(match link.peer {
+                    Peer::Router { router, port } => Wire { router, port, class: link.class },
+                    Peer::Endpoint(_) | Peer::None => Wire { router: NONE, port: 0, class: link.class },
+                });
+                owners.push(router);
+            }
+            starts.push(wires.len() as u32);
+        }
+        let mut incoming = vec![Vec::new(); routers as usize];
+        for (wire, place) in wires.iter().zip(0..).filter(|(wire, _)| wire.router != NONE) {
+            incoming[wire.router as usize].push(place);
+        }
+        let mut endpoints = vec![0; routers as usize];
+        for endpoint in 0..topology.endpoints() {
+            endpoints[topology.attachment(endpoint).0 as usize] += 1;
+        }
+        Self { starts, wires, incoming, owners, endpoints }
+    }
+
+    /// Number of routers.
+    pub(crate) fn routers(&self) -> u32 {
+        self.endpoints.len() as u32
+    }
+
+    /// Number of ports of all routers.
+    pub(crate) fn places(&self) -> usize {
+        self.wires.len()
+    }
+
+    /// Number of ports of a router.
+    #[inline]
+    pub(crate) fn ports(&self, router: u32) -> u32 {
+        self.starts[router as usize + 1] - self.starts[router as usize]
+    }
+
+    /// The place of a port; `None` if the router has no such port.
+    #[inline]
+    pub(crate) fn place(&self, router: u32, port: u16) -> Option<u32> {
+        (u32::from(port) < self.ports(router)).then(|| self.starts[router as usize] + u32::from(port))
+    }
+
+    /// The router and the port of a place.
+    #[inline]
+    pub(crate) fn owner(&self, place: u32) -> (u32, u16) {
+        let router = self.owners[place as usize];
+        (router, (place - self.starts[router as usize]) as u16)
+    }
+
+    /// Where the link of a place leads.
+    #[inline]
+    pub(crate) fn far(&self, place: u32) -> Wire {
+        self.wires[place as usize]
+    }
+
+    /// The links that leave a router for others: their places, and where they lead.
+    #[inline]
+    pub(crate) fn leaving(&self, router: u32) -> impl Iterator<Item = (u32, Wire)> + '_ {
+        let places = self.starts[router as usize]..self.starts[router as usize + 1];
+        places.map(|place| (place, self.far(place))).filter(|(_, wire)| wire.router != NONE)
+    }
+
+    /// The places of the links that lead to a router.
+    #[inline]
+    pub(crate) fn incoming(&self, router: u32) -> &[u32] {
+        &self.incoming[router as usize]
+    }
+
+    /// Number of endpoints of a router.
+    #[inline]
+    pub(crate) fn endpoints(&self, router: u32) -> u32 {
+        self.endpoints[router as usize]
+    }
+
+    /// The routers that have endpoints.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.routers()).filter(|&router| self.endpoints(router) > 0)
+    }
+
+    /// A link that leads one way only, by its place.
+    pub(crate) fn one_way(&self) -> Option<u32> {
+        (0..self.wires.len() as u32).find(|&place| {
+            let Wire { router, port, .. } = self.far(place);
+            router != NONE && {
+                let back = self.place(router, port).map(|back| self.far(back));
+                back.is_none_or(|back| (back.router, back.port) != self.owner(place))
+            }
+        })
+    }
+
+    /// Links on a shortest path to `to` from every router, all ones if there is none, and the routers that have one,
+    /// the nearest first.
+    pub(crate) fn towards(&self, to: u32, distances: &mut Vec<u32>, order: &mut Vec<u32>) {
+        distances.clear();
+        distances.resize(self.endpoints.len(), NONE);
+        distances[to as usize] = 0;
+        order.clear();
+        order.push(to);
+        let mut next = 0;
+        while let Some(&router) = order.get(next) {
+            next += 1;
+            for &place in self.incoming(router) {
+                let before = self.owners[place as usize];
+                if distances[before as usize] == NONE {
+                    distances[before as usize] = distances[router as usize] + 1;
+                    order.push(before);
+                }
+            }
+        }
+    }
+}

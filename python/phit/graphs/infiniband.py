@@ -1,0 +1,459 @@
+"""InfiniBand fabrics: what `ibnetdiscover` prints, and the tables of the subnet manager.
+
+Switches are routers, numbered by their GUIDs; every connected port of a channel adapter is an endpoint of its switch,
+numbered by switch and port. A switch has its endpoints' ports first, then those to other switches, each in the order of
+its own ports.
+"""
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+from phit.errors import InputError
+from phit.graphs.network import MOST_CLASSES
+from phit.text import quoted, shortened
+
+KIND = "infiniband"
+"""As `topology.kind` a fabric, as `routing.kind` the tables that it has."""
+
+LANES = {"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0}
+"""Data rate of a lane, in Gb/s (InfiniBand Architecture Specification; HDR and NDR nominally)."""
+
+WIDTHS = (1, 2, 4, 8, 12)
+"""Lanes of a link."""
+
+NO_PORT = 255
+"""In a forwarding table: no way to this LID."""
+
+_HEADER = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"(.*))?$')
+_LINK = re.compile(
+    r'^\[(\d+)\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s*"([SHR])-([0-9a-fA-F]{1,16})"\[(\d+)\](?:\[ext \d+\])?'
+    r"(?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$"
+)
+_RATE = re.compile(r"\s(\d+x|\?\?)(\S+?)(?:\s+s=\d+ w=\d+ v=(\d+))?\s*$")
+_OWN_LID = re.compile(r"^\s*lid (\d+) lmc (\d+)\s")
+_SWITCH_LID = re.compile(r"port 0 lid (\d+) lmc (\d+)\s*$")
+_TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
+_ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b")
+_SL2VL = re.compile(r"^(Switch|Channel Adapter|Router) 0x([0-9a-fA-F]{1,16})\b")
+_SL2VL_ROW = re.compile(r"^(\d+)\s+(\d+)\s*:((?:\s+\d+){16})\s*$")
+_VL_CAP = {1: 1, 2: 2, 3: 4, 4: 8, 5: 15}
+"""Data virtual lanes by the code of `v=` that `ibnetdiscover -f` prints."""
+
+_IGNORED = re.compile(r"^(#|vendid=|devid=|sysimgguid=|switchguid=|caguid=|rtguid=|Chassis|\w+=)")
+
+
+@dataclass
+class Node:
+    """A switch, or a channel adapter."""
+
+    guid: int
+    is_switch: bool
+    ports: int
+    name: str
+    where: int
+    links: dict[int, "Link"] = field(default_factory=dict)
+
+
+@dataclass
+class Link:
+    """What one line says of a link; LIDs are those of an adapter's own port."""
+
+    peer: int
+    peer_port: int
+    where: int
+    rate: str | None
+    lanes: int | None
+    lid: int | None
+    lmc: int
+
+
+class Fabric:
+    """Switches, channel adapters and links, as `ibnetdiscover` lists them."""
+
+    def __init__(self, path: Path, rate: str | None = None) -> None:
+        """Reads a file; `rate` is that of links whose width or speed is unknown, such as `4xHDR`."""
+        self.path, self.rate = path, rate
+        self.nodes: dict[int, Node] = {}
+        if rate is not None and _gigabits(rate) is None:
+            raise InputError(f"topology.rate = {quoted(rate)}: expected a width and a speed, as 4xHDR", "topology.rate")
+        self._read()
+        self._check()
+
+    def fail(self, line: int, message: str) -> InputError:
+        """An error at a line of the file."""
+        return InputError(f"{self.path}: line {line}: {message}", "topology.file")
+
+    def _read(self) -> None:
+        node: Node | None = None
+        for number, line in _lines(self.path, "topology.file"):
+            if not line.strip():
+                continue
+            if header := _HEADER.match(line):
+                node = self._node(header, number)
+            elif link := _LINK.match(line):
+                if node is None:
+                    raise self.fail(number, "a link before any node")
+                self._link(node, link, number)
+            elif not _IGNORED.match(line):
+                what = quoted(shortened(line.strip(), 80))
+                raise self.fail(number, f"{what}; expected a node or a link, as ibnetdiscover prints them")
+
+    def _node(self, header: re.Match[str], number: int) -> Node:
+        kind, ports, _, guid, name, _ = header.groups()
+        node = Node(int(guid, 16), kind == "Switch", int(ports), name or f"0x{int(guid, 16):016x}", number)
+        if node.guid in self.nodes:
+            raise self.fail(number, f"node 0x{node.guid:016x} is there already, in line {self.nodes[node.guid].where}")
+        self.nodes[node.guid] = node
+        return node
+
+    def _link(self, node: Node, link: re.Match[str], number: int) -> None:
+        port, _, _, peer, peer_port, comment = link.groups()
+        if not 1 <= int(port) <= node.ports:
+            raise self.fail(number, f"port {port}; expected 1 to {node.ports}, the ports of {quoted(node.name)}")
+        if int(port) in node.links:
+            raise self.fail(number, f"port {port} of {quoted(node.name)} has a link already")
+        rate = _RATE.search(comment or "")
+        own = _OWN_LID.match(comment or "")
+        text = f"{rate[1]}{rate[2]}" if rate else None
+        node.links[int(port)] = Link(
+            int(peer, 16),
+            int(peer_port),
+            number,
+            text if text and _gigabits(text) else None,
+            _VL_CAP.get(int(rate[3])) if rate and rate[3] else None,
+            None if node.is_switch or own is None else int(own[1]),
+            0 if own is None else int(own[2]),
+        )
+
+    def _check(self) -> None:
+        if not any(node.is_switch for node in self.nodes.values()):
+            raise InputError(f"{self.path}: no switch; expected the output of ibnetdiscover", "topology.file")
+        for node in self.nodes.values():
+            for port, link in node.links.items():
+                back = self.nodes[link.peer].links.get(link.peer_port) if link.peer in self.nodes else None
+                if back is None or (back.peer, back.peer_port) != (node.guid, port):
+                    said = f"the other end of port {port} of {quoted(node.name)} says otherwise"
+                    raise self.fail(link.where, f"{said}; expected every link at both of its ends")
+                if not node.is_switch and not self.nodes[link.peer].is_switch:
+                    raise self.fail(link.where, "a link between two channel adapters; expected one to a switch")
+                if link.peer == node.guid:
+                    raise self.fail(link.where, f"a link from {quoted(node.name)} to itself")
+                if not node.is_switch and link.lid is None:
+                    raise self.fail(link.where, "the port has no LID; expected `lid N lmc M` after #")
+
+    @cached_property
+    def switches(self) -> list[Node]:
+        """The switches, in the order of routers."""
+        return sorted((node for node in self.nodes.values() if node.is_switch), key=lambda node: node.guid)
+
+    @cached_property
+    def router(self) -> dict[int, int]:
+        """The router of every switch, by GUID."""
+        return {switch.guid: index for index, switch in enumerate(self.switches)}
+
+    @cached_property
+    def ports(self) -> list[dict[int, int]]:
+        """For every router, its port by that of the switch."""
+        return [
+            {
+                port: index
+                for index, port in enumerate(sorted(switch.links, key=lambda p: (self._between(switch, p), p)))
+            }
+            for switch in self.switches
+        ]
+
+    def _between(self, switch: Node, port: int) -> bool:
+        return switch.links[port].peer in self.router
+
+    @cached_property
+    def endpoints(self) -> list[tuple[Node, int]]:
+        """The channel adapter and the port of every endpoint."""
+        return [
+            (self.nodes[switch.links[port].peer], switch.links[port].peer_port)
+            for switch in self.switches
+            for port in sorted(switch.links)
+            if not self._between(switch, port)
+        ]
+
+    @cached_property
+    def lids(self) -> list[tuple[int, int]]:
+        """The first LID of every endpoint, and how many it has."""
+        found = [adapter.links[port] for adapter, port in self.endpoints]
+        lids = [(link.lid or 0, 1 << link.lmc) for link in found]
+        taken: dict[int, int] = {}
+        for (first, count), link in zip(lids, found, strict=True):
+            for lid in range(first, first + count):
+                if lid in taken:
+                    raise self.fail(link.where, f"LID {lid} is taken already, in line {taken[lid]}")
+                taken[lid] = link.where
+        return lids
+
+    def label(self, router: int, port: int) -> str:
+        """A switch and its port, as the fabric's operator knows them."""
+        switch = self.switches[router]
+        own = {phit: port for port, phit in self.ports[router].items()}
+        return f"{switch.name} port {own.get(port, '?')}"
+
+    def section(self, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """`[topology]` of the kind `graph`, and keys of `router.links` by class."""
+        rates = self._rates()
+        names = sorted(set(rates.values()), key=lambda name: (-(_gigabits(name) or 0), name))
+        hosts = [self._rate(adapter.links[port]) for adapter, port in self.endpoints]
+        gigabits = {name: round(_gigabits(name) or 1) for name in {*names, *hosts}}
+        unit = gcd(*gigabits.values())
+        links = {_class(name): {"bandwidth": gigabits[name] // unit} for name in names}
+        if hosts:
+            # Endpoints are of one class; a slower one is as fast as the others.
+            links["endpoint"] = {"bandwidth": max(gigabits[name] for name in hosts) // unit}
+        rows = [
+            [
+                *(self.router[guid] for guid in (switch.guid, link.peer)),
+                names.index(rates[switch.guid, port]),
+                self.ports[self.router[switch.guid]][port],
+                self.ports[self.router[link.peer]][link.peer_port],
+            ]
+            for switch in self.switches
+            for port, link in sorted(switch.links.items())
+            if self._between(switch, port) and (switch.guid, port) < (link.peer, link.peer_port)
+        ]
+        counts = [sum(not self._between(switch, port) for port in switch.links) for switch in self.switches]
+        section = {"kind": "graph", "routers": len(counts), "endpoints": counts, "links": rows}
+        section |= {"classes": [_class(name) for name in names]} if names else {}
+        lanes = [link.lanes for node in self.nodes.values() for link in node.links.values() if link.lanes]
+        for name in names:
+            links[_class(name)] |= {"vcs": min(lanes)} if lanes else {}
+        return section | ({"group": group} if group != 1 else {}), links
+
+    def _rate(self, link: Link) -> str:
+        if link.rate is None and self.rate is None:
+            expected = "expected topology.rate for links like it, such as 4xHDR"
+            raise self.fail(link.where, f"the width or the speed of the link is unknown; {expected}")
+        return link.rate or str(self.rate)
+
+    def _rates(self) -> dict[tuple[int, int], str]:
+        """Width and speed of every link between switches, by its ends."""
+        rates: dict[tuple[int, int], str] = {}
+        for switch in self.switches:
+            for port, link in switch.links.items():
+                if self._between(switch, port):
+                    rates[switch.guid, port] = self._rate(link)
+                    other = self._rate(self.nodes[link.peer].links[link.peer_port])
+                    if other != rates[switch.guid, port]:
+                        raise self.fail(link.where, f"{rates[switch.guid, port]} here and {other} at the other end")
+        if len(set(rates.values())) > MOST_CLASSES:
+            what = ", ".join(sorted(set(rates.values())))
+            raise InputError(f"{self.path}: links of {what}; expected at most {MOST_CLASSES} kinds", "topology.file")
+        return rates
+
+    def entries(self, path: Path, offset: int) -> list[list[int]]:
+        """Router, destination and output port, from forwarding tables; `offset` picks one of an endpoint's LIDs."""
+        if unlike := next((count for _, count in self.lids if offset >= count), None):
+            expected = f"expected a number below {unlike}, the LIDs of every endpoint"
+            raise InputError(f"routing.lid = {offset}: {expected}", "routing.lid")
+        endpoint = {first + offset: index for index, (first, _) in enumerate(self.lids)}
+        entries: list[list[int]] = []
+        ports: dict[int, int] | None = None
+        router, seen = -1, set()
+        for number, line in _lines(path, "topology.tables"):
+            if header := _TABLE.match(line):
+                guid = int(header[1], 16)
+                if guid not in self.router or guid in seen:
+                    what = "stands there twice" if guid in seen else f"is no switch of {self.path}"
+                    raise InputError(f"{path}: line {number}: 0x{guid:016x} {what}", "topology.tables")
+                seen.add(guid)
+                router = self.router[guid]
+                ports = self.ports[router]
+            elif entry := _ENTRY.match(line):
+                if ports is None:
+                    raise InputError(f"{path}: line {number}: an entry before any switch", "topology.tables")
+                lid, port = int(entry[1], 16), int(entry[2])
+                if lid in endpoint and port in ports:
+                    entries.append([router, endpoint[lid], ports[port]])
+        if len(seen) != len(self.switches):
+            lost = next(switch for switch in self.switches if switch.guid not in seen)
+            what = f"no table of switch {quoted(lost.name)}, 0x{lost.guid:016x}"
+            raise InputError(f"{path}: {what}; expected the output of dump_fts, or opensm-lfts.dump", "topology.tables")
+        return entries
+
+    def layers(self, path: Path) -> list[list[int]]:
+        """Source, destination and service level, where it is not 0."""
+        endpoint = {first: index for index, (first, _) in enumerate(self.lids)}
+        found = []
+        for source, destination, level, where in _service_levels(path):
+            for lid in (source, destination):
+                if lid not in endpoint:
+                    raise InputError(f"{path}: line {where}: there is no port of LID {lid}", "topology.service_levels")
+            if level and source != destination:
+                found.append([endpoint[source], endpoint[destination], level])
+        return found
+
+    def channels(self, path: Path, levels: int) -> list[list[Any]]:
+        """Router, input port, output port, and the virtual lane of each of `levels` service levels."""
+        uniform: list[int] | None = None
+        tables: dict[int, dict[tuple[int, int], list[int]]] = {}
+        table: dict[tuple[int, int], list[int]] | None = None
+        for number, line in _lines(path, "topology.virtual_lanes"):
+            if line.startswith("uniform:"):
+                uniform = [int(lane) for lane in line.split()[1:]]
+                if len(uniform) < levels:
+                    raise InputError(f"{path}: line {number}: expected the lanes of 16 service levels")
+            elif node := _SL2VL.match(line):
+                guid = int(node[2], 16)
+                table = tables.setdefault(self.router[guid], {}) if guid in self.router else None
+            elif (row := _SL2VL_ROW.match(line)) and table is not None:
+                table[int(row[1]), int(row[2])] = [int(lane) for lane in row[3].split()]
+        rows: list[list[Any]] = []
+        for router, ports in enumerate(self.ports):
+            for (port, came), (other, left) in ((a, b) for a in ports.items() for b in ports.items()):
+                said = uniform or tables.get(router, {}).get((port, other))
+                if said is None:
+                    what = f"{quoted(self.switches[router].name)} has no row of input {port} and output {other}"
+                    raise InputError(f"{path}: {what}; expected opensm-sl2vl.dump", "topology.virtual_lanes")
+                rows.append([router, came, left, said[:levels]])
+        return rows
+
+
+def _gigabits(rate: str) -> float | None:
+    """Data rate of a link, in Gb/s; nothing if its width or speed is unknown."""
+    width, _, speed = rate.partition("x")
+    known = width.isdecimal() and int(width) in WIDTHS and speed in LANES
+    return int(width) * LANES[speed] if known else None
+
+
+def _class(rate: str) -> str:
+    """The class of links of a width and a speed: a name that does not begin as a number does."""
+    width, _, speed = rate.partition("x")
+    return f"{speed}_{width}x"
+
+
+def _lines(path: Path, key: str) -> Iterator[tuple[int, str]]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file", key) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})", key) from None
+    yield from enumerate(text.splitlines(), 1)
+
+
+def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
+    """Source LID, destination LID, service level and line, of a CSV file or of rows of hexadecimal digits."""
+    lines = [(number, line) for number, line in _lines(path, "topology.service_levels") if not line.startswith("#")]
+    expected = "expected the columns source,destination,sl, or `lids:` and a row of digits for each source"
+
+    def fail(number: int) -> InputError:
+        return InputError(f"{path}: line {number}: {expected}", "topology.service_levels")
+
+    first = lines[0][1] if lines else ""
+    if [name.strip() for name in first.split(",")] == ["source", "destination", "sl"]:
+        for number, row in zip(
+            (number for number, _ in lines[1:]), csv.reader(line for _, line in lines[1:]), strict=True
+        ):
+            if len(row) != 3 or not all(cell.strip().isdecimal() for cell in row):
+                raise fail(number)
+            source, destination, level = (int(cell) for cell in row)
+            yield source, destination, level, number
+        return
+    if not first.startswith("lids:") or not all(lid.isdecimal() for lid in first.split()[1:]):
+        raise fail(lines[0][0] if lines else 1)
+    lids = [int(lid) for lid in first.split()[1:]]
+    for number, line in lines[1:]:
+        own, _, digits = line.strip().partition(" ")
+        if not line.strip():
+            continue
+        if not own.isdecimal() or len(digits) != len(lids) or not set(digits) <= set("-0123456789abcdef"):
+            raise fail(number)
+        for lid, digit in zip(lids, digits, strict=True):
+            if digit != "-":
+                yield int(own), lid, int(digit, 16), number
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "file": {
+        "type": "string",
+        "description": "What `ibnetdiscover` prints, or `ibnetdiscover -f`; found from the scenario's folder.",
+    },
+    "tables": {
+        "type": "string",
+        "description": 'Forwarding tables for `routing.kind = "infiniband"`: what `dump_fts` '
+        "prints, or `opensm-lfts.dump`.",
+    },
+    "service_levels": {
+        "type": "string",
+        "description": "Service levels of all pairs of ports, from path records: a CSV "
+        "file with the columns source, destination (LIDs) and sl. Without it all are 0.",
+    },
+    "virtual_lanes": {
+        "type": "string",
+        "description": "SL-to-VL tables: `opensm-sl2vl.dump`. Without it the virtual lane is the service level.",
+    },
+    "rate": {
+        "type": "string",
+        "description": "Width and speed of links for which the file says neither, such as 4xHDR.",
+    },
+    "group": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 1,
+        "description": "Switches of a group, for what speaks of groups: consecutive ones.",
+    },
+}
+"""The keys of `[topology]` besides `kind`, as JSON Schemas."""
+
+LID: dict[str, Any] = {
+    "type": "integer",
+    "minimum": 0,
+    "default": 0,
+    "description": "Which LID of an endpoint packets are sent to, counted from its first: 0 where it has one.",
+}
+"""The key of `[routing]` besides `kind`."""
+
+DESCRIPTIONS = {
+    "topology": "An InfiniBand fabric, from what `ibnetdiscover` prints: switches become routers, connected ports of "
+    "channel adapters endpoints, and widths and speeds bandwidths. It is a graph with all that a graph can do.",
+    "routing": "The forwarding tables of an InfiniBand fabric (`topology.tables`), with its service levels and virtual "
+    "lanes: its packets go as the subnet manager has it.",
+}
+"""What is said of both kinds."""
+
+
+def fabric(topology: Mapping[str, Any]) -> Fabric:
+    """The fabric of a section of this kind."""
+    if unknown := next((key for key in topology if key not in (*KEYS, "kind")), None):
+        expected = f"unknown key; expected one of {', '.join(KEYS)}"
+        raise InputError(f"topology.{unknown}: {expected}", f"topology.{unknown}")
+    if not isinstance(topology.get("file"), str):
+        raise InputError("topology.file: expected what ibnetdiscover prints, in a file", "topology.file")
+    return Fabric(Path(topology["file"]), topology.get("rate"))
+
+
+def tables(topology: Mapping[str, Any], fabric: Fabric, routing: Mapping[str, Any]) -> dict[str, Any]:
+    """`[routing]` of the kind `table`: the fabric's own tables."""
+    if unknown := next((key for key in routing if key not in ("kind", "lid")), None):
+        raise InputError(f"routing.{unknown}: unknown key; expected lid", f"routing.{unknown}")
+    if "tables" not in topology:
+        raise InputError("topology.tables: expected the fabric's forwarding tables, in a file", "topology.tables")
+    lid = routing.get("lid", 0)
+    if type(lid) is not int or lid < 0:
+        raise InputError(f"routing.lid = {quoted(lid)}: expected a whole number", "routing.lid")
+    entries = fabric.entries(Path(topology["tables"]), lid)
+    if not entries:
+        raise InputError(f"{topology['tables']}: no entry for any port of {fabric.path}", "topology.tables")
+    layers = fabric.layers(Path(topology["service_levels"])) if "service_levels" in topology else []
+    found: dict[str, Any] = {"kind": "table", "entries": entries, "layers": layers}
+    if "virtual_lanes" in topology:
+        levels = 1 + max((row[2] for row in layers), default=0)
+        channels = fabric.channels(Path(topology["virtual_lanes"]), levels)
+        lanes = channels[0][3] if channels else [0]
+        if all(row[3] == lanes for row in channels) and lanes[0] == 0:
+            # The same everywhere: the lane is the layer.
+            found["layers"] = [[source, destination, lanes[level]] for source, destination, level in layers]
+        else:
+            found["channels"] = channels
+    return found
