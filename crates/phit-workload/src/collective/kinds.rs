@@ -335,7 +335,7 @@ impl Members {
             false => {
                 let Self { collective, algorithm, members, .. } = self;
                 let message = format!("{collective} by {algorithm} needs a power of two of members, not {members}");
-                Err(Error::new(message))
+                Err(Error { key: Some("algorithm"), ..Error::new(message) })
             }
         }
     }

@@ -103,7 +103,7 @@ pub struct TrainingParams {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub combine: f64,
-    /// Steps.
+    /// Training steps, one after the other.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,

@@ -73,8 +73,8 @@ impl Counts for Batches {
     const TABLES: &'static [Table] = &[Table {
         name: "batches",
         about: "One row for each complete batch of the measured time, from whose means the intervals are made.",
-        there: When::Always,
-        asked: |_| true,
+        there: When::Some("of runs of traffic"),
+        asked: |at| !at.workload,
         columns: &[
             Column {
                 name: "batch",

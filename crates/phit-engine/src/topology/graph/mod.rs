@@ -65,8 +65,8 @@ fn one_class() -> Vec<String> {
 }
 
 /// How many endpoints routers have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number of endpoints, or a list of one for each router")]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Endpoints {
     /// Each the same number.
     Each(u32),
@@ -77,6 +77,36 @@ pub enum Endpoints {
 impl Default for Endpoints {
     fn default() -> Self {
         Self::Each(1)
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoints {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Counts;
+        impl<'de> Visitor<'de> for Counts {
+            type Value = Endpoints;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of endpoints, or a list of one for each router")
+            }
+            fn visit_u64<E: Error>(self, count: u64) -> Result<Endpoints, E> {
+                let each = u32::try_from(count).map(Endpoints::Each);
+                each.map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(count), &self))
+            }
+            fn visit_i64<E: Error>(self, count: i64) -> Result<Endpoints, E> {
+                match u64::try_from(count) {
+                    Ok(count) => self.visit_u64(count),
+                    Err(_) => Err(E::invalid_value(serde::de::Unexpected::Signed(count), &self)),
+                }
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut row: A) -> Result<Endpoints, A::Error> {
+                let mut counts = Vec::new();
+                while let Some(count) = row.next_element()? {
+                    counts.push(count);
+                }
+                Ok(Endpoints::Listed(counts))
+            }
+        }
+        d.deserialize_any(Counts)
     }
 }
 

@@ -82,9 +82,11 @@ fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, Sce
     let ranks = params.ranks().unwrap_or(site.free.len() as u32);
     let scripts = source::scripts(params, Some(ranks), &[], site.seed);
     scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| match error.key {
-        Some(key) => {
-            ScenarioError::missing(key, error.message.strip_prefix(key).unwrap_or(&error.message).trim_start())
-        }
+        // What follows the key is its value.
+        Some(key) => match error.message.strip_prefix(&format!("{key} = ")).and_then(|text| text.split_once(": ")) {
+            Some((value, expected)) => ScenarioError::new(key, value, expected),
+            None => ScenarioError::missing(key, error.message),
+        },
         None => ScenarioError::missing("", error.message),
     })
 }
