@@ -191,7 +191,7 @@ pub struct Workload {
     pub unit: u64,
     /// The endpoint of every rank.
     pub endpoints: Arc<[u32]>,
-    /// The rank of every endpoint, [`NO_RANK`] if it has none.
+    /// The rank of every endpoint, `NO_RANK` if it has none.
     pub ranks: Arc<[u32]>,
     /// How messages are cut into packets.
     pub packets: Packets,
