@@ -1,6 +1,7 @@
 """Networks from files and from graph objects."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,6 @@ def links(topology: dict[str, Any]) -> set[tuple[int, int, str, int]]:
 
 @given(networks())
 def test_every_way_of_writing_a_network_gives_the_same(graph: "nx.Graph[int]") -> None:
-    import tempfile
-
     expected = phit.graph(graph)
     assert expected["routers"] == len(graph)
     assert sum(expected["endpoints"]) == sum(graph.nodes[router]["endpoints"] for router in graph)

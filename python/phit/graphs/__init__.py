@@ -32,10 +32,7 @@ def graph(graph: "nx.Graph[Any]", endpoints: int | None = None, group: int = 1) 
     `router.links` for attributes `latency`, `bandwidth` and `buffer` of edges are made only for graphs in files.
     """
     network = Network("the graph")
-    for node, attributes in graph.nodes(data=True):
-        network.node(str(node), attributes, f"node {quoted(str(node))}")
-    for a, b, attributes in graph.edges(data=True):
-        network.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
+    network.add(graph)
     section, links = network.section(endpoints, group)
     if links:
         name = next(iter(links))

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phit.errors import InputError
 from phit.text import quoted
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 ENDPOINT = frozenset({"endpoint", "host", "hca", "ca", "nic", "server"})
 """Values of a node's `type` that make it an endpoint, in small letters."""
@@ -82,6 +85,13 @@ class Network:
         if parallel > MOST_PARALLEL:
             raise self.fail(where, f"parallel = {parallel}; expected at most {MOST_PARALLEL}")
         self.edges[ends] = Edge((a, b), where, _text(attributes.get("class")) or "link", overrides, parallel)
+
+    def add(self, graph: "nx.Graph[Any]") -> None:
+        """Adds all nodes and edges of a graph of `networkx`."""
+        for node, attributes in graph.nodes(data=True):
+            self.node(str(node), attributes, f"node {quoted(str(node))}")
+        for a, b, attributes in graph.edges(data=True):
+            self.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
 
     def _number(self, attributes: Mapping[str, Any], key: str, where: str, least: int) -> int | None:
         value = attributes.get(key)

@@ -4,7 +4,6 @@ import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from phit.errors import InputError
@@ -68,13 +67,6 @@ def _edge_list(path: Path, network: Network) -> None:
             network.edge(values[source], values[target], values, where)
 
 
-def _of_networkx(graph: Any, network: Network) -> None:
-    for node, attributes in graph.nodes(data=True):
-        network.node(str(node), attributes, f"node {quoted(str(node))}")
-    for a, b, attributes in graph.edges(data=True):
-        network.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
-
-
 def _graphml(path: Path, network: Network) -> None:
     import networkx as nx
 
@@ -82,7 +74,7 @@ def _graphml(path: Path, network: Network) -> None:
         graph = nx.read_graphml(path)
     except (nx.NetworkXError, ParseError, KeyError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not valid GraphML: {shortened(str(error), 200)}", "topology.file") from None
-    _of_networkx(graph, network)
+    network.add(graph)
 
 
 def _node_link(path: Path, network: Network) -> None:
