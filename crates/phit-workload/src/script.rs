@@ -2,7 +2,8 @@
 //!
 //! A rank has one or several *streams*, each a sequence of *tasks*: a calculation, messages, its part of a collective.
 //! A task begins when the one before it in its stream has ended, and so many of other streams. Each task follows from
-//! the numbers of its rank, its stream and itself; [`crate::generated`] makes it when it is due, [`Scripts::store`] makes all.
+//! the numbers of its rank, its stream and itself; [`crate::generated`] makes it when it is due, [`Scripts::store`]
+//! makes all.
 
 use crate::collective::{Step, Steps};
 use crate::program::{Operation, Program, RankProgram};

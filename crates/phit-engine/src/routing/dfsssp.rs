@@ -1,7 +1,6 @@
 //! DFSSSP: balanced shortest routes, moved to further layers until no layer has a circle.
 
-use super::layered::{Dependencies, MOST_LAYERS, Made, Rule, apart, channels_needed, shortest, too_many_layers};
-use super::{Proof, Routing, RoutingContext, RoutingParams};
+use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
 use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
@@ -27,17 +26,6 @@ pub struct Dfsssp {
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
-}
-
-impl Dfsssp {
-    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, (), || {
-            let wires = Wires::new(topology);
-            let table = shortest(topology, &wires)?;
-            let rows = Routes::new(&wires, &table)?.divide()?;
-            Ok(table.with_layers(Layers { rows, ..Layers::ONE }))
-        })
-    }
 }
 
 /// The routes, each in a layer, and how many of the last two layers share each dependency.
@@ -209,24 +197,13 @@ impl<'a> Routes<'a> {
     }
 }
 
-impl RoutingParams for Dfsssp {
-    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.tables(topology).map(drop)
-    }
-
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        channels_needed(topology, self.tables(topology).ok().as_deref())
-    }
-
-    fn proof(&self) -> Proof {
-        Proof::Tables
-    }
-
-    fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
-        self.tables(topology).ok()
-    }
-
-    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(context.table.as_ref()))
+impl Layered for Dfsssp {
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
+        self.made.get(topology, (), || {
+            let wires = Wires::new(topology);
+            let table = shortest(topology, &wires)?;
+            let rows = Routes::new(&wires, &table)?.divide()?;
+            Ok(table.with_layers(Layers { rows, ..Layers::ONE }))
+        })
     }
 }

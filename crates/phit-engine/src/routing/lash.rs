@@ -1,7 +1,6 @@
 //! LASH: shortest routes, each in the first layer in which it closes no circle.
 
-use super::layered::{Dependencies, MOST_LAYERS, Made, Rule, apart, channels_needed, shortest, too_many_layers};
-use super::{Proof, Routing, RoutingContext, RoutingParams};
+use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
 use schemars::JsonSchema;
@@ -26,12 +25,6 @@ pub struct Lash {
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
-}
-
-impl Lash {
-    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, (), || make(topology))
-    }
 }
 
 fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
@@ -185,24 +178,8 @@ impl<'a> Layer<'a> {
     }
 }
 
-impl RoutingParams for Lash {
-    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.tables(topology).map(drop)
-    }
-
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        channels_needed(topology, self.tables(topology).ok().as_deref())
-    }
-
-    fn proof(&self) -> Proof {
-        Proof::Tables
-    }
-
-    fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
-        self.tables(topology).ok()
-    }
-
-    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(context.table.as_ref()))
+impl Layered for Lash {
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
+        self.made.get(topology, (), || make(topology))
     }
 }

@@ -1,7 +1,7 @@
 //! What mechanisms with tables and layers have in common: the rule, the tables that have been made, and the trees of
 //! routes that are balanced over the links.
 
-use super::{Injection, Routing, View};
+use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -12,6 +12,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most layers: a virtual channel each.
 pub(super) const MOST_LAYERS: u32 = 255;
+
+/// A mechanism that is tables with layers and nothing else.
+pub(super) trait Layered {
+    /// The tables of a network, made once.
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError>;
+}
+
+impl<T: Layered> RoutingParams for T {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.tables(topology).map(drop)
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        channels_needed(topology, self.tables(topology).ok().as_deref())
+    }
+
+    fn proof(&self) -> Proof {
+        Proof::Tables
+    }
+
+    fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
+        self.tables(topology).ok()
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(Rule::new(context.table.as_ref()))
+    }
+}
 
 /// Every packet takes the port of its destination, in the virtual channel of its layer.
 pub(super) struct Rule {

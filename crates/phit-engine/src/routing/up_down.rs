@@ -1,7 +1,6 @@
 //! Up*/down* routing: every link leads up or down, and no route goes up after it has gone down.
 
-use super::layered::{Balance, Made, Rule, apart, channels_needed, empty};
-use super::{Proof, Routing, RoutingContext, RoutingParams};
+use super::layered::{Balance, Layered, Made, apart, empty};
 use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
@@ -37,10 +36,6 @@ impl UpDown {
     /// With this root.
     pub fn from(root: Option<u32>) -> Self {
         Self { root, made: Made::default() }
-    }
-
-    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, self.root, || self.make(topology))
     }
 
     fn make(&self, topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
@@ -147,24 +142,8 @@ impl Ways {
     }
 }
 
-impl RoutingParams for UpDown {
-    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        self.tables(topology).map(drop)
-    }
-
-    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        channels_needed(topology, self.tables(topology).ok().as_deref())
-    }
-
-    fn proof(&self) -> Proof {
-        Proof::Tables
-    }
-
-    fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
-        self.tables(topology).ok()
-    }
-
-    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(context.table.as_ref()))
+impl Layered for UpDown {
+    fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
+        self.made.get(topology, self.root, || self.make(topology))
     }
 }
