@@ -8,11 +8,13 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from phit import _phit
@@ -121,12 +123,19 @@ def _submit(executor: Executor, scenarios: Sequence[str]) -> "dict[Future[str], 
 def _as_completed(
     futures: "dict[Future[str], int]", tick: Callable[[], None]
 ) -> Iterator[tuple[int, Answer | Exception]]:
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for future in done:
+    # A future tells when it is done: to wait for the first of all takes work in proportion to how many are left.
+    done: SimpleQueue[Future[str]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    left, told = len(futures), time.monotonic()
+    while left:
+        with suppress(Empty):
+            future = done.get(timeout=POLL_SECONDS)
+            left -= 1
             error = future.exception()
             if error is not None and not isinstance(error, Exception):
                 raise error
             yield futures[future], error if error is not None else json.loads(future.result())
-        tick()
+        if time.monotonic() - told >= POLL_SECONDS:
+            told = time.monotonic()
+            tick()

@@ -32,26 +32,32 @@ def name_of(text: str) -> str:
     return re.sub(r"[^\w.+=,-]", "_", text)[:LONGEST_NAME].lstrip(".") or "_"
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Writes a file so that at every moment the old or the new content is there, whole."""
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, synced: bool = True) -> None:
+    """Writes a file so that at every moment the old or the new content is there, whole.
+
+    `synced`: also after the machine has gone down in between, not this process alone. This takes a millisecond or so.
+    """
     try:
-        _write_atomically(path, write)
+        _write_atomically(path, write, synced)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def _write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def _write_atomically(path: Path, write: Callable[[IO[bytes]], object], synced: bool) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
             file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    if not synced:
+        return
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

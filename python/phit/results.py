@@ -71,6 +71,10 @@ def summary_row(summary: Mapping[str, Any]) -> dict[str, Any]:
     return kinds | {key: value for key, value in flatten(numbers) if not isinstance(value, list)}
 
 
+SYNCED_SECONDS = 0.5
+"""A point that comes so long after the last that was written through to the disk is written through, too."""
+
+
 class ResultsFolder:
     """The results of an experiment on disk, open for writing by one process at a time."""
 
@@ -80,7 +84,8 @@ class ResultsFolder:
         self._lock: int | None = None
         self._manifest: Document = {}
         self._added = 0
-        self._start = time.monotonic()
+        self._written: dict[str, str] = {}
+        self._start = self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
         existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
@@ -164,7 +169,12 @@ class ResultsFolder:
 
     def add(self, point: Point, answer: Answer) -> None:
         """Keeps the answer of a finished point."""
-        write_point(self._point_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
+        # Of short points only some are sure to outlast the machine: one that is lost or cut off is run again.
+        now = time.monotonic()
+        synced = now - self._synced > SYNCED_SECONDS
+        content = {"hash": point.hash, "values": point.values, **answer}
+        self._written[point.hash] = write_point(self._point_file(point.hash), content, synced=synced)
+        self._synced = now if synced else self._synced
         self._added += 1
 
     def answer(self, point: Point) -> Answer:
@@ -211,7 +221,7 @@ class ResultsFolder:
     def _read_point(self, hash_: str) -> Answer | None:
         path = self._point_file(hash_)
         try:
-            point = read_point(path)
+            point = read_point(path, self._written.get(hash_))
         except FileNotFoundError:
             return None
         except ResultsError as error:

@@ -43,22 +43,25 @@ def check_values(value: Any, largest: int = 10**300) -> None:
         if level > LEVELS:
             start = quoted(place.split(".")[0])
             raise InputError(f"{start}: too many levels of tables and lists; expected at most {LEVELS}")
-        if isinstance(here, Mapping):
-            for key, inner in here.items():
-                if isinstance(key, str):
-                    _check_text(key, f"a key of {place or 'the document'}", _BREAKS, place)
-                waiting.append((inner, f"{place}.{key}" if place else str(key), level + 1))
+        # The frequent ones first: to ask for a mapping takes long.
+        if isinstance(here, str):
+            _check_text(here, place, _BREAKS, place)
+        elif isinstance(here, float):
+            if not math.isfinite(here):
+                raise InputError(f"{place} = {here}: expected a finite number", place)
+        elif isinstance(here, int):
+            if abs(here) >= largest:
+                raise InputError(f"{place} = {_long(here)}: expected a number below {largest:.0e}", place)
         elif isinstance(here, list | tuple):
             others = (i for i, inner in enumerate(here) if type(inner) is not int)
             waiting.extend((here[i], f"{place}[{i}]", level + 1) for i in others)
             if (wide := next((n for n in here if type(n) is int and abs(n) >= largest), None)) is not None:
                 raise InputError(f"{place}: there is {_long(wide)}; expected numbers below {largest:.0e}", place)
-        elif isinstance(here, str):
-            _check_text(here, place, _BREAKS, place)
-        elif isinstance(here, float) and not math.isfinite(here):
-            raise InputError(f"{place} = {here}: expected a finite number", place)
-        elif isinstance(here, int) and abs(here) >= largest:
-            raise InputError(f"{place} = {_long(here)}: expected a number below {largest:.0e}", place)
+        elif isinstance(here, Mapping):
+            for key, inner in here.items():
+                if isinstance(key, str):
+                    _check_text(key, f"a key of {place or 'the document'}", _BREAKS, place)
+                waiting.append((inner, f"{place}.{key}" if place else str(key), level + 1))
 
 
 def _long(number: int) -> str:
@@ -67,7 +70,7 @@ def _long(number: int) -> str:
 
 
 def _check_text(text: str, what: str, but: str, path: str) -> None:
-    if any(found[0] not in but for found in HIDDEN.finditer(text)):
+    if HIDDEN.search(text) and any(found[0] not in but for found in HIDDEN.finditer(text)):
         raise InputError(f"{what} = {quoted(text)}: expected a text without control and other hidden characters", path)
     if len(text) > LONGEST_TEXT:
         raise InputError(f"{what} = {quoted(text)}: expected a text of at most {LONGEST_TEXT:,} characters", path)
