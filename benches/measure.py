@@ -30,6 +30,7 @@ TEMPLATE = ROOT / "benches" / "performance.md"
 DOCUMENT = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "benches" / "results.json"
 COUNTS = ROOT / "benches" / "counts.json"
+TURNS = ROOT / "benches" / "peers.json"
 
 Record = dict[str, Any]
 
@@ -101,19 +102,8 @@ COLUMNS = {
     "l2": ("ILmr", "DLmr", "DLmw"),
 }
 
-PEERS = (
-    ("dragonfly-h8", "FOGSim", 0.05e6),
-    ("dragonfly-h4", "FOGSim", 0.08e6),
-    ("torus", "BookSim", 0.28e6),
-    ("nodes", "the OutFlank author's, as published", 0.07e6),
-    ("nodes", "the OutFlank author's, with cached lookups", 0.13e6),
-    ("clos-1024-oblivious-0.3", "BookSim, at 0.1", 0.28e6),
-    ("clos-1024-oblivious-0.9", "BookSim, at 0.66", 0.38e6),
-    ("clos-1024-sequential-0.3", "BookSim, greedy_r(2), at 0.68", 0.374e6),
-    ("clos-1024-sequential-0.9", "BookSim, greedy_r(2), at 0.68", 0.374e6),
-)
-"""By the start of a case's name, peers on the same networks and loads: hops per CPU second of their best builds (of the
-OutFlank author's model as published, too), on a quiet machine of two cores."""
+AUTHOR = (("the OutFlank author's, as published", 0.07e6), ("the OutFlank author's, with cached lookups", 0.13e6))
+"""Packet-hops per CPU second of the model of OutFlank's author on the torus of 8x8x8 nodes, on a quiet machine."""
 
 
 def build() -> Path:
@@ -309,16 +299,29 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
     return table(["", "required", "aim", "measured", "met"], rows)
 
 
-def peers_table(runs: dict[str, Record]) -> str:
-    """The speed of this engine over that of its peers."""
-    compared = ["dragonfly-h8-fogsim-uniform-0.3", H8, "dragonfly-h4-fogsim-uniform-0.3", H4, *TORUS, *NODES]
-    compared += [case for case in runs if case.startswith("clos-1024")]
-    rows = []
-    for case in compared:
-        ours = runs[case]["best"]
-        for prefix, peer, theirs in PEERS:
-            if case.startswith(prefix):
-                rows.append([describe(case), peer, show(theirs / 1e6), show(ours / 1e6), f"{ours / theirs:.0f}"])
+def peers_table(turns: list[Record]) -> str:
+    """The speed of this engine over that of its peers, timed in turn."""
+    rows = [
+        [
+            turn["words"],
+            turn["peer"],
+            show(turn["theirs"] / 1e6, 3),
+            show(turn["ours"] / 1e6),
+            f"{turn['times']:.0f} ({turn['least']:.0f} to {turn['most']:.0f})",
+        ]
+        for turn in turns
+    ]
+    return table(["network, mechanism, traffic", "peer", "the peer", "Phit", "times"], rows)
+
+
+def author_table(runs: dict[str, Record]) -> str:
+    """The speed of this engine beside that of OutFlank's author."""
+    rows = [
+        [describe(case), peer, show(theirs / 1e6), show(runs[case]["best"] / 1e6), f"{runs[case]['best'] / theirs:.0f}"]
+        for case in NODES
+        if case.startswith("nodes-8")
+        for peer, theirs in AUTHOR
+    ]
     return table(["network, traffic, load", "peer", "the peer", "Phit", "times"], rows)
 
 
@@ -433,9 +436,11 @@ def main() -> None:
     from_memory = show(counts.pop("large", {}).get("all", {}).get("l2", float("nan")))
 
     missing = "Not measured: `make bench-counts` does."
+    turns: list[Record] = json.loads(TURNS.read_text()) if TURNS.exists() else []
     parts = {
         "required": required_table(runs, counts, threads),
-        "peers": peers_table(runs),
+        "peers": peers_table(turns) if turns else "Not measured: `benches/peers.py` does.",
+        "author": author_table(runs),
         "speed": speed_table(runs),
         "counts": counts_table(counts) if counts else missing,
         "functions": profile_table(counts[PROFILED], "functions", "function", 14) if counts else missing,

@@ -143,7 +143,7 @@ CASES = (
 def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
     """CPU time of a command, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 255):  # 255 is what BookSim says of such runs
         raise SystemExit(f"peers.py: {command[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
