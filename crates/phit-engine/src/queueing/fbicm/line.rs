@@ -2,6 +2,18 @@
 
 use crate::engine::Tick;
 
+/// What the first packet of a queue asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Demand {
+    /// The output port (in the partition).
+    pub output: u32,
+    /// Virtual channel of that port.
+    pub vc: u8,
+    pub destination: u32,
+    /// Phits of the packet.
+    pub size: u16,
+}
+
 /// A line at an input port, with its CFQ.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
@@ -29,6 +41,12 @@ pub(super) struct Line {
     pub empty_since: Tick,
     /// Tick of the allocation.
     pub since: Tick,
+    /// Of the first packet of the CFQ, once it has been asked for.
+    pub front: Option<Demand>,
+    /// Something that its state follows from has changed since it was last tended.
+    pub stirred: bool,
+    /// Tick for which a review has been asked for.
+    pub due: Tick,
 }
 
 impl Line {
@@ -51,6 +69,7 @@ impl Line {
             unsent,
             empty_since: now,
             since: now,
+            stirred: true,
             ..Self::default()
         };
     }
@@ -60,6 +79,7 @@ impl Line {
         insert(&mut self.destinations, destination);
         if self.mapped {
             insert(&mut self.unsent, destination);
+            self.stirred = true;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what
 //! ports tell one another, `report` and `audit` what is seen from outside.
 
-use super::line::{Copy, Line};
+use super::line::{Copy, Demand, Line};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
 use crate::fabric::seams::routing::{Payload, one_channel};
@@ -27,6 +27,10 @@ struct Buffer {
     phits: u32,
     /// A packet has come into the NFQ since the last review.
     arrival: bool,
+    /// Something has changed by which the first packet of the NFQ may have to be moved.
+    stirred: bool,
+    /// Of the first packet of the NFQ, once it has been asked for.
+    front: Option<Demand>,
     /// Active lines; without any the CAM is switched off.
     active: u32,
     /// Tick at which the CAM was switched on.
@@ -42,17 +46,6 @@ impl Buffer {
         let mut active = self.lines.iter().enumerate().filter(|(_, line)| line.active).take(self.active as usize);
         active.find(|(_, line)| line.has(destination)).map(|(number, _)| number)
     }
-}
-
-/// What the first packet of a queue asks for.
-struct Demand {
-    /// The output port (in the partition).
-    output: u32,
-    /// Virtual channel of that port.
-    vc: u8,
-    destination: u32,
-    /// Phits of the packet.
-    size: u16,
 }
 
 /// The line of an output, if any, that has `destination`.
@@ -156,9 +149,27 @@ impl Rule {
         (vc as u8, place.checked_sub(1).map(|line| line as usize))
     }
 
-    /// What the first packet of `queue` asks for.
+    /// What the first packet of the NFQ, or of the CFQ of a line, asks for. It is worked out once for each packet.
     #[inline]
-    fn demand(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<Demand> {
+    fn demand(&mut self, site: &dyn QueueSite, port: u32, vc: u8, line: Option<usize>) -> Option<Demand> {
+        let b = self.buffer(port, vc);
+        let kept = match line {
+            None => self.buffers[b].front,
+            Some(line) => self.buffers[b].lines[line].front,
+        };
+        if kept.is_some() {
+            return kept;
+        }
+        let found = self.asked(site, port, line.map_or(self.nfq(vc), |line| self.cfq(vc, line)));
+        match line {
+            None => self.buffers[b].front = found,
+            Some(line) => self.buffers[b].lines[line].front = found,
+        }
+        found
+    }
+
+    /// What the first packet of `queue` asks for, by the table.
+    fn asked(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<Demand> {
         let packet = site.head(port, queue)?;
         let PortPlace { router, first, .. } = self.places[port as usize];
         let output = self.table.port(router, packet.destination);
@@ -172,6 +183,18 @@ impl Rule {
             None => one_channel(&*self.topology, router, output, class, packet, &self.channels, &mut self.hops).vc,
         };
         Some(Demand { output: index, vc, destination: packet.destination, size: packet.size })
+    }
+
+    /// The lines of `output` have changed: whatever waits for it at the inputs of its router is to be looked at.
+    fn stir(&mut self, output: u32) {
+        let PortPlace { first, end, .. } = self.places[output as usize];
+        for buffer in &mut self.buffers[(first * self.vcs) as usize..(end * self.vcs) as usize] {
+            // With adaptive routing it depends on all outputs that the packet may take.
+            buffer.stirred |= self.table.adaptive || buffer.front.is_none_or(|front| front.output == output);
+            if buffer.active > 0 {
+                buffer.lines.iter_mut().for_each(|line| line.stirred |= line.output == output);
+            }
+        }
     }
 
     /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
@@ -211,7 +234,7 @@ impl Manager for Rule {
         let b = self.buffer(port, vc);
         let buffer = &mut self.buffers[b];
         buffer.phits += u32::from(packet.size);
-        buffer.arrival = true;
+        (buffer.arrival, buffer.stirred) = (true, true);
     }
 
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) {
@@ -220,10 +243,14 @@ impl Manager for Rule {
         let buffer = &mut self.buffers[b];
         let size = u32::from(packet.size);
         match line {
-            None => buffer.phits -= size,
+            None => {
+                buffer.phits -= size;
+                (buffer.front, buffer.stirred) = (None, true);
+            }
             Some(line) => {
                 let line = &mut buffer.lines[line];
                 line.phits -= size;
+                (line.front, line.stirred) = (None, true);
                 if line.phits == 0 {
                     line.empty_since = now;
                 }
@@ -234,17 +261,22 @@ impl Manager for Rule {
     fn review(&mut self, site: &mut dyn QueueSite, port: u32) {
         for vc in 0..self.channels[usize::from(self.places[port as usize].class)] {
             let b = self.buffer(port, vc);
-            let arrival = std::mem::take(&mut self.buffers[b].arrival);
-            if self.buffers[b].phits > 0 {
+            let buffer = &mut self.buffers[b];
+            let arrival = std::mem::take(&mut buffer.arrival);
+            if std::mem::take(&mut buffer.stirred) && buffer.phits > 0 {
                 self.post_process(site, port, vc, arrival);
             }
-            let (mut line, mut open) = (0, self.buffers[b].active);
+            let (mut number, mut open) = (0, self.buffers[b].active);
             while open > 0 {
-                if self.buffers[b].lines[line].active {
-                    self.tend(site, port, vc, line);
+                let line = &self.buffers[b].lines[number];
+                if line.active {
+                    // One that is empty waits for its timer.
+                    if line.stirred || line.phits == 0 {
+                        self.tend(site, port, vc, number);
+                    }
                     open -= 1;
                 }
-                line += 1;
+                number += 1;
             }
         }
     }

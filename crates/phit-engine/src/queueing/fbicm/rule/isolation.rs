@@ -1,8 +1,8 @@
 //! Which packets are isolated: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
 
-use super::{Demand, Rule};
+use super::Rule;
 use crate::queueing::fbicm::Version;
-use crate::queueing::fbicm::line::Line;
+use crate::queueing::fbicm::line::{Demand, Line};
 use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
@@ -10,7 +10,7 @@ impl Rule {
     /// `may_detect`: a packet has come into the NFQ since the last time.
     pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, mut may_detect: bool) {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
-        while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, nfq) {
+        while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, vc, None) {
             let line = self.buffers[b].find(destination).or_else(|| {
                 if self.goes_round(site, port, nfq) {
                     return None;
@@ -34,7 +34,10 @@ impl Rule {
             site.move_head(port, nfq, self.cfq(vc, line));
             let buffer = &mut self.buffers[b];
             buffer.phits -= u32::from(size);
-            buffer.lines[line].phits += u32::from(size);
+            buffer.front = None;
+            let line = &mut buffer.lines[line];
+            line.phits += u32::from(size);
+            line.stirred = true;
             self.counts.moved += 1;
             if buffer.phits == 0 {
                 break;
@@ -125,7 +128,9 @@ impl Rule {
     ) -> Option<usize> {
         let buffer = &mut self.buffers[b];
         let Some(line) = buffer.lines.iter().position(|line| !line.active) else {
+            // The packet asks again at every review.
             self.counts.without_line += 1;
+            buffer.stirred = true;
             return None;
         };
         if buffer.active == 0 {

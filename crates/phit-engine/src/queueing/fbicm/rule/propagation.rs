@@ -1,9 +1,9 @@
 //! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
 
-use super::{Buffer, Demand, Rule};
+use super::{Buffer, Rule};
 use crate::fabric::seams::routing::Payload;
 use crate::queueing::fbicm::Version;
-use crate::queueing::fbicm::line::{Copy, insert};
+use crate::queueing::fbicm::line::{Copy, Demand, insert};
 use crate::queueing::fbicm::notification::{Kind, Notification, decode};
 use crate::queueing::{PortPlace, QueueSite};
 
@@ -11,12 +11,14 @@ impl Rule {
     /// Flow control and deallocation of one line.
     pub(super) fn tend(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
-        let queue = self.cfq(vc, line);
-        let demand = if self.buffers[b].lines[line].phits > 0 { self.demand(site, port, queue) } else { None };
+        let own = &mut self.buffers[b].lines[line];
+        own.stirred = false;
+        let demand = if own.phits > 0 { self.demand(site, port, vc, Some(line)) } else { None };
         let known = demand.and_then(|Demand { output, vc, destination, .. }| {
             let known = self.known_at(output, vc, destination).filter(|(_, stopped)| *stopped)?;
             Some(((vc, known.0), self.copies(output, vc)[usize::from(known.0)].hops))
         });
+        let queue = self.cfq(vc, line);
         let own = &mut self.buffers[b].lines[line];
         if own.held != known.is_some() {
             own.held = known.is_some();
@@ -55,7 +57,10 @@ impl Rule {
         }
         let due = l.empty_since.saturating_add(self.params.timer * self.ticks_per_cycle);
         if due > site.now() {
-            site.review_at(port, due);
+            let before = std::mem::replace(&mut self.buffers[b].lines[line].due, due);
+            if before != due {
+                site.review_at(port, due);
+            }
             return;
         }
         if l.mapped {
@@ -152,6 +157,7 @@ impl Rule {
                 self.each_linked(port, (vc, line), |buffer, line| buffer.lines[line].next = None);
             }
         }
+        self.stir(port);
     }
 
     /// A message has come to an endpoint from its injection port.
