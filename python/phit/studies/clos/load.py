@@ -158,7 +158,11 @@ def comparisons(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 4."""
     found = []
     for name, (_, pattern, buffer) in PANELS.items():
-        found += runs(setting, seeds, COMPARED, setting.loads, {"panel": name}, pattern=pattern, buffer=buffer)
+        settled = {"warmup": setting.full_warmup} if buffer == INFINITE else {}
+        for load in setting.loads:
+            measure = settled if load == FULL else {}
+            labels: Labels = {"panel": name}
+            found += runs(setting, seeds, COMPARED, [load], labels, pattern=pattern, buffer=buffer, measure=measure)
     return found
 
 

@@ -146,11 +146,15 @@ INPUT = Reading(
     '(`router.credit_release = "input"`), and can be used two cycles later.',
 )
 
+OUTPUT_CREDITS = 4
+"""Cycles from a flit's leaving a router to the use of its credit under `OUTPUT`."""
+
 OUTPUT = Reading(
     "output",
     "The credit of a flit is sent when the flit leaves the router: it keeps its entry until the link takes it "
-    '(`router.credit_release = "output"`). The queues of the outputs are then a part of the input buffers, as in a '
-    "router that has no other buffers, and routing sees of the next router what waits there for outputs, too.",
+    f'(`router.credit_release = "output"`), and can be used {OUTPUT_CREDITS} cycles later. The queues of the outputs '
+    "are then a part of the input buffers, as in a router that has no other buffers, and routing sees of the next "
+    "router what waits there for outputs, too. The time is a fit to figure 6 (K7).",
 )
 
 FITTED = Reading(
@@ -183,6 +187,7 @@ def under(reading: Reading, document: Document) -> Document:
     found = deepcopy(document)
     if reading is OUTPUT:
         found["router"]["credit_release"] = "output"
+        found["router"]["credit_delay"] = OUTPUT_CREDITS
         return found
     found["router"]["credit_delay"] = SLOW_CREDITS
     if not blind:
@@ -351,10 +356,11 @@ def options(of: Setting) -> str:
         "and again in the next for heads that could not be sent."
     )
     measurement = (
-        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 10a: {of.large_warmup:,}, or "
-        f"{SETTLING} for each stage if these are more), then at least {of.cycles:,} (figures 2 and 10a: "
-        f"{of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
-        f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
+        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 4 with infinite buffers at "
+        f"{FULL:g}: {of.full_warmup:,}; figure 10a: {of.large_warmup:,}, or {SETTLING} for each stage if these are "
+        f"more), then at least {of.cycles:,} (figures 2 and 10a: {of.large_cycles:,}), and up to {of.most:,} "
+        f"({2 * of.large_cycles:,}) until the intervals of latency and accepted load are within {precise}; latency is "
+        "that of the packets generated in this time, which "
         "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
         f"{SATURATED_BELOW:.0%} of the load offered, or have more than "
         f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on "

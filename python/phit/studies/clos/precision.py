@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from phit.plots import COLOURS, Chart
+from phit.scenario import Document
 from phit.studies.clos.paper import (
     ADAPTIVE,
     OBLIVIOUS,
@@ -19,7 +20,7 @@ from phit.studies.clos.paper import (
     steady,
     study,
 )
-from phit.studies.clos.setting import BUFFER, LONG, Setting
+from phit.studies.clos.setting import BUFFER, LONG, NEAR, Setting
 from phit.studies.kit.charts import LATENCY, LOAD_MARKS, Charts, Look, beside, finished, latency_and_load
 from phit.studies.kit.claim import Fact, Judgement, NotRunError, Revision, SaturatedError
 from phit.studies.kit.evidence import Curves, span
@@ -39,12 +40,20 @@ def precisions(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 14: near saturation with 0 to 4 bits, which tell all of 16 entries, and without any knowledge (-1)."""
     found = []
     for flits, loads in setting.near.items():
-        common = {"buffer": BUFFER, "flits": flits}
-        found += runs(setting, seeds, [OBLIVIOUS], loads, {"flits": flits, "bits": -1}, **common)
-        for bits in setting.bits:
-            labels = {"flits": flits, "bits": bits}
-            found += runs(setting, seeds, [ADAPTIVE], loads, labels, precision=bits, **common)
+        for load in loads:
+            common = {"buffer": BUFFER, "flits": flits, "measure": _settled(setting, flits, load)}
+            found += runs(setting, seeds, [OBLIVIOUS], [load], {"flits": flits, "bits": -1}, **common)
+            for bits in setting.bits:
+                labels = {"flits": flits, "bits": bits}
+                found += runs(setting, seeds, [ADAPTIVE], [load], labels, precision=bits, **common)
     return found
+
+
+def _settled(setting: Setting, flits: int, load: float) -> Document:
+    """What runs with long packets near saturation have in `[measure]`."""
+    if flits < LONG or load < NEAR:
+        return {}
+    return {"warmup": setting.near_warmup, "cycles": setting.near_cycles, "until": {"max_cycles": setting.near_cycles}}
 
 
 def _near_saturation(table: pl.DataFrame, flits: int) -> pl.DataFrame:
@@ -247,12 +256,14 @@ AHEAD = (0, 1, 2)
 )
 def precomputed(setting: Setting, seeds: int | None) -> list[Case]:
     """Figure 16."""
-    common = {"buffer": BUFFER, "flits": LONG, "precision": KNOWN_BITS, **faulty(setting)}
+    common = {"buffer": BUFFER, "flits": LONG, "precision": KNOWN_BITS, "own": setting.close_seeds, **faulty(setting)}
     found = []
     for ahead in AHEAD:
         labels = {"precompute": ahead, "flits": LONG}
-        own, loads = setting.close_seeds, setting.long_fault_loads
-        found += runs(setting, seeds, ["greedy_r(2)"], loads, labels, own=own, precompute=ahead, **common)
+        for load in setting.long_fault_loads:
+            measure = _settled(setting, LONG, load)
+            options = {**common, "measure": measure, "precompute": ahead}
+            found += runs(setting, seeds, ["greedy_r(2)"], [load], labels, **options)
     return found
 
 
