@@ -399,8 +399,8 @@ def _too_many_channels(evidence: Evidence) -> Fact | None:
     ),
     fact=_too_many_channels,
     remark=(
-        "Thresholds of 3 and 4 lose throughput under UN, 4 more than 3: its network congests in the course of a run, from "
-        "0.58 to 0.35. The throughput is highest with 6 to 8, and falls from there towards MIN's, because "
+        "Thresholds of 3 and 4 lose throughput under UN, 4 more than 3: its network congests in the course of a run, "
+        "from 0.58 to 0.35. The throughput is highest with 6 to 8, and falls from there towards MIN's, because "
         "counters that hardly ever trigger leave packets on their minimal routes. The paper's estimate of the mean "
         "counter takes every channel of every input port to have a head, but under UN local channel 2 and global "
         "channel 1 hold misrouted packets alone."
