@@ -424,8 +424,8 @@ def _bars(table: pl.DataFrame, name: str) -> Chart:
         "What waits in input buffers depends on how long credits take, which the paper does not say. With credits "
         "that take 2 cycles both kinds of buffers are emptier than the paper's (`input`). With credits from the output "
         "the claim holds if they take 4 cycles (`output`). If these take 2, the means over all buffers are the paper's "
-        "(0.71 and 0.32, in the paper 0.78 and 0.33), and the fullest hold 4.4 and 1.5 entries; if they take 3, 5.2 and "
-        "1.8. With credits from the input buffer that take 6 cycles oblivious routing's are at the upper bound and "
+        "(0.71 and 0.32, in the paper 0.78 and 0.33), and the fullest hold 4.4 and 1.5 entries; if they take 3, 5.2 "
+        "and 1.8. With credits from the input buffer that take 6 cycles oblivious routing's are at the upper bound and "
         "adaptive routing's inside (`fitted`), with 5 cycles they hold 5.2 and 1.7."
     ),
 )
