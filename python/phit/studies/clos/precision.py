@@ -147,8 +147,8 @@ def precision_short(evidence: Evidence) -> Judgement:
         "Near saturation queues take thousands of cycles to settle: after a warm-up of 1,000 cycles 4 bits seem to "
         "save 40 % at 0.49. With 8,000 they save 50 % there under `input`, which is the bound, 44 % at 0.48 and 35 % "
         "at 0.5, which no precision carries; 2 and 3 bits save as much: exact knowledge makes inputs prefer outputs "
-        "for differences of a flit or two, which say little of the next cycles with packets of 10. With credits from the "
-        "output, which tell more of the next router, 4 bits save more than half (`output`)."
+        "for differences of a flit or two, which say little of the next cycles with packets of 10. With credits from "
+        "the output, which tell more of the next router, 4 bits save more than half (`output`)."
     ),
 )
 def precision_long(evidence: Evidence) -> Judgement:
