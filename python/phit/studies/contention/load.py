@@ -530,9 +530,9 @@ def _behind(evidence: Evidence) -> Judgement:
     paper="ECtN/OLM in 1.00 (0.995 or more) to 1.15; VAL/OLM lower than under ADV+1",
     remark=(
         "ECtN is not behind OLM at each of these loads, but 1.0 % ahead at 0.1, where 0.5 % are allowed, and up to 3.3 "
-        "% behind at others. In FOGSim's runs at h = 4 the claim holds, though by no more than 0.1 % at one load. There "
-        "Phit's latencies of both mechanisms at 0.1 are FOGSim's within 0.1 % (page on agreement), so that the percent "
-        "is hardly one of the simulator. A run of FOGSim at h = 8 would decide."
+        "% behind at others. In FOGSim's runs at h = 4 the claim holds, though by no more than 0.1 % at one load. "
+        "There Phit's latencies of both mechanisms at 0.1 are FOGSim's within 0.1 % (page on agreement), so that the "
+        "percent is hardly one of the simulator. A run of FOGSim at h = 8 would decide."
     ),
 )
 def far_groups(evidence: Evidence) -> Judgement:
