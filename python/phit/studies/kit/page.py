@@ -119,15 +119,16 @@ def _left_out(parts: Sequence[Part[S]]) -> str:
     missing, further = sum(part.missing for part in parts), sum(part.further for part in parts)
     total = missing + sum(part.runs for part in parts) - further
     words = f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
-    return words + (f" {further:,} are of more seeds than the scale has, as `--budget` adds them." if further else "")
+    return words + (f" Besides, {further:,} runs are of further seeds, as `--budget` adds them." if further else "")
 
 
 def _figure(part: Part[S], folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
-    of_all = f" of {part.runs - part.further + part.missing}" if part.missing else ""
+    own = part.runs - part.further
+    of_all = f" of {own + part.missing}" if part.missing else ""
     more = f" and {part.further} of further seeds" if part.further else ""
-    took = f"{part.runs - part.further}{of_all} runs{more}, {duration(part.cpu_seconds)} of CPU time."
+    took = f"{own}{of_all} run{'s' * (own + part.missing != 1)}{more}, {duration(part.cpu_seconds)} of CPU time."
     lines.append(took if part.runs or part.missing else "No runs of its own.")
     return "\n\n".join(lines)
 
