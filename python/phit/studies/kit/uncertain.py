@@ -131,7 +131,8 @@ def jackknife(
     Bootstrap*, chapter 11): with few seeds without one after the other, with `HALVES_FROM` or more without one half of
     them after another. A settling time jumps from one bin to another as a seed is left out; such a function has an
     error by the jackknife that leaves out many (section 11.7), and none, or one that is far too large, by that which
-    leaves out one. The error is not known with one seed, or where the function has no value without some seeds.
+    leaves out one. Where half of the seeds are too noisy to tell when something has settled, it is wide: all of them
+    are not much less so. The error is not known with one seed, or where the function has no value without some seeds.
 
     Args:
         function: of what was measured with all seeds; `None` where it has no value.
