@@ -335,7 +335,8 @@ def _words(values: dict[str, Value], pattern: str) -> str:
         "while under `text` it falls behind. At 0.05 the paper's threshold speaks against its text: 18 endpoints at "
         "0.05 have a local impact of 0.9, above low_l = 0.8, so that UGAL(-4) decides. With `local_low = 1.2` "
         "(`fitted`) all are minimal there. TPR's latency at high load is below UGAL-L's, but slightly above UGAL-G's, "
-        "which the paper has above it: UGAL-G sends 14 % minimally at 0.4, TPR none."
+        "which the paper has above it: UGAL-G sends 14 % minimally at 0.4, TPR none. Open: no number of the paper and "
+        "no run of BookSim's says which of the two is faster there; its runs of UGAL-G under ADV end at 0.05."
     ),
 )
 def pattern_under_attack(evidence: Evidence) -> Judgement:
