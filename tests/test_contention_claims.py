@@ -455,6 +455,7 @@ def test_the_authors_runs_are_judged_by_the_same_rules() -> None:
 
 FACTS: list[tuple[str, str, list[Row], str]] = [
     ("C4", "5a", changed(uniform(), of("Hybrid", 1.0), accepted_load=0.84), "Hybrid 0.782"),
+    ("C8", "5b", changed(adversarial(), of("Base", 0.01), latency_mean=255.0), "offer 1.28 phits per cycle"),
     ("C14", "7", [*small_buffers()], "2.1 %"),
     ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "PB"), *step("PB", 400)], "66 phits"),
     ("C17", "counters", [{"mechanism": "Base", COLUMN: 1.7}] * 2, "at most 2.00"),
@@ -473,6 +474,13 @@ def test_a_fact_settles_a_claim_that_differs(claim: str, figure: str, rows_of_on
     assert finding.verdict is Verdict.DIFFERS
     assert finding.settled
     assert words in finding.because
+
+
+def test_below_the_limit_of_the_minimal_link_the_first_zone_is_told() -> None:
+    data = tables() | {"5b": changed(adversarial(), of("Base", 0.01), latency_mean=255.0)}
+    lowest = [*rows("OLM", (0.004, 0.01), always(150), 1.0), *rows("Base", (0.004, 0.01), always(153), 1.0)]
+    because = found("C8", data | {"lowest": lowest}).because
+    assert "at 0.004, Base's latency is +2.0 % of OLM's" in because
 
 
 def with_coefficients(latency: float, swing: float) -> dict[str, list[Row]]:
@@ -505,6 +513,7 @@ def test_no_coefficient_of_pb_fulfils_two_claims(latency: float, swing: float, s
 UNSETTLED: list[tuple[str, str, list[Row]]] = [
     # OLM accepts the most because Hybrid does, but Base fails; only counters; OLM fails; high thresholds do no harm.
     ("C4", "5a", changed(uniform(), of("Base", 1.0), accepted_load=0.805)),
+    ("C8", "5b", changed(adversarial(), of("Base", 0.45), latency_mean=290.0)),
     ("C14", "7", changed(small_buffers(), of("Base"), misrouted_percent=3.0)),
     ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "OLM"), *step("OLM", 900)]),
     ("C17", "10", changed(thresholds(), of("Base", 0.3, pattern="ADV+1"), latency_mean=250.0)),

@@ -158,6 +158,13 @@ def test_rules_differ_where_they_should(claim: str, changes: dict[tuple[str, str
     assert found[claim] == "differs"
 
 
+def test_a_measure_that_is_better_is_as_good() -> None:
+    evidence = Evidence(steady_tables({(CLOS, "counters", PERM): 0.95}), SMOKE)
+    finding = judge(next(claim for claim in study.claims if claim.id == "X6"), evidence)
+    assert finding.first is not None
+    assert (finding.verdict, finding.first.verdict, finding.first.weaker) == ("holds", "differs", True)
+
+
 def test_counters_that_are_slower_than_credits_are_told() -> None:
     tables = {"dragonfly-change": responses({**CONSTANTS, "OLM": 5})}
     assert verdicts(tables)["X1"] == "differs"

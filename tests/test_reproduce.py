@@ -6,16 +6,19 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
 from phit.studies.contention import study
 from phit.studies.contention.load import mixed
 from phit.studies.contention.paper import MECHANISMS
-from phit.studies.kit.plan import Done, Plan
-from phit.studies.kit.reproduce import reproduce
+from phit.studies.kit import page
+from phit.studies.kit.plan import Case, Done, Plan
+from phit.studies.kit.reproduce import _drawn, publish, reproduce
 from phit.studies.kit.scale import Scale
-from phit.studies.kit.study import Figure
+from phit.studies.kit.study import READING, Figure
 from phit.studies.kit.tables import steady, transient
 
 from .conftest import Cli, Start
@@ -241,3 +244,39 @@ def test_responses_over_seeds() -> None:
     assert table["latency_mean"].to_list() == [105.0, 200.0]
     assert table["misrouted_percent"].to_list() == pytest.approx([5.0, 100.0])
     assert table["seeds"].to_list() == [2, 1]
+
+
+def test_a_page_tells_what_was_left_out_and_what_was_added() -> None:
+    setting = study.setting(Scale.SMOKE)
+    part = page.Part(study.figures["5a"], [], runs=7, cpu_seconds=1.0, missing=4, further=2)
+    text = page.text(study, Scale.SMOKE, setting, study.judge({}, setting), [part], "figures")
+    assert "Of the 9 runs 4 were left out: each figure says how many it has." in text
+    assert "Besides, 2 runs are of further seeds" in text
+    assert "5 of 9 runs and 2 of further seeds, 1 s of CPU time." in text
+
+
+def test_a_reading_with_next_to_no_runs_is_not_drawn() -> None:
+    planned: list[Any] = [
+        (Case({READING: reading, "load": load, "seed": seed}, {}), SimpleNamespace(hash=f"{reading}{load}{seed}"))
+        for reading in ("full", "half", "less")
+        for load in range(4)
+        for seed in (1, 2)
+    ]
+    there = [f"full{load}1" for load in range(4)] + ["half02", "half11", "half12", "less01", "less02"]
+    table = pl.DataFrame({READING: ["full", "half", "less"], "load": [0, 0, 0]})
+    drawn = _drawn(table, planned, Done(frozenset(there)))
+    assert drawn[READING].to_list() == ["full", "half"]
+    assert _drawn(table.drop(READING), planned, Done()).height == 3
+
+
+def test_pictures_that_a_page_no_longer_shows_are_removed(tmp_path: Path) -> None:
+    folder, docs = tmp_path / "results", tmp_path / "docs"
+    (folder / "figures").mkdir(parents=True)
+    (docs / "contention").mkdir(parents=True)
+    for path in (folder / "figures" / "5b.svg", folder / "figures" / "5c.svg", docs / "contention" / "9.svg"):
+        path.write_text("<svg/>")
+    (folder / "claims.json").write_text("[]")
+    (folder / "report.md").write_text("![a picture](figures/5b.png)\n")
+    publish(study, folder, docs)
+    assert {path.name for path in (docs / "contention").iterdir()} == {"5b.svg", "claims.json"}
+    assert (docs / "contention.md").read_text() == "![a picture](contention/5b.svg)\n"

@@ -174,6 +174,14 @@ def test_claims_differ_where_one_value_does(claim: str, changes: dict[str, list[
     assert found.verdict is Verdict.DIFFERS, found
 
 
+def test_booksim_has_ugal_g_accept_more_than_min_as_well() -> None:
+    more = finding("T3", tables(**{"2": changed(uniform(), "UGAL-G", [0.95], accepted_load=0.885)}))
+    less = finding("T3", tables(**{"2": changed(uniform(), "UGAL-G", [0.95], accepted_load=0.7)}))
+    assert (more.verdict, less.verdict) == (Verdict.DIFFERS, Verdict.DIFFERS)
+    assert "UGAL-G accept 2.1% more than MIN" in more.because
+    assert not less.settled
+
+
 def test_a_curve_that_does_not_saturate_has_no_throughput() -> None:
     short = [row for row in uniform() if row["load"] < 0.9]
     found = finding("T2", tables(**{"2": short}))

@@ -11,7 +11,17 @@ from scipy import stats
 from phit.quantities import SATURATED_BELOW
 from phit.scenario import Document
 from phit.studies.clos import bound
-from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, SETTLING, Setting, levels, setting
+from phit.studies.clos.setting import (
+    BUFFER,
+    CONFIDENCE,
+    HALF_WIDTH,
+    LONG,
+    NEAR,
+    SETTLING,
+    Setting,
+    levels,
+    setting,
+)
 from phit.studies.kit import tables
 from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Charts, Look, seeds_note
@@ -146,11 +156,15 @@ INPUT = Reading(
     '(`router.credit_release = "input"`), and can be used two cycles later.',
 )
 
+OUTPUT_CREDITS = 4
+"""Cycles from a flit's leaving a router to the use of its credit under `OUTPUT`."""
+
 OUTPUT = Reading(
     "output",
     "The credit of a flit is sent when the flit leaves the router: it keeps its entry until the link takes it "
-    '(`router.credit_release = "output"`). The queues of the outputs are then a part of the input buffers, as in a '
-    "router that has no other buffers, and routing sees of the next router what waits there for outputs, too.",
+    f'(`router.credit_release = "output"`), and can be used {OUTPUT_CREDITS} cycles later. The queues of the outputs '
+    "are then a part of the input buffers, as in a router that has no other buffers, and routing sees of the next "
+    "router what waits there for outputs, too. The time is a fit to figure 6 (K7).",
 )
 
 FITTED = Reading(
@@ -161,7 +175,7 @@ FITTED = Reading(
     "the latency of credits, and nothing else of it. With 6 cycles the fullest buffers are about as full as in "
     "figure 6 (K7); with 5 those of adaptive routing hold 1.7 entries, with 2 they hold 1.1.\n"
     "* A packet keeps the output that it is given when it comes to the front of its queue (`redecide = false`). "
-    "Outputs computed two cycles ahead then cost the 10 % of figure 16 (K20); if heads that could not be sent choose "
+    "Outputs computed two cycles ahead then cost latency as in figure 16 (K20); if heads that could not be sent choose "
     "again they cost nothing. Section 4.2 has heads choose again where buffers are full: this is a fit, not a reading "
     "of that sentence.",
 )
@@ -183,6 +197,7 @@ def under(reading: Reading, document: Document) -> Document:
     found = deepcopy(document)
     if reading is OUTPUT:
         found["router"]["credit_release"] = "output"
+        found["router"]["credit_delay"] = OUTPUT_CREDITS
         return found
     found["router"]["credit_delay"] = SLOW_CREDITS
     if not blind:
@@ -351,14 +366,16 @@ def options(of: Setting) -> str:
         "and again in the next for heads that could not be sent."
     )
     measurement = (
-        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 10a: {of.large_warmup:,}, or "
-        f"{SETTLING} for each stage if these are more), then at least {of.cycles:,} (figures 2 and 10a: "
-        f"{of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
+        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 4 with infinite buffers at "
+        f"{FULL:g}: {of.full_warmup:,}; figure 10a: {of.large_warmup:,}, or {SETTLING} for each stage if these are "
+        f"more; packets of {LONG} flits from {NEAR:g} on: {of.near_warmup:,}), then at least {of.cycles:,} (figures 2 "
+        f"and 10a: {of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
         f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
         "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
         f"{SATURATED_BELOW:.0%} of the load offered, or have more than "
-        f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on "
-        f"throughput alone, measure {of.large_cycles:,} and {of.cycles:,} cycles."
+        f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on throughput "
+        f"alone, measure {of.large_cycles:,} and {of.cycles:,} cycles; packets of {LONG} flits are measured for "
+        f"{of.near_cycles:,} from {NEAR:g} on."
     )
     broken = (
         f"Faults: {len(faults(of))} links, half of them of the first middle-stage router and half of the second, each "

@@ -33,6 +33,12 @@ class Setting:
     """Measured cycles at most, where the measurement is not precise enough before."""
     settled: int
     """Cycles before the measurement of figure 2, on latencies close to saturation, at least; see `warmup_of`."""
+    full_warmup: int
+    """Cycles before the measurement with infinite buffers at `FULL`, where queues take the longest to settle."""
+    near_warmup: int
+    """Cycles before the measurement of long packets near saturation, at `NEAR` and above (figures 14b and 16)."""
+    near_cycles: int
+    """Measured cycles of these runs."""
     large_warmup: int
     large_cycles: int
     """Cycles of warm-up of figure 10a, on throughput, at least, and measured cycles of the networks of `large`
@@ -90,6 +96,10 @@ BUFFER = 16
 LONG = 10
 """Flits of the long packets of figures 14b and 16."""
 
+NEAR = 0.45
+"""Offered load from which on networks with long packets are near saturation, at 0.5 or so: queues take thousands of
+cycles to settle there."""
+
 SETTLING = 100
 """Cycles of warm-up for each stage of a network of many, at least."""
 
@@ -105,6 +115,9 @@ _SMOKE: dict[str, Any] = {
     "cycles": 300,
     "most": 300,
     "settled": 200,
+    "full_warmup": 200,
+    "near_warmup": 200,
+    "near_cycles": 300,
     "large_warmup": 200,
     "large_cycles": 300,
     "seeds": 1,
@@ -131,6 +144,9 @@ _SMALL: dict[str, Any] = {
     "cycles": 2000,
     "most": 8000,
     "settled": 2300,
+    "full_warmup": 5000,
+    "near_warmup": 8000,
+    "near_cycles": 4000,
     "large_warmup": 1500,
     "large_cycles": 2000,
     "seeds": 1,
@@ -157,6 +173,9 @@ _PAPER: dict[str, Any] = {
     "cycles": 1000,
     "most": 2500,
     "settled": 2300,
+    "full_warmup": 5000,
+    "near_warmup": 8000,
+    "near_cycles": 4000,
     "large_warmup": 500,
     "large_cycles": 400,
     "seeds": 1,
@@ -164,7 +183,7 @@ _PAPER: dict[str, Any] = {
     "loads": (0.1, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98),
     "few": (0.5, 0.75, 0.98),
     "large_loads": (0.5, 0.98),
-    "long_fault_loads": (0.1, 0.2, 0.3, 0.4, 0.43, 0.46, 0.5),
+    "long_fault_loads": (0.1, 0.2, 0.3, 0.4, 0.43, 0.46, 0.48, 0.5),
     "fault_loads": (0.2, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95),
     "near": {1: (0.75, 0.8, 0.83, 0.85), LONG: (0.4, 0.43, 0.46, 0.48, 0.49)},
     "arrival_loads": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),

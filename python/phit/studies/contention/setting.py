@@ -35,6 +35,8 @@ class Setting:
     adversarial_loads: Loads
     minimal_loads: Loads
     """Loads of minimal routing under adversarial traffic, where it saturates at 1/(a·p)."""
+    lowest_loads: Loads
+    """Loads of ADV+1 around those at which the one link to the next group is full, 1/(a·p)."""
     uniform_shares: tuple[int, ...]
     """Percent of uniform traffic in the mixes of figure 6, without the pure patterns."""
     swept_thresholds: tuple[int, ...]
@@ -81,6 +83,7 @@ _SMOKE: dict[str, Any] = {
     "uniform_loads": (0.1, 0.5, 1.0),
     "adversarial_loads": (0.05, 0.2, 0.5),
     "minimal_loads": (0.05, 0.2),
+    "lowest_loads": (0.05, 0.2),
     "uniform_shares": (50,),
     "swept_thresholds": (3, 6, 12),
     "threshold_uniform_loads": (0.5, 1.0),
@@ -108,6 +111,7 @@ _SMALL: dict[str, Any] = {
     "uniform_loads": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
     "adversarial_loads": (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
     "minimal_loads": (0.01, 0.02, 0.03, 0.05),
+    "lowest_loads": (0.01, 0.02, 0.03, 0.04, 0.05),
     "uniform_shares": (20, 40, 60, 80),
     "swept_thresholds": tuple(range(3, 13)),
     "threshold_uniform_loads": (0.3, 0.6, 0.8, 1.0),
@@ -135,6 +139,7 @@ _PAPER: dict[str, Any] = {
     "uniform_loads": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0),
     "adversarial_loads": (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55),
     "minimal_loads": (0.004, 0.006, 0.01, 0.05),
+    "lowest_loads": (0.004, 0.006, 0.0075, 0.01, 0.02),
     "uniform_shares": (20, 40, 60, 80),
     "swept_thresholds": tuple(range(3, 13)),
     "threshold_uniform_loads": (0.3, 0.6, 0.8, 1.0),

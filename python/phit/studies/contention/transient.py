@@ -123,8 +123,9 @@ def _lines(table: pl.DataFrame, column: str, y_title: str, until: int) -> Chart:
 def _notes(table: pl.DataFrame, setting: Setting, buffers: str) -> tuple[str, str]:
     times = table["t"].unique().sort()
     width = int(times[1] - times[0]) if len(times) > 1 else setting.bin
-    seeds = str(table["seeds"].max())
-    change = f"UN to ADV+1 at 0, load {TRANSIENT_LOAD:g}; {seeds} seed{'s' * (seeds != '1')}"
+    low, high = min(table["seeds"]), max(table["seeds"])
+    seeds = f"{high} seed{'s' * (high > 1)}" if low == high else f"{low} to {high} seeds"
+    change = f"UN to ADV+1 at 0, load {TRANSIENT_LOAD:g}; {seeds}"
     return (
         f"{note(setting)}; buffers of {buffers} phits per local and global VC",
         f"{change}, bins of {width} cycles, no other smoothing",

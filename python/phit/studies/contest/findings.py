@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from phit.studies.contest.networks import Contestant, Network, network
 from phit.studies.contest.question import SLUGS, Evidence, hot_sources, study
 from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PATTERNS, TORUS, UN
-from phit.studies.kit.claim import Judgement
+from phit.studies.kit.claim import Judgement, Revision
 from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import Check, above, all_of, below, between, exact
 from phit.studies.kit.response import adaptation_time
@@ -142,20 +142,39 @@ def outflanking(evidence: Evidence) -> Judgement:
     return Judgement(all_of(checks), f"tornado: {_listed(adverse)}; {UN}: {_listed(uniform)}")
 
 
+def _counted_to_filled(evidence: Evidence) -> dict[str, Value]:
+    """By pattern: what sequential allocation accepts by contention counters, as a part of what it accepts by fill."""
+    return {
+        pattern: _peak(evidence, CLOS, "counters", pattern) / _peak(evidence, CLOS, "sequential", pattern)
+        for pattern in PATTERNS
+    }
+
+
+def _counted_words(ratios: Mapping[str, Value]) -> str:
+    return ", ".join(f"{pattern} {100 * (nominal(ratio) - 1):+.1f} %" for pattern, ratio in ratios.items())
+
+
+def _first_counting(evidence: Evidence) -> Judgement:
+    ratios = _counted_to_filled(evidence)
+    return Judgement(all_of(between(ratio, 0.97, 1.03) for ratio in ratios.values()), _counted_words(ratios))
+
+
 @study.claim(
     "X6",
     figure="clos-load",
     statement="On a folded Clos network heads counted are as good a measure as buffers filled",
-    paper="under every pattern sequential allocation by contention counters accepts within 3 % of that by fill",
+    paper="under every pattern sequential allocation by contention counters accepts 0.97 or more of what it accepts by "
+    "fill",
+    first=Revision(
+        _first_counting,
+        "under every pattern sequential allocation by contention counters accepts within 3 % of that by fill",
+        weaker=True,
+    ),
 )
 def counting(evidence: Evidence) -> Judgement:
-    """Contention counters in place of fills, in the same allocation."""
-    ratios = {
-        pattern: _peak(evidence, CLOS, "counters", pattern) / _peak(evidence, CLOS, "sequential", pattern)
-        for pattern in PATTERNS
-    }
-    words = ", ".join(f"{pattern} {100 * (nominal(ratio) - 1):+.1f} %" for pattern, ratio in ratios.items())
-    return Judgement(all_of(between(ratio, 0.97, 1.03) for ratio in ratios.values()), words)
+    """Contention counters in place of fills, in the same allocation: a measure that is better is as good."""
+    ratios = _counted_to_filled(evidence)
+    return Judgement(all_of(above(ratio, 0.97) for ratio in ratios.values()), _counted_words(ratios))
 
 
 @study.claim(

@@ -164,8 +164,8 @@ def _load(of: Fraction) -> str:
 
 def _seeds(table: pl.DataFrame) -> str:
     """What the intervals are of, in words."""
-    steady = int(max(table["seeds"]))
-    own = "from the batches of one seed" if steady == 1 else f"of {steady} seeds"
+    low, high = int(min(table["seeds"])), int(max(table["seeds"]))
+    own = "from the batches of one seed" if high == 1 else f"of {low if low == high else f'{low} to {high}'} seeds"
     changes = max(table["change_seeds"].drop_nulls(), default=0) if "change_seeds" in table.columns else 0
     return own + (f", of times over {changes} seeds" if changes else "")
 

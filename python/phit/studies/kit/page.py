@@ -27,6 +27,8 @@ class Part(Generic[S]):
     """In Markdown, below the caption."""
     missing: int = 0
     """Runs of the setting that are not there, without those of earlier figures."""
+    further: int = 0
+    """Finished runs of seeds that the setting does not have."""
 
 
 CYCLES = ("warmup", "cycles")
@@ -80,7 +82,11 @@ def _what(study: Study[S, E]) -> str:
 def _verdicts(findings: Sequence[Finding]) -> str:
     found = claim.by_reading(findings)
     counts = {name: f"{claim.tally(of)} ({claim.settled(of)})" for name, of in found.items()}
-    return "; ".join(f"reading `{name}`: {count}" if name else count for name, count in counts.items())
+    words = "; ".join(f"reading `{name}`: {count}" if name else count for name, count in counts.items())
+    if len(found) < 2:
+        return words
+    either = len({finding.id for finding in findings if finding.settled})
+    return f"{words}. Under one reading or another {either} of {len({f.id for f in findings})} are settled"
 
 
 def _facts(findings: Sequence[Finding]) -> list[str]:
@@ -110,16 +116,19 @@ def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> l
 
 def _left_out(parts: Sequence[Part[S]]) -> str:
     """That some runs of the scale were left out, if they were."""
-    missing = sum(part.missing for part in parts)
-    total = missing + sum(part.runs for part in parts)
-    return f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
+    missing, further = sum(part.missing for part in parts), sum(part.further for part in parts)
+    total = missing + sum(part.runs for part in parts) - further
+    words = f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
+    return words + (f" Besides, {further:,} runs are of further seeds, as `--budget` adds them." if further else "")
 
 
 def _figure(part: Part[S], folder: str) -> str:
     lines = [f"### {_heading(part.figure)}", part.figure.caption, *([part.text] if part.text else [])]
     lines += [f"![{part.figure.title}]({folder}/{name})" for name in part.images]
-    of_all = f" of {part.runs + part.missing}" if part.missing else ""
-    took = f"{part.runs}{of_all} runs, {duration(part.cpu_seconds)} of CPU time."
+    own = part.runs - part.further
+    of_all = f" of {own + part.missing}" if part.missing else ""
+    more = f" and {part.further} of further seeds" if part.further else ""
+    took = f"{own}{of_all} run{'s' * (own + part.missing != 1)}{more}, {duration(part.cpu_seconds)} of CPU time."
     lines.append(took if part.runs or part.missing else "No runs of its own.")
     return "\n\n".join(lines)
 

@@ -19,7 +19,7 @@ from phit.studies.kit import charts, claim, page
 from phit.studies.kit.claim import E, Finding, Judged
 from phit.studies.kit.plan import WORK_PER_SECOND, Case, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
-from phit.studies.kit.study import Study
+from phit.studies.kit.study import READING, Study
 from phit.sweeping import run_points
 from phit.text import csv_text
 
@@ -193,17 +193,20 @@ def _write(
     for name, figure in study.figures.items():
         if tables[name].is_empty():
             continue
-        paths = charts.write(figure.charts(tables[name], setting), folder / FIGURES)
+        shown = _drawn(tables[name], everything.cases[name], done)
+        paths = [] if shown.is_empty() else charts.write(figure.charts(shown, setting), folder / FIGURES)
         written += paths
         hashes = {point.hash for _, point in everything.cases[name]} - counted
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
         text = figure.prose(tables[name], setting)
-        left_out = _left_out(figure.cases(setting, seeds), everything.cases[name], done) - absent
+        wanted = _hashes(figure.cases(setting, seeds), everything.cases[name])
+        left_out = wanted - done.hashes - absent
         absent |= left_out
         cpu_seconds = float(found["cpu_seconds"].sum())
-        parts.append(page.Part(figure, images, found.height, cpu_seconds, text, len(left_out)))
+        further = len(set(found["point"]) - wanted)
+        parts.append(page.Part(figure, images, found.height, cpu_seconds, text, len(left_out), further))
     findings = study.judge(tables, setting)
     written.append(claim.write(findings, folder / CLAIMS))
     text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
@@ -211,11 +214,28 @@ def _write(
     return Report(findings, tables, [*written, folder / PAGE], failure)
 
 
-def _left_out(wanted: Sequence[Case], planned: Sequence[tuple[Case, Point]], done: Done) -> set[str]:
-    """Runs that a figure has at its setting and that are not there: by their hashes, if they were planned."""
+def _hashes(wanted: Sequence[Case], planned: Sequence[tuple[Case, Point]]) -> set[str]:
+    """The runs that a figure has at its setting: by their hashes, or by their labels if they were not planned."""
     known = {str(case.labels): point.hash for case, point in planned}
     names = (str(case.labels) for case in wanted)
-    return {known.get(name, name) for name in names} - done.hashes
+    return {known.get(name, name) for name in names}
+
+
+DRAWN = 0.5
+"""A reading is drawn if this share of a figure's points was run under it: of less, a picture would have no curves."""
+
+
+def _drawn(table: pl.DataFrame, planned: Sequence[tuple[Case, Point]], done: Done) -> pl.DataFrame:
+    """The rows of a figure's table that are drawn."""
+    if READING not in table.columns:
+        return table
+    points: dict[object, dict[str, bool]] = {}
+    for case, point in planned:
+        labels = str({key: value for key, value in case.labels.items() if key != "seed"})
+        of_reading = points.setdefault(case.labels.get(READING), {})
+        of_reading[labels] = of_reading.get(labels, False) or point.hash in done.hashes
+    kept = [reading for reading, of in points.items() if sum(of.values()) >= DRAWN * len(of)]
+    return table.filter(pl.col(READING).is_in(kept))
 
 
 def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
@@ -231,11 +251,18 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
 
 
 def publish(study: Study[S, E], folder: Path, target: Path) -> list[Path]:
-    """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation."""
+    """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation.
+
+    Pictures of an earlier page that the new one does not show are removed.
+    """
     text = (folder / PAGE).read_text(encoding="utf-8")
     place = target / study.name
     place.mkdir(parents=True, exist_ok=True)
-    written = [_copy(source, place / source.name) for source in sorted((folder / FIGURES).glob("*.svg"))]
+    shown = [f"{stem}.svg" for stem in dict.fromkeys(re.findall(rf"\({FIGURES}/([^)]*)\.png\)", text))]
+    written = [_copy(folder / FIGURES / name, place / name) for name in shown]
+    for old in place.glob("*.svg"):
+        if old.name not in shown:
+            old.unlink()
     written.append(_copy(folder / CLAIMS, place / CLAIMS))
     document = target / f"{study.name}.md"
     moved = re.sub(rf"\({FIGURES}/([^)]*)\.png\)", rf"({study.name}/\1.svg)", text)
