@@ -33,8 +33,11 @@ def run(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     partitions: int | None = None,
+    memory: int | None = None,
 ) -> str:
     """Runs the scenario given as JSON; returns JSON ``{"summary": {...}, "tables": {name: {column: [..]}}}``.
+
+    Refused if it is expected to take more than `memory` bytes. What a signal leaves is `partial` of its exception.
 
     Neither ``threads`` nor ``partitions`` (of the network; by default chosen by its size) changes a result.
     """
@@ -69,6 +72,9 @@ def flows(scenario: str) -> str:
 
 def minimal_ports(scenario: str) -> str:
     """JSON: for every router, ``[[router, ports], ...]`` of the routers on minimal routes towards it, or null."""
+
+def needs(scenario: str) -> str:
+    """JSON of what a run is expected to take: ``{"bytes", "endpoints", "routers", "parts": {what: bytes}}``."""
 
 def schema() -> str:
     """JSON Schema (draft 2020-12) of a scenario document."""

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from phit import _phit
+from phit import _phit, machine
 
 Answer = dict[str, Any]
 Fractions = Callable[[Sequence[float]], None]
@@ -28,9 +28,13 @@ POLL_SECONDS = 0.25
 _fractions: Any = None
 
 
-def execute(index: int, scenario: str) -> str:
-    """Runs one point; in a worker of the default executor its progress goes to shared memory."""
-    return _phit.run(scenario, threads=1, progress=None if _fractions is None else _tell(index))
+def execute(index: int, scenario: str, force: bool = False, share: int = 1) -> str:
+    """Runs one point; in a worker of the default executor its progress goes to shared memory.
+
+    Unless `force` is true, a point is refused that needs more memory than this process may take, where so many run.
+    """
+    limit = None if force else machine.memory(share)
+    return _phit.run(scenario, threads=1, progress=None if _fractions is None else _tell(index), memory=limit)
 
 
 def _tell(index: int) -> Callable[[int, int], None]:
@@ -65,7 +69,7 @@ def _sigint_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def run_here(scenarios: Sequence[str], told: Fractions) -> Iterator[tuple[int, Answer | Exception]]:
+def run_here(scenarios: Sequence[str], told: Fractions, force: bool = False) -> Iterator[tuple[int, Answer | Exception]]:
     """Runs scenarios one after another in this process."""
     shares = [0.0] * len(scenarios)
     for i, scenario in enumerate(scenarios):
@@ -75,7 +79,8 @@ def run_here(scenarios: Sequence[str], told: Fractions) -> Iterator[tuple[int, A
             told(shares)
 
         try:
-            answer: Answer | Exception = json.loads(_phit.run(scenario, threads=1, progress=tell))
+            limit = None if force else machine.memory()
+            answer: Answer | Exception = json.loads(_phit.run(scenario, threads=1, progress=tell, memory=limit))
         except Exception as error:  # a point that fails must not take the others with it
             answer = error
         shares[i] = 1.0
@@ -88,7 +93,7 @@ def processes(workers: int | None, points: int) -> int:
 
 
 def run_in_processes(
-    scenarios: Sequence[str], workers: int | None, told: Fractions
+    scenarios: Sequence[str], workers: int | None, told: Fractions, force: bool = False
 ) -> Iterator[tuple[int, Answer | Exception]]:
     """Runs scenarios on fresh processes, which end with this one however it ends."""
     context = multiprocessing.get_context("spawn")
@@ -98,7 +103,7 @@ def run_in_processes(
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(theirs, fractions))
     try:
         with _sigint_held():
-            futures = _submit(pool, scenarios)
+            futures = _submit(pool, scenarios, force, count)
         yield from _as_completed(futures, lambda: told(fractions))
         pool.shutdown()
     finally:
@@ -106,9 +111,9 @@ def run_in_processes(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_on(executor: Executor, scenarios: Sequence[str]) -> Iterator[tuple[int, Answer | Exception]]:
+def run_on(executor: Executor, scenarios: Sequence[str], force: bool = False) -> Iterator[tuple[int, Answer | Exception]]:
     """Runs scenarios on an executor that somebody else owns."""
-    futures = _submit(executor, scenarios)
+    futures = _submit(executor, scenarios, force)
     try:
         yield from _as_completed(futures, lambda: None)
     finally:
@@ -116,8 +121,10 @@ def run_on(executor: Executor, scenarios: Sequence[str]) -> Iterator[tuple[int, 
             future.cancel()
 
 
-def _submit(executor: Executor, scenarios: Sequence[str]) -> "dict[Future[str], int]":
-    return {executor.submit(execute, i, scenario): i for i, scenario in enumerate(scenarios)}
+def _submit(
+    executor: Executor, scenarios: Sequence[str], force: bool, share: int = 1
+) -> "dict[Future[str], int]":
+    return {executor.submit(execute, i, scenario, force, share): i for i, scenario in enumerate(scenarios)}
 
 
 def _as_completed(

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -142,10 +142,11 @@ class Experiment:
             set_path(document, key, values[key])
         return document
 
-    def points(self) -> list[Point]:
-        """All points, each validated; equal ones once."""
+    def points(self, tell: Callable[[int], None] = lambda _: None) -> list[Point]:
+        """All points, each validated; equal ones once. `tell` is given how many have been looked at."""
         found: dict[str, Point] = {}
-        for values in self.combinations():
+        for number, values in enumerate(self.combinations()):
+            tell(number)
             try:
                 point = Point(values, complete(self.document(values)))
             except ScenarioError as error:

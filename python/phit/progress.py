@@ -37,6 +37,10 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+SILENCE = 5.0
+"""Seconds after which somebody who waits is told something."""
+
+
 class Reporter:
     """Follows a list of points; this one says nothing."""
 
@@ -45,7 +49,7 @@ class Reporter:
         self.finished_points = 0
         self._done: set[int] = set()
         self._shares: list[float] = []
-        self._start = time.monotonic()
+        self._start = self._told = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -54,6 +58,16 @@ class Reporter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def checking(self, number: int) -> None:
+        """So many points have been looked at: a line every few seconds, where there are many."""
+        now = time.monotonic()
+        if now - self._told > SILENCE:
+            self._told = now
+            self.say(f"{number:,} points checked")
+
+    def say(self, message: str) -> None:
+        """A line on what is being done."""
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
         """The points that are about to run, and how many others are there already."""
@@ -121,6 +135,9 @@ class PlainReporter(Reporter):
         rest = f" ({self.left})" if self.finished_points < len(self.points) else ""
         _line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
 
+    def say(self, message: str) -> None:
+        _line(message)
+
     def warn(self, message: str) -> None:
         _line(f"phit: warning: {message}")
 
@@ -167,6 +184,9 @@ class BarReporter(Reporter):
             left="" if over else self.left,
         )
 
+    def say(self, message: str) -> None:
+        self._progress.console.print(plain(message))
+
     def warn(self, message: str) -> None:
         self._progress.console.print(Text.assemble(("phit: warning:", "yellow"), " ", plain(message)))
 
@@ -189,7 +209,7 @@ class RunProgress:
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task("simulating", total=1, left="")
+        self._task = self._progress.add_task("building", total=1, left="")
         self._start = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -204,7 +224,8 @@ class RunProgress:
     def __call__(self, done: int, planned: int) -> None:
         elapsed = time.monotonic() - self._start
         left = f"about {duration(elapsed * (planned - done) / done)} left" if done and elapsed > 1 else ""
-        self._progress.update(self._task, completed=done, total=max(planned, 1), left=left)
+        what = "simulating" if done else "building"
+        self._progress.update(self._task, description=what, completed=done, total=max(planned, 1), left=left)
 
 
 def _line(text: str) -> None:

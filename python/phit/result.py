@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from phit import _phit
+from phit import _phit, machine
 from phit._results import Quantities
 from phit.errors import InputError, SimulationError
 from phit.origins import located
@@ -151,13 +151,23 @@ def unmeasured(summary: Mapping[str, Any]) -> str:
     )
 
 
-def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], None] | None = None) -> Result:
+def run(
+    scenario: Source,
+    *,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    force: bool = False,
+) -> Result:
     """Simulates one scenario: the path of a TOML or JSON file, or the document itself.
 
-    The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second.
+    The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second. A
+    network that is expected to take more memory than the machine has left is refused, unless `force` is true.
+
+    What Ctrl-C leaves of the measurement is the attribute `partial` of the `KeyboardInterrupt`: a `Result` of the cycles
+    up to there, whose ``["stopped"]`` is true; `None` if there is nothing yet.
 
     Raises:
-        ScenarioError: the scenario cannot be simulated.
+        ScenarioError: the scenario cannot be simulated, or needs more memory than there is.
         InputError: the document cannot be read, or is no scenario.
         SimulationError: the run came to a deadlock, or its program can never end.
     """
@@ -168,7 +178,13 @@ def run(scenario: Source, *, threads: int = 1, progress: Callable[[int, int], No
     with located(document):
         text = to_json(document)
         try:
-            answer = json.loads(_phit.run(text, threads=threads, progress=progress))
+            limit = None if force else machine.memory()
+            answer = json.loads(_phit.run(text, threads=threads, progress=progress, memory=limit))
+        except KeyboardInterrupt as error:
+            found = getattr(error, "partial", None)
+            partial = None if found is None else json.loads(found)
+            error.partial = None if partial is None else Result(**partial)  # type: ignore[attr-defined]
+            raise
         except RuntimeError as error:
             # What a valid scenario runs into: a deadlock, or a program that can never end.
             raise SimulationError(str(error)) from None

@@ -68,6 +68,7 @@ def saturate(
     latency_limit: float | None = None,
     seeds: int = 1,
     tell: Callable[[Trial], None] = lambda _: None,
+    force: bool = False,
 ) -> Saturation:
     """Finds the largest load that a scenario sustains.
 
@@ -92,6 +93,7 @@ def saturate(
         latency_limit: greatest mean latency in cycles.
         seeds: runs of each load.
         tell: called with every load that was tried.
+        force: run also if more memory is expected to be needed than the machine has.
     """
     _check("last (--to)", last, True, "a number")
     _check("first (--from)", first, 0 < first < last, f"a number between 0 and the last load, {last:g}")
@@ -114,7 +116,7 @@ def saturate(
     trials: list[Trial] = []
 
     def attempt(value: float) -> bool:
-        trial = _trial(document, value, share, rule.longest(trials), seeds)
+        trial = _trial(document, value, share, rule.longest(trials), seeds, force)
         trials.append(trial)
         tell(trial)
         return trial.sustained
@@ -171,8 +173,8 @@ def _between(
     return low, high
 
 
-def _trial(document: Document, value: float, share: float, limit: float, seeds: int) -> Trial:
-    results = [_run(document, value, seed) for seed in range(seeds)]
+def _trial(document: Document, value: float, share: float, limit: float, seeds: int, force: bool) -> Trial:
+    results = [_run(document, value, seed, force) for seed in range(seeds)]
     accepted = min(_share(result) for result in results)
     latencies = [result["latency_mean"] for result in results]
     latency = max((float(x) for x in latencies if x is not None), default=None)
@@ -187,10 +189,10 @@ def _loaded(document: Document, value: float) -> Document:
     return own
 
 
-def _run(document: Document, value: float, seed: int) -> Result:
+def _run(document: Document, value: float, seed: int, force: bool) -> Result:
     own = _loaded(document, value)
     set_path(own, "seed", int(get_path(own, "seed", 1)) + seed)
-    return run(own)
+    return run(own, force=force)
 
 
 def _share(result: Result) -> float:

@@ -30,6 +30,7 @@ def sweep(
     executor: Executor | None = None,
     progress: bool = False,
     settings: Iterable[str] = (),
+    force: bool = False,
 ) -> pl.DataFrame:
     """Runs the points of an experiment and returns one row per point.
 
@@ -41,10 +42,18 @@ def sweep(
             ``client.get_executor()``.
         progress: show progress on standard error.
         settings: ``dotted.key=value`` applied to the experiment first, as `--set` on the command line.
+        force: also run points that are expected to take more memory than the machine has; otherwise these fail.
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
-    return run_points(experiment, experiment.points(), out, workers=workers, executor=executor, progress=progress)
+    points = checked(experiment, progress)
+    return run_points(experiment, points, out, workers=workers, executor=executor, progress=progress, force=force)
+
+
+def checked(experiment: Experiment, progress: bool) -> list[Point]:
+    """The points of an experiment, with a line now and then while there are many to check."""
+    with reporter(progress) as report:
+        return experiment.points(report.checking)
 
 
 def run_points(
@@ -56,6 +65,7 @@ def run_points(
     executor: Executor | None = None,
     progress: bool = False,
     each: Callable[[Point, Answer], object] = lambda *_: None,
+    force: bool = False,
 ) -> pl.DataFrame:
     """Runs given points as those of an experiment.
 
@@ -64,7 +74,7 @@ def run_points(
     with reporter(progress) as report:
         folder = ResultsFolder(Path(out), report.warn) if out is not None else nullcontext()
         with folder as results:
-            return _sweep(experiment, points, results, report, workers, executor, each)
+            return _sweep(experiment, points, results, report, workers, executor, each, force)
 
 
 def _sweep(
@@ -75,13 +85,14 @@ def _sweep(
     workers: int | None,
     executor: Executor | None,
     each: Callable[[Point, Answer], object],
+    force: bool,
 ) -> pl.DataFrame:
     summaries = results.adopt(experiment, points) if results else {}
     missing = [point for point in points if point.hash not in summaries]
     report.begin(experiment.name, missing, len(points) - len(missing))
     failures: list[str] = []
     try:
-        for i, answer in _run(missing, report, workers, executor):
+        for i, answer in _run(missing, report, workers, executor, force):
             point = missing[i]
             if isinstance(answer, Exception):
                 failures.append(f"{describe(point)}: {one_line(answer)}")
@@ -108,11 +119,11 @@ def _sweep(
 
 
 def _run(
-    points: list[Point], report: Reporter, workers: int | None, executor: Executor | None
+    points: list[Point], report: Reporter, workers: int | None, executor: Executor | None, force: bool
 ) -> Iterator[tuple[int, Answer | Exception]]:
     scenarios: list[Any] = [to_json(point.scenario) for point in points]
     if executor is not None:
-        return run_on(executor, scenarios)
+        return run_on(executor, scenarios, force)
     if processes(workers, len(points)) <= 1:
-        return run_here(scenarios, report.shares)
-    return run_in_processes(scenarios, workers, report.shares)
+        return run_here(scenarios, report.shares, force)
+    return run_in_processes(scenarios, workers, report.shares, force)

@@ -1,7 +1,7 @@
 //! How much work a run is, told before it runs: for whoever shares out many runs among processes.
 
 use crate::error::ScenarioError;
-use crate::fabric::{Blueprint, FabricParams};
+use crate::fabric::{Blueprint, FabricParams, GOLDEN};
 use crate::run::prepare;
 use crate::scenario::{Scenario, Warmup};
 
@@ -10,10 +10,6 @@ const SAMPLED: u32 = 64;
 
 /// Packets drawn of an endpoint; those after them are taken to be alike.
 const DRAWN: u32 = 4096;
-
-/// The golden ratio's fraction: its multiples, modulo 1, are spread evenly however many there are, and keep no step
-/// with networks of round numbers.
-const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// Flit-hops that a run is expected to make: of all packets generated in its warm-up and measured cycles, over minimal
 /// routes, the hop into the destination endpoint included. Drawn from the traffic itself, of a sample of the endpoints;

@@ -161,17 +161,35 @@ impl fmt::Display for ScenarioError {
         if self.path.is_empty() {
             write!(f, "scenario")?;
         } else {
-            write!(f, "{}", self.path)?;
+            write!(f, "{}", shortened(&self.path, LONGEST_PATH))?;
         }
         if let Some(value) = &self.value {
-            write!(f, " = {value}")?;
+            write!(f, " = {}", shortened(value, LONGEST_VALUE))?;
         }
-        write!(f, ": {}", self.expected)?;
+        write!(f, ": {}", shortened(&self.expected, LONGEST_TEXT))?;
         if let Some(nearest) = &self.nearest {
             write!(f, " (did you mean {nearest:?}?)")?;
         }
         self.others.iter().try_for_each(|other| write!(f, "\n{other}"))
     }
+}
+
+/// Most characters of a value, of a path and of what was expected that a message shows: documents may come from anybody.
+const LONGEST_VALUE: usize = 200;
+const LONGEST_PATH: usize = 300;
+const LONGEST_TEXT: usize = 1500;
+
+/// `text` with at most so many characters: what is left out is out of its middle.
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    // Bytes are no fewer than characters.
+    if text.len() <= most || text.chars().count() <= most {
+        return Cow::Borrowed(text);
+    }
+    let half = (most - 1) / 2;
+    let start: String = text.chars().take(half).collect();
+    let mut end: Vec<char> = text.chars().rev().take(half).collect();
+    end.reverse();
+    Cow::Owned(format!("{start}…{}", end.into_iter().collect::<String>()))
 }
 
 /// `prefix.path`, either of which may be empty.
@@ -358,6 +376,18 @@ mod tests {
         assert_eq!(lines[1], "at.small = \"x\": expected a whole number, zero or more");
         assert!(lines[2].starts_with("at.list"), "{error}");
         assert!(lines[3].starts_with("at.more = 2: unknown key"), "{error}");
+    }
+
+    #[test]
+    fn a_message_quotes_so_much_and_no_more() {
+        let long = "ä".repeat(1_000_000);
+        let error = ScenarioError::new(long.as_str(), format_args!("{long:?}"), long.as_str()).to_string();
+        assert!(error.chars().count() < 2100, "{} characters", error.chars().count());
+        assert!(error.starts_with("ää") && error.contains('…'));
+        let many = json!({ "count": 1, "list": vec![json!([0, -1]); 100_000] });
+        assert!(said(many).lines().all(|line| line.len() < 2500));
+        assert_eq!((shortened("abc", 3), shortened("abcdefg", 5)), ("abc".into(), "ab…fg".into()));
+        assert_eq!(shortened("ääää", 4), "ääää");
     }
 
     #[test]

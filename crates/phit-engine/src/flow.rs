@@ -1,6 +1,7 @@
 //! What bounds of the throughput are computed from: links with their bandwidth, where the packets of every endpoint go,
 //! and the ports of minimal routes.
 
+use crate::engine::poll;
 use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
@@ -96,6 +97,7 @@ fn ports_towards(topology: &dyn Topology, to: u32, vcs: &[u8]) -> Vec<(u32, Vec<
     let mut seen: HashSet<_> = open.iter().copied().collect();
     let mut hops = vec![];
     while let Some((at, came_by, came_in, leg_hops)) = open.pop() {
+        poll();
         hops.clear();
         topology.minimal_hops(at, to, WHOLE, HopState { came_by, came_in, leg_hops }, vcs, &mut hops);
         for hop in &hops {

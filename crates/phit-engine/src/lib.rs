@@ -40,6 +40,8 @@ pub mod scenario;
 
 pub mod result;
 
+pub mod needs;
+
 pub mod run;
 
 pub mod effort;

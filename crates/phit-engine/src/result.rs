@@ -16,6 +16,7 @@ pub struct Outcome {
     pub(crate) cycles: u32,
     pub(crate) drain_cycles: u32,
     pub(crate) converged: bool,
+    pub(crate) stopped: bool,
     pub(crate) before: Snapshot,
     pub(crate) after: Snapshot,
     pub(crate) bytes: usize,
@@ -55,6 +56,11 @@ impl Outcome {
     /// Mean latency of the recorded packets in cycles.
     pub fn latency_mean(&self) -> Option<f64> {
         self.read(Cost::default(), |at| at.latency_mean())
+    }
+
+    /// True if the run was stopped before it had measured all that it should.
+    pub fn stopped(&self) -> bool {
+        self.stopped
     }
 
     /// The summary, without what depends on the machine.

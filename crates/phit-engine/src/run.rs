@@ -7,7 +7,8 @@ use crate::fabric::LinkClasses;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
-use crate::measure::{Batches, Collector, Precisions, Window, mean_of_batches, warmup};
+use crate::measure::{Batches, Collector, Precisions, Snapshot, Window, mean_of_batches, warmup};
+use crate::needs::{self, Needs};
 use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
@@ -27,9 +28,12 @@ pub use crate::fabric::Options;
 pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;
 
 /// A run was stopped from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("the run was stopped")]
-pub struct Stopped;
+pub struct Stopped {
+    /// What had been measured by then, if anything.
+    pub partial: Option<Box<Outcome>>,
+}
 
 /// A network in motion.
 pub struct Simulation {
@@ -45,6 +49,18 @@ pub struct Simulation {
 
 /// Checks a scenario completely and returns what its network is built from.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
+    blueprint(scenario, None).map(|(blueprint, _)| blueprint)
+}
+
+/// What a run of a scenario takes, told before its network is built.
+pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
+    let (blueprint, graph) = blueprint(scenario, None)?;
+    Ok(needs::of_run(scenario, &blueprint, graph))
+}
+
+/// The same, with the bytes of the graph, of which there may be so many.
+fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64), ScenarioError> {
+    let graph = needs::of_graph(scenario, memory)?;
     let topology = scenario.network()?;
     check::check(scenario, &*topology)?;
     let table = scenario.routing.params().table(&*topology);
@@ -83,7 +99,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         precise: measure.precision.is_some(),
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
-    Ok(Blueprint {
+    let blueprint = Blueprint {
         table,
         topology,
         routing: scenario.routing.shared(),
@@ -96,7 +112,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         window,
         probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
         seed: scenario.seed,
-    })
+    };
+    Ok((blueprint, graph))
 }
 
 /// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
@@ -200,7 +217,15 @@ const BUBBLE: &str =
 impl Simulation {
     /// Checks `scenario` and builds its network, empty, at cycle 0.
     pub fn new(scenario: &Scenario, options: Options) -> Result<Self, ScenarioError> {
-        let blueprint = prepare(scenario)?;
+        Self::within(scenario, options, None)
+    }
+
+    /// The same, unless more than `memory` bytes are expected to be needed.
+    pub fn within(scenario: &Scenario, options: Options, memory: Option<u64>) -> Result<Self, ScenarioError> {
+        let (blueprint, graph) = blueprint(scenario, memory)?;
+        if memory.is_some() {
+            needs::of_run(scenario, &blueprint, graph).within(scenario, memory)?;
+        }
         let fabric = scenario.router.params().build(&blueprint, options);
         Ok(Self {
             watchdog: Watchdog::new(0, fabric.longest_wait()),
@@ -310,21 +335,30 @@ impl Simulation {
             return self.run_program(&workload, progress);
         }
         let measure = self.scenario.measure.clone();
-        let cycle = self.blueprint.links.ticks_per_cycle;
         let planned_warmup = match measure.warmup {
             Warmup::Cycles(cycles) => cycles,
             Warmup::Auto => measure.cycles,
         };
         let mut planned = planned_warmup + measure.cycles;
         self.watchdog = Watchdog::new(self.now, self.fabric.longest_wait());
-
+        let cycle = self.blueprint.links.ticks_per_cycle;
         match measure.warmup {
             Warmup::Cycles(cycles) => self.advance_reporting(cycles * cycle, planned, progress)?,
             Warmup::Auto => self.warm_up(measure.cycles, measure.max_warmup, &mut planned, progress)?,
         }
-        let start = self.now;
-        let before = self.fabric.snapshot();
+        let (start, before) = (self.now, self.fabric.snapshot());
+        match self.measure(planned, progress) {
+            Ok(measured) => Ok(self.outcome(start, before, measured)),
+            Err(RunError::Stopped(_)) => Err(Stopped { partial: self.partial(start, before).map(Box::new) }.into()),
+            Err(error) => Err(error),
+        }
+    }
 
+    /// Measures from now on, as long as the scenario says, and waits for packets that are counted.
+    fn measure(&mut self, mut planned: u32, progress: Progress<'_>) -> Result<Measured, RunError> {
+        let measure = self.scenario.measure.clone();
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let start = self.now;
         let mut end = start + measure.cycles * cycle;
         let (mut converged, mut before_met) = (true, false);
         loop {
@@ -368,12 +402,36 @@ impl Simulation {
             // Packets that were still on their way belong to batches, too.
             converged &= self.precision_met((end - start) / cycle);
         }
-        Ok(Outcome {
+        Ok(Measured { cycles: (end - start) / cycle, drained, converged, after })
+    }
+
+    /// What has been measured since `start` by a run that was stopped: as if it had been meant to end now. Nothing
+    /// before there is a batch of it.
+    fn partial(&mut self, start: Tick, before: Snapshot) -> Option<Outcome> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        self.advance_to(self.now.next_multiple_of(cycle));
+        let end = self.now.min(self.fabric.collectors().first()?.span().end);
+        if end - start < self.blueprint.window.batch {
+            return None;
+        }
+        self.fabric.open_window(start..end);
+        self.fabric.close_window();
+        let after = self.fabric.snapshot();
+        let measured = Measured { cycles: (end - start) / cycle, drained: 0, converged: false, after };
+        Some(Outcome { stopped: true, ..self.outcome(start, before, measured) })
+    }
+
+    /// What was counted from `start` on.
+    fn outcome(&self, start: Tick, before: Snapshot, measured: Measured) -> Outcome {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        let Measured { cycles, drained, converged, after } = measured;
+        Outcome {
             collector: self.merged(),
             warmup_cycles: start / cycle,
-            cycles: (end - start) / cycle,
+            cycles,
             drain_cycles: drained,
             converged,
+            stopped: false,
             before,
             after,
             bytes: self.bytes(),
@@ -381,8 +439,8 @@ impl Simulation {
             threads: self.threads,
             topology: self.blueprint.topology.clone(),
             links: self.blueprint.links.clone(),
-            scenario: self.scenario,
-        })
+            scenario: self.scenario.clone(),
+        }
     }
 
     /// True if means are known as precisely as `measure.precision` asks for, after so many measured cycles.
@@ -402,7 +460,7 @@ impl Simulation {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
             }
             if !progress(self.now / cycle, planned.max(self.now / cycle)) {
-                return Err(Stopped.into());
+                return Err(Stopped { partial: None }.into());
             }
         }
         Ok(())
@@ -430,6 +488,14 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// How a measurement has ended.
+struct Measured {
+    cycles: u32,
+    drained: u32,
+    converged: bool,
+    after: Snapshot,
 }
 
 /// True if the intervals of mean latency and accepted load are as narrow as asked for.

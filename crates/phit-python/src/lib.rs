@@ -4,16 +4,20 @@ mod positions;
 mod workload;
 
 use phit_engine::effort;
+use phit_engine::engine::{GivenUp, watched};
 use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::flow;
 use phit_engine::measure::Cost;
-use phit_engine::run::{self as engine, Options, RunError, Simulation};
+use phit_engine::result::Outcome;
+use phit_engine::run::{self as engine, Options, RunError, Simulation, Stopped};
 use phit_engine::scenario::Scenario;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 create_exception!(_phit, ScenarioError, PyValueError, "A scenario that cannot be simulated.");
@@ -47,29 +51,98 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
     Scenario::from_value(&value).map_err(|e| scenario_error(py, &e))
 }
 
+/// Does `work` of the engine, of unknown length, as long as no signal asks to end it.
+fn patiently<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, EngineError> + Send) -> PyResult<T> {
+    let (done, raised) = py.detach(|| patient(|| (), work));
+    match done {
+        Ok(done) => done.map_err(|error| scenario_error(py, &error)),
+        Err(GivenUp) => Err(raised.unwrap_or_else(interrupted)),
+    }
+}
+
+fn interrupted() -> PyErr {
+    PyKeyboardInterrupt::new_err("the run was stopped")
+}
+
+/// The same, with `tell` called a few times a second, and what a signal raised.
+fn patient<T>(tell: impl Fn() + 'static, work: impl FnOnce() -> T) -> (Result<T, GivenUp>, Option<PyErr>) {
+    let raised = Rc::new(RefCell::new(None));
+    let heard = raised.clone();
+    let go_on = move || {
+        let signal = Python::attach(|py| {
+            tell();
+            py.check_signals().err()
+        });
+        let goes_on = signal.is_none();
+        *heard.borrow_mut() = signal;
+        goes_on
+    };
+    let done = watched(Box::new(go_on), work);
+    (done, raised.take())
+}
+
 /// Validate a scenario and return it with every default filled in (JSON text in and out).
 #[pyfunction]
 fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    py.detach(|| engine::prepare(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    patiently(py, || engine::prepare(&scenario))?;
     Ok(scenario.to_value().to_string())
 }
 
-/// Run a scenario (JSON text) and return its summary and tables (JSON text).
+/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints and routers (JSON text).
 #[pyfunction]
-#[pyo3(signature = (scenario, threads = 1, progress = None, partitions = None))]
+fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let needs = patiently(py, || engine::needs(&scenario))?;
+    let parts = needs.parts.iter().map(|(&what, bytes)| (what.to_owned(), json!(bytes.round() as u64)));
+    let parts: serde_json::Map<String, Value> = parts.collect();
+    let bytes = needs.bytes().round() as u64;
+    Ok(json!({ "bytes": bytes, "endpoints": needs.endpoints, "routers": needs.routers, "parts": parts }).to_string())
+}
+
+/// Run a scenario (JSON text) and return its summary and tables (JSON text). Refused if it is expected to take more than
+/// `memory` bytes. What was measured before a signal stopped it is the attribute `partial` of what that raised.
+#[pyfunction]
+#[pyo3(signature = (scenario, threads = 1, progress = None, partitions = None, memory = None))]
 fn run(
     py: Python<'_>,
     scenario: &str,
     threads: usize,
     progress: Option<Py<PyAny>>,
     partitions: Option<usize>,
+    memory: Option<u64>,
 ) -> PyResult<String> {
     let scenario = read(py, scenario)?;
+    let (start, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
+    let shown = |outcome: &Outcome| {
+        let mut summary = outcome.summary();
+        summary.extend(outcome.execution(Cost {
+            cpu_seconds: cpu.elapsed().as_secs_f64(),
+            wall_seconds: start.elapsed().as_secs_f64(),
+            peak_memory_bytes: peak_memory_bytes(),
+        }));
+        summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
+        if outcome.stopped() {
+            summary.insert("stopped".into(), json!(true));
+        }
+        summary.insert("scenario".into(), outcome.scenario().to_value());
+        json!({ "summary": summary, "tables": outcome.tables() })
+    };
     let mut raised = None;
+    // Where a network is being built there is nothing to tell but that.
+    let (teller, planned) = (progress.as_ref().map(|progress| progress.clone_ref(py)), scenario.measure.cycles.max(1));
     let result = py.detach(|| -> Result<Value, RunError> {
-        let start = Instant::now();
-        let cpu = cpu_time::ProcessTime::now();
+        let tell = move || {
+            if let Some(progress) = &teller {
+                // What goes wrong in it comes to light when the network runs.
+                Python::attach(|py| drop(progress.call1(py, (0, planned))));
+            }
+        };
+        let (built, signal) = patient(tell, || Simulation::within(&scenario, Options { threads, partitions }, memory));
+        let Ok(built) = built else {
+            raised = signal;
+            return Err(Stopped { partial: None }.into());
+        };
         let mut told: Option<Instant> = None;
         let mut report = |done: u32, planned: u32| {
             if told.is_some_and(|at| at.elapsed() < Duration::from_millis(200)) {
@@ -85,16 +158,7 @@ fn run(
             });
             raised.is_none()
         };
-        let outcome = Simulation::new(&scenario, Options { threads, partitions })?.run(&mut report)?;
-        let mut summary = outcome.summary();
-        summary.extend(outcome.execution(Cost {
-            cpu_seconds: cpu.elapsed().as_secs_f64(),
-            wall_seconds: start.elapsed().as_secs_f64(),
-            peak_memory_bytes: peak_memory_bytes(),
-        }));
-        summary.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
-        summary.insert("scenario".into(), outcome.scenario().to_value());
-        Ok(json!({ "summary": summary, "tables": outcome.tables() }))
+        built?.run(&mut report).map(|outcome| shown(&outcome))
     });
     match result {
         Ok(value) => Ok(value.to_string()),
@@ -102,7 +166,13 @@ fn run(
         Err(error @ (RunError::Deadlock(_) | RunError::Unfinished(_))) => {
             Err(PyRuntimeError::new_err(error.to_string()))
         }
-        Err(RunError::Stopped(_)) => Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err("the run was stopped"))),
+        Err(RunError::Stopped(Stopped { partial })) => {
+            let raised = raised.unwrap_or_else(interrupted);
+            if let Some(outcome) = partial {
+                raised.value(py).setattr("partial", shown(&outcome).to_string())?;
+            }
+            Err(raised)
+        }
     }
 }
 
@@ -141,7 +211,7 @@ fn quantities() -> String {
 #[pyfunction]
 fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let report = py.detach(|| engine::verify(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let report = patiently(py, || engine::verify(&scenario))?;
     Ok(report.to_string())
 }
 
@@ -149,7 +219,7 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let table = py.detach(|| engine::routes(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let table = patiently(py, || engine::routes(&scenario))?;
     Ok(table.to_string())
 }
 
@@ -157,7 +227,7 @@ fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn endpoints(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let topology = scenario.topology.build().map_err(|e| scenario_error(py, &e))?;
+    let topology = patiently(py, || scenario.topology.build())?;
     Ok(topology.endpoints().to_string())
 }
 
@@ -174,14 +244,14 @@ fn units(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn expected_hops(py: Python<'_>, scenario: &str) -> PyResult<f64> {
     let scenario = read(py, scenario)?;
-    py.detach(|| effort::expected_hops(&scenario)).map_err(|e| scenario_error(py, &e))
+    patiently(py, || effort::expected_hops(&scenario))
 }
 
 /// The links of a scenario and where the packets of its endpoints go, for bounds of the throughput (JSON text).
 #[pyfunction]
 fn flows(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let found = py.detach(|| flow::network(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let found = patiently(py, || flow::network(&scenario))?;
     Ok(found.to_string())
 }
 
@@ -189,7 +259,7 @@ fn flows(py: Python<'_>, scenario: &str) -> PyResult<String> {
 #[pyfunction]
 fn minimal_ports(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
-    let found = py.detach(|| flow::minimal_ports(&scenario)).map_err(|e| scenario_error(py, &e))?;
+    let found = patiently(py, || flow::minimal_ports(&scenario))?;
     Ok(found.to_string())
 }
 
@@ -199,6 +269,7 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(needs, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(toml_lines, module)?)?;

@@ -33,6 +33,9 @@ Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="Set a key by its dotted path, as traffic.load=0.4; repeatable."),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Run also what is expected to take more memory than the machine has.")
+]
 ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.", show_default=False)]
 
 

@@ -1,6 +1,8 @@
 """Commands that run scenarios and experiments."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +11,7 @@ import typer
 from rich.table import Table
 
 import phit
-from phit.cli.app import File, Settings, interruptible, note, out
+from phit.cli.app import File, Force, Settings, interruptible, note, out
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.progress import RunProgress
@@ -41,6 +43,7 @@ def run(
     against: Annotated[
         Against | None, typer.Option(help="Run the workload on an ideal network, too: what contention costs.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Simulate one scenario."""
     document = apply_settings(load(file), settings)
@@ -48,13 +51,13 @@ def run(
         raise InputError(f"{file}: has no [workload]; --against compares when programs end")
     if "sweep" in document:
         raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `phit sweep`")
-    with interruptible():
+    with interruptible(), _left(as_json=as_json):
         if folder is None:
             with RunProgress() as progress:
-                result = phit.run(document, threads=threads, progress=progress)
+                result = phit.run(document, threads=threads, progress=progress, force=force)
         else:
-            result = _run_into(folder, document, file.stem, threads)
-    ideal = None if against is None else phit.run(without_contention(document), threads=threads)
+            result = _run_into(folder, document, file.stem, threads, force)
+    ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
     if as_json:
         out(result.to_json() if ideal is None else json.dumps(result.summary | {"ideal": ideal.summary}))
     else:
@@ -65,7 +68,24 @@ def run(
         note(f"results in {folder}")
 
 
-def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int) -> Result:
+@contextmanager
+def _left(as_json: bool) -> Iterator[None]:
+    """Shows what had been measured when Ctrl-C came."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        partial = getattr(error, "partial", None)
+        if isinstance(partial, Result):
+            if as_json:
+                out(partial.to_json())
+            else:
+                _show_result(partial)
+            planned = partial.scenario["measure"]["cycles"]
+            note(f"phit: partial result, of the first {partial['cycles']:,} of {planned:,} measured cycles")
+        raise
+
+
+def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, force: bool) -> Result:
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
     from phit.results import ResultsFolder
 
@@ -77,7 +97,7 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int) -
         summary = results.adopt(experiment, [point]).get(point.hash)
         if summary is None:
             with RunProgress() as progress:
-                result = phit.run(point.scenario, threads=threads, progress=progress)
+                result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
             results.add(point, result.answer())
         else:
             result = Result(summary, {})
@@ -140,12 +160,13 @@ def sweep(
     settings: Settings = [],  # noqa: B006
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write plots and tables as well.")] = False,
+    force: Force = False,
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
     experiment = Experiment.read(file, settings)
     target = folder or Path("results") / experiment.name
     with interruptible():
-        points = phit.sweep(experiment, target, workers=workers, progress=True)
+        points = phit.sweep(experiment, target, workers=workers, progress=True, force=force)
     from phit import report
 
     out(report.rich_table(points, experiment.keys))
@@ -186,6 +207,7 @@ def saturate(
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
     bounds: Annotated[bool, typer.Option("--bound/--no-bound", help="Also print what no routing can exceed.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    force: Force = False,
 ) -> None:
     """Find the largest load that a scenario sustains."""
     from dataclasses import asdict
@@ -210,6 +232,7 @@ def saturate(
             latency_limit=latency_limit,
             seeds=seeds,
             tell=tell,
+            force=force,
         )
         limit = _bound(document) if bounds else None
     if as_json:

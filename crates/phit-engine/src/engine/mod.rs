@@ -7,12 +7,15 @@ pub(crate) mod bits;
 mod bytes;
 mod pages;
 pub(crate) mod parallel;
+mod patience;
 mod rng;
 mod table;
 mod wheel;
 
 pub(crate) use bytes::{Bytes, bytes_of, tables_of};
 pub(crate) use pages::{Pages, Spare};
+pub(crate) use patience::poll;
+pub use patience::{GivenUp, GoOn, watched};
 pub use rng::{Rng, Stream};
 pub(crate) use table::{Table, fetch, reserve_gently};
 pub(crate) use wheel::{Event, LISTS, Wheel};

@@ -106,6 +106,7 @@ pub struct LinkParams {
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_latency: Option<u32>,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
     /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or

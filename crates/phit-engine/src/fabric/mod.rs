@@ -38,6 +38,7 @@ pub mod packet_node;
 
 pub(crate) use checks::described;
 pub(crate) use links::LinkClasses;
+pub(crate) use zero_load::Ways;
 
 /// Choices about how a run is executed, which never change its results.
 #[derive(Debug, Clone, Copy, Default)]
@@ -217,6 +218,11 @@ pub trait FabricParams {
         1
     }
 
+    /// Ticks that a packet takes inside a router that has nothing else to do.
+    fn inside(&self) -> Tick {
+        1
+    }
+
     /// Phits of the largest flit of a packet of so many phits.
     fn flit(&self, packet: u32) -> u32 {
         packet
@@ -244,8 +250,38 @@ pub trait FabricParams {
     /// checked. Error paths are those of the scenario.
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
 
+    /// Bytes that the network takes, by what: tables as they are built, and what is in them at a load.
+    fn needs(&self, blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64>;
+
     /// The network, empty, at tick 0.
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
+}
+
+/// What is expected to be in a network at once, for [`FabricParams::needs`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Load {
+    /// Packets between their sources and their destinations.
+    pub packets: f64,
+    /// Their flits.
+    pub flits: f64,
+}
+
+/// Routers of which tables are made to see how large those of all are.
+const SAMPLED: u32 = 192;
+
+/// The golden ratio's fraction: its multiples, modulo 1, are spread evenly however many there are, and keep no step
+/// with networks of round numbers.
+pub(crate) const GOLDEN: f64 = 0.618_033_988_749_895;
+
+/// `count` of the numbers below `of`, spread evenly, in ascending order; all of them if there are no more.
+pub(crate) fn spread(count: u32, of: u32) -> Vec<u32> {
+    if count >= of {
+        return (0..of).collect();
+    }
+    let mut some: Vec<u32> = (0..count).map(|i| ((f64::from(i) * GOLDEN).fract() * f64::from(of)) as u32).collect();
+    some.sort_unstable();
+    some.dedup();
+    some
 }
 
 /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than

@@ -45,12 +45,17 @@ impl Sources<'_> {
         next
     }
 
-    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent, `drawn`.
+    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent, `drawn`, and
+    /// counts those no more that are beyond an end that comes earlier.
     pub(super) fn open(&self, span: Range<Tick>, drawn: impl Iterator<Item = Generated>, collector: &mut Collector) {
         let before = collector.span();
-        collector.open(span);
-        for packet in drawn.filter(|packet| !before.contains(&self.birth(*packet))) {
-            collector.generated(self.birth(packet), packet.size);
+        collector.open(span.clone());
+        for packet in drawn {
+            match (before.contains(&self.birth(packet)), span.contains(&self.birth(packet))) {
+                (false, true) => collector.generated(self.birth(packet), packet.size),
+                (true, false) => collector.counters.flow.not_generated(packet.size),
+                _ => {}
+            }
         }
     }
 
@@ -68,7 +73,12 @@ impl Sources<'_> {
         let (mut packets, mut phits) = (flow.generated_packets, flow.generated_phits);
         for (endpoint, source, mut next) in senders {
             let mut source = source.clone();
-            while next.is_some_and(|packet| self.birth(packet) < span.end) {
+            while let Some(before) = next.filter(|packet| self.birth(*packet) < span.end) {
+                let rest = self.traffic.rest_of_message(endpoint, &mut source);
+                if span.contains(&self.birth(before)) {
+                    packets += rest.0;
+                    phits += rest.1;
+                }
                 next = self.following(endpoint, &mut source);
                 if let Some(packet) = next.filter(|packet| span.contains(&self.birth(*packet))) {
                     packets += 1;

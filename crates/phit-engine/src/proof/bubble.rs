@@ -12,6 +12,7 @@
 //! circle.
 
 use super::cdg::{Channel, Flaw, Report};
+use crate::engine::poll;
 use crate::fabric::seams::bubble::{Escape, TO_DESTINATION};
 use crate::topology::{Peer, Topology};
 use petgraph::algo::kosaraju_scc;
@@ -74,6 +75,7 @@ pub(crate) fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Resu
     };
     let mut report = Report { channels: 0, dependencies: 0, states: 0 };
     for router in 0..topology.routers() {
+        poll();
         for ((d, minus), &vc) in rings.directions().flat_map(|way| escapes.iter().map(move |vc| (way, vc))) {
             let port = rings.port(d, minus);
             let Peer::Router { router: there, .. } = topology.port(router, port).peer else { continue };

@@ -11,6 +11,7 @@
 //! its leg, and its hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves
 //! them.
 
+use crate::engine::poll;
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};
 use petgraph::algo::kosaraju_scc;
@@ -262,6 +263,7 @@ impl<'a> Walk<'a> {
         let mut open: Vec<(u32, Packet)> = starts.iter().map(|&packet| (packet.at, packet)).collect();
         let mut hops = Vec::new();
         while let Some((from, packet)) = open.pop() {
+            poll();
             if self.is_at(packet.at, target) {
                 // A leg without hops ends in a channel of the leg before it, which is known already.
                 reached.extend(packet.holds.filter(|_| packet.hops != Hops::default()));

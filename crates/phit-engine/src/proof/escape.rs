@@ -11,6 +11,7 @@
 //! hops alone.
 
 use super::cdg::{Channel, Flaw, Report, Walk};
+use crate::engine::poll;
 use crate::fabric::seams::routing::{Adaptive, Standing};
 use crate::topology::{Hops, Topology};
 use std::collections::HashSet;
@@ -37,6 +38,7 @@ fn follow(
     let mut open: Vec<(u32, Standing, Option<u32>)> = topology.hosts().map(|r| (r, injected(r), None)).collect();
     let mut steps = Vec::new();
     while let Some((start, packet, holds)) = open.pop() {
+        poll();
         if packet.at == to || !seen.insert((packet, holds)) {
             continue;
         }

@@ -6,7 +6,7 @@
 //! taken for granted of how it was made.
 
 use super::cdg::{Channel, Flaw, Report, Walk};
-use crate::engine::NONE;
+use crate::engine::{NONE, poll};
 use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires};
 use std::collections::BTreeMap;
 
@@ -98,6 +98,7 @@ pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> 
             wires.towards(measured, &mut distances, &mut order);
         }
         for source in &sources {
+            poll();
             let shared = match () {
                 () if source.router != target.router => 0,
                 () if source.count > 1 && target.count > 1 => source.count,

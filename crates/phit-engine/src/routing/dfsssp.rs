@@ -1,7 +1,7 @@
 //! DFSSSP: balanced shortest routes, moved to further layers until no layer has a circle.
 
 use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
-use crate::engine::NONE;
+use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
 use schemars::JsonSchema;
@@ -114,6 +114,7 @@ impl<'a> Routes<'a> {
             state[start as usize] = 0;
             way.push(Visit { link: start, port: 0 });
             while let Some(visit) = way.last_mut() {
+                poll();
                 let (link, there) = (visit.link, self.wires.far(visit.link).router);
                 let Some(next) = self.wires.place(there, visit.port) else {
                     state[link as usize] = LEFT;
@@ -164,6 +165,7 @@ impl<'a> Routes<'a> {
             sources.clear();
             sources.push(router);
             while let Some(from) = sources.pop() {
+                poll();
                 if wires.endpoints(from) > 0 && self.layer(from, to) == layer {
                     self.shift(from, to);
                 }

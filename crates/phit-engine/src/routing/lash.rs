@@ -1,6 +1,7 @@
 //! LASH: shortest routes, each in the first layer in which it closes no circle.
 
 use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
+use crate::engine::poll;
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
 use schemars::JsonSchema;
@@ -147,6 +148,7 @@ impl<'a> Layer<'a> {
         self.seen[start as usize] = self.search;
         let (mut found, mut around, mut at) = (vec![start], Vec::new(), 0);
         while let Some(&link) = found.get(at) {
+            poll();
             at += 1;
             if link == end {
                 return None;

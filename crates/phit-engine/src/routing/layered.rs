@@ -2,7 +2,7 @@
 //! routes that are balanced over the links.
 
 use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::NONE;
+use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::topology::{Crossing, Hop, MOST_ENTRIES, Peer, RouteTable, Topology, Wire, Wires};
@@ -115,6 +115,7 @@ impl Made {
 
 fn hash_network(topology: &dyn Topology, hasher: &mut impl Hasher) {
     for router in 0..topology.routers() {
+        poll();
         topology.ports(router).hash(hasher);
         for port in 0..topology.ports(router) {
             match topology.port(router, port).peer {

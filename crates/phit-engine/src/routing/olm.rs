@@ -94,7 +94,7 @@ impl Credits {
         let packets = params.restriction.map_or(0, |restriction| restriction.packets);
         Self {
             params: params.clone(),
-            margin: f64::from(packets * context.packet_size),
+            margin: f64::from(packets) * f64::from(context.packet_size),
             global: context.topology.class_ports(context.routers.first(), GLOBAL),
         }
     }

@@ -150,7 +150,7 @@ impl Flags {
             saturated: vec![false; context.routers.len() * links.count],
             links,
             coefficient: params.coefficient,
-            margin: f64::from(params.global_threshold * context.packet_size),
+            margin: f64::from(params.global_threshold) * f64::from(context.packet_size),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
+use crate::engine::poll;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof, one_channel};
 use crate::packet::Packet;
@@ -165,6 +166,7 @@ impl Table {
         let mut of_router = vec![0; topology.routers() as usize * endpoints];
         let mut known = vec![false; of_router.len()];
         for source in 0..endpoints {
+            poll();
             let router = topology.attachment(source as u32).0 as usize;
             // An endpoint sends nothing to itself.
             for destination in (0..endpoints).filter(|&destination| destination != source) {

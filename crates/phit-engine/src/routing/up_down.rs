@@ -1,7 +1,7 @@
 //! Up*/down* routing: every link leads up or down, and no route goes up after it has gone down.
 
 use super::layered::{Balance, Layered, Made, apart, empty};
-use crate::engine::NONE;
+use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
 use schemars::JsonSchema;
@@ -118,6 +118,7 @@ impl Ways {
         self.order.push(to);
         let mut next = 0;
         while let Some(&router) = self.order.get(next) {
+            poll();
             next += 1;
             for &place in wires.incoming(router) {
                 let before = wires.owner(place).0;

@@ -48,7 +48,7 @@ impl Simulation {
             let (done, performed) = (self.now / cycle, self.fabric.performed());
             let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
             if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
-                return Err(Stopped.into());
+                return Err(Stopped { partial: None }.into());
             }
         }
         let (left, lost) = self.fabric.left();
@@ -67,6 +67,7 @@ impl Simulation {
             cycles,
             drain_cycles: 0,
             converged: true,
+            stopped: false,
             before,
             after: self.fabric.snapshot(),
             bytes: self.bytes(),

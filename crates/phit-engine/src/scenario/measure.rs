@@ -22,7 +22,7 @@ pub struct MeasureParams {
     /// Which packets the latencies are about.
     pub count: Count,
     /// Number of equal parts of the measured time from whose means the confidence intervals are made, 2 to 1000 and at
-    /// most `cycles`. If left out: 20, or fewer for a shorter measurement.
+    /// most `cycles`, unless that is 1. If left out: 20, or fewer for a shorter measurement.
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
     /// Confidence level of the intervals, more than 0 and less than 1.
@@ -263,7 +263,7 @@ impl MeasureParams {
 
     /// Checks what depends on several keys; error paths are relative to the table.
     fn check(&self, batches_given: bool) -> Result<(), ScenarioError> {
-        if batches_given && self.batches > self.cycles {
+        if batches_given && self.batches > self.cycles.max(2) {
             let expected = format!("expected at most one part per measured cycle, `cycles` = {}", self.cycles);
             return Err(ScenarioError::new("batches", self.batches, expected));
         }

@@ -87,8 +87,8 @@ impl Serialize for Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario document. Keys left out take their defaults; `topology` must be there, and `traffic` or
-    /// `workload`.
+    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology` must
+    /// be there, and `traffic` or `workload`.
     pub fn from_value(value: &Value) -> Result<Self, ScenarioError> {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
@@ -98,7 +98,7 @@ impl Scenario {
             let error = ScenarioError::unknown(key.clone(), key, "section", SECTIONS.iter().copied());
             found.add(ScenarioError { value: None, ..error });
         }
-        let mut left = Cow::Borrowed(value);
+        let mut left = without_nulls(value);
         let document = loop {
             let error = match units::resolve(&left) {
                 Ok(document) => break document,
@@ -213,6 +213,33 @@ fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> Scenari
         error.expected = format!("comes to {number}; {}", error.expected);
     }
     error
+}
+
+/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is read, filled
+/// in and written has to mean the same.
+fn without_nulls(value: &Value) -> Cow<'_, Value> {
+    fn any(value: &Value) -> bool {
+        match value {
+            Value::Object(table) => table.values().any(|inner| inner.is_null() || any(inner)),
+            Value::Array(list) => list.iter().any(any),
+            _ => false,
+        }
+    }
+    fn take_out(value: &mut Value) {
+        match value {
+            Value::Object(table) => {
+                table.retain(|_, inner| !inner.is_null());
+                table.values_mut().for_each(take_out);
+            }
+            Value::Array(list) => list.iter_mut().for_each(take_out),
+            _ => {}
+        }
+    }
+    let mut value = Cow::Borrowed(value);
+    if any(&value) {
+        take_out(value.to_mut());
+    }
+    value
 }
 
 /// The `[router]` table in which every link class has taken the keys that it lacks from the class `default`.

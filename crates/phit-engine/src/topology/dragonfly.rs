@@ -4,7 +4,7 @@
 use super::divisor::Divisor;
 use super::faults::Faults;
 use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
-use crate::engine::Rng;
+use crate::engine::{Rng, poll};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -304,6 +304,7 @@ impl DragonflyGraph {
         }
         let mut longest = 1;
         for (from, to) in (0..self.groups).flat_map(|from| (0..self.groups).map(move |to| (from, to))) {
+            poll();
             if from == to {
                 continue;
             }

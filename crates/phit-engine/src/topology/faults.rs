@@ -1,7 +1,7 @@
 //! Faulty links: any graph without some of its links, and minimal routes around them.
 
 use super::{Breakdown, Hop, HopState, Hops, Leg, Peer, Port, Topology, Tree};
-use crate::engine::{NONE, Rng, Stream};
+use crate::engine::{NONE, Rng, Stream, poll};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,7 @@ impl Faults {
             }
         }
         for router in (0..graph.routers()).filter(|&router| lost.row[router as usize] != NONE) {
+            poll();
             neighbours(&*graph, router).for_each(|(_, other, _)| near[other as usize] = true);
         }
         Ok(Faulty { dead: dead.iter().copied().collect(), lost, near, graph, breakdowns: Vec::new() })
@@ -236,6 +237,7 @@ impl Lost {
         let mut open: Vec<(u32, u32)> =
             affected.iter().flat_map(|&router| hosts.clone().map(move |to| (router, to))).collect();
         while let Some((at, to)) = open.pop() {
+            poll();
             if at == to || lost.has(at, to) {
                 continue;
             }

@@ -266,6 +266,10 @@ pub fn host_groups(topology: &dyn Topology) -> Range<u32> {
 
 /// What a topology's file provides besides the graph.
 pub trait TopologyParams {
+    /// Bytes that the graph takes, if it has tables that grow faster than the network; the parameters need not be right.
+    fn needs(&self) -> f64 {
+        0.0
+    }
     /// Checks the parameters and builds the graph. Error paths are relative to `topology`.
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
 }

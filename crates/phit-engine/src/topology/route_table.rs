@@ -1,6 +1,7 @@
 //! Routing tables: one output port for every router and destination, and a layer for every route.
 
 use super::{Hop, HopState, Hops, Leg, Topology};
+use crate::engine::poll;
 
 /// The output port of every router for every destination, as distributed table-based routing has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +115,7 @@ impl RouteTable {
         let mut ports = Vec::with_capacity(routers as usize * endpoints as usize);
         let mut hops = Vec::new();
         for router in 0..routers {
+            poll();
             let mut listed = None;
             for destination in 0..endpoints {
                 let (to, ejection) = topology.attachment(destination);

@@ -26,6 +26,13 @@ impl Routers {
         numbers.into_iter().map(|numbers| Self { numbers: numbers.into(), places: places.clone() }).collect()
     }
 
+    /// These of `routers` routers, in ascending order.
+    pub(crate) fn some(numbers: Vec<u32>, routers: u32) -> Self {
+        let mut places = vec![0; routers as usize];
+        numbers.iter().zip(0..).for_each(|(&number, place)| places[number as usize] = place);
+        Self { numbers: numbers.into(), places: Arc::new(places.into()) }
+    }
+
     /// How many they are.
     #[inline]
     pub fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! All links of a network in flat arrays, for what follows many routes.
 
 use super::{Peer, Topology};
-use crate::engine::NONE;
+use crate::engine::{NONE, poll};
 
 /// Where an output leads: the input side of a port of another router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,7 @@ impl Wires {
         let routers = topology.routers();
         let (mut starts, mut wires, mut owners) = (vec![0], Vec::new(), Vec::new());
         for router in 0..routers {
+            poll();
             for port in 0..topology.ports(router) {
                 let link = topology.port(router, port);
                 wires.push(match link.peer {

@@ -209,6 +209,23 @@ impl Traffic {
         }
     }
 
+    /// Takes off what is left of the message of which `endpoint` is sending the packets, and returns its packets and
+    /// phits, all of the cycle of the packet before; nothing where their sizes have to be drawn. A message may have
+    /// billions of packets.
+    pub fn rest_of_message(&self, endpoint: u32, source: &mut Source) -> (u64, u64) {
+        if let Some(trace) = &self.trace {
+            return trace.rest(endpoint, &mut source.state);
+        }
+        let (smallest, size) = self.sizes.range();
+        match source.message.as_deref_mut() {
+            Some(message) if smallest == size => {
+                let left = u64::from(std::mem::take(&mut message.left));
+                (left, left * u64::from(size))
+            }
+            _ => (0, 0),
+        }
+    }
+
     /// The next packet of the current message, or the first of the next one.
     #[inline(never)]
     fn next_of_message(&self, endpoint: u32, source: &mut Source, packets: u32, count: u32) -> Option<Generated> {

@@ -54,6 +54,17 @@ impl Trace {
         self.messages[first..end].iter().map(|&(_, _, phits)| u64::from(phits.div_ceil(self.packet))).sum()
     }
 
+    /// Takes off what is left of a message of which some has been sent: its packets and phits.
+    pub(super) fn rest(&self, endpoint: u32, state: &mut ProcessState) -> (u64, u64) {
+        if state.mark == 0 {
+            return (0, 0);
+        }
+        let (_, _, phits) = self.messages[self.first[endpoint as usize] as usize + state.cycle as usize];
+        let left = phits - state.mark as u32;
+        *state = ProcessState { cycle: state.cycle + 1, mark: 0 };
+        (u64::from(left.div_ceil(self.packet)), left.into())
+    }
+
     /// The next packet of `endpoint`. The state counts messages, and phits of the current one that have been sent.
     #[cold]
     #[inline(never)]

@@ -51,7 +51,7 @@ impl Pairs {
     /// gets a share in proportion to 1/k^`skew` (Zipf's law) of what a member has in all, which is `bytes` for each.
     /// `place` says which one that is, from 0.
     pub fn skewed(members: u32, bytes: u64, skew: f64, place: impl Fn(u32) -> u32) -> Self {
-        let weight = |member: u32| (f64::from(place(member)) + 1.0).powf(-skew);
+        let weight = |member: u32| libm::pow(f64::from(place(member)) + 1.0, -skew);
         let sum: f64 = (0..members).map(weight).sum();
         let all = bytes as f64 * f64::from(members);
         // Rounded up to each place: together they are all there is.

@@ -5,10 +5,11 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::checks::check;
 use crate::fabric::links::{LONGEST, LinkTable};
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, SAMPLED, spread};
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// No routers: whole messages that never wait for one another, but at the link into the network and, with
 /// `store_and_forward`, at every link. Programs run on it in the model of their hosts: what the same scenario with
@@ -76,6 +77,15 @@ impl FabricParams for Ideal {
 
     fn counts_phits(&self) -> bool {
         self.model != Model::Constant
+    }
+
+    fn needs(&self, blueprint: &Blueprint, _: &Load) -> BTreeMap<&'static str, f64> {
+        // Phits sent and got, and looks at both, by endpoint and port.
+        let topology = &*blueprint.topology;
+        let ports: f64 =
+            spread(SAMPLED, topology.routers()).iter().map(|&router| f64::from(topology.ports(router))).sum();
+        let ports = ports * (f64::from(topology.routers()) / f64::from(SAMPLED)).max(1.0);
+        BTreeMap::from([("carried", 32.0 * f64::from(topology.endpoints()) + 16.0 * ports)])
     }
 
     fn build(&self, blueprint: &Blueprint, _: Options) -> Box<dyn Fabric> {

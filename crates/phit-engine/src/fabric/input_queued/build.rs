@@ -11,7 +11,7 @@ use super::partition::Partition;
 use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
-use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel};
+use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel, poll};
 use crate::fabric::executor::{Asked, Executor};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
@@ -68,6 +68,8 @@ struct Layout<'a> {
     upstreams: Vec<Option<(u32, u16)>>,
     /// Of a network whose endpoints execute a program.
     hosts: Option<Hosts>,
+    /// Only how large tables are counts: indices lead anywhere.
+    sample: bool,
 }
 
 /// Which partition holds which ranks of a program, and what their hosts share.
@@ -90,6 +92,12 @@ fn endpoints_of(topology: &dyn Topology, router: u32) -> impl Iterator<Item = u3
 }
 
 impl<'a> Layout<'a> {
+    /// Of a few routers whose tables are made to see how large they are.
+    fn sample(parts: &'a [Routers]) -> Self {
+        let (homes, first, ports) = (Vec::new(), Vec::new(), Vec::new());
+        Self { parts, homes, first, ports, lanes: Vec::new(), upstreams: Vec::new(), hosts: None, sample: true }
+    }
+
     fn new(parts: &'a [Routers], topology: &dyn Topology, config: &Config) -> Self {
         let routers = topology.routers() as usize;
         let mut layout = Self {
@@ -100,6 +108,7 @@ impl<'a> Layout<'a> {
             lanes: Vec::new(),
             upstreams: Vec::new(),
             hosts: None,
+            sample: false,
         };
         for (part, home) in parts.iter().zip(0..) {
             part.iter().for_each(|router| layout.homes[router as usize] = home);
@@ -107,6 +116,7 @@ impl<'a> Layout<'a> {
         let mut next = vec![(0, 0); parts.len()];
         let mut both_ways = true;
         for router in 0..topology.routers() {
+            poll();
             layout.ports.push(layout.lanes.len() as u32);
             let next = &mut next[layout.homes[router as usize] as usize];
             layout.first[router as usize] = *next;
@@ -142,7 +152,12 @@ impl<'a> Layout<'a> {
     }
 
     fn partition_of(&self, router: u32) -> u32 {
-        self.homes[router as usize]
+        if self.sample { 0 } else { self.homes[router as usize] }
+    }
+
+    /// The first port of a router in its partition.
+    fn first_port(&self, router: u32) -> u32 {
+        if self.sample { 0 } else { self.first[router as usize].0 }
     }
 
     /// The place of a port among the ports of all routers.
@@ -152,6 +167,9 @@ impl<'a> Layout<'a> {
 
     /// First queue (equally: first channel) of a port.
     fn queues(&self, router: u32, port: u16) -> u32 {
+        if self.sample {
+            return 0;
+        }
         self.first[router as usize].1 + self.lanes[self.port(router, port)]
     }
 
@@ -212,6 +230,7 @@ impl<'a> Plan<'a> {
 
     /// Bytes of the tables of `router`'s ports and queues.
     pub(super) fn bytes_of(&self, router: u32) -> u64 {
+        poll();
         let of_port = |port: u16| {
             let queues = u64::from(self.config.links[self.topology.port(router, port).class as usize].queues);
             (size_of::<Input>() + size_of::<Output>()) as u64 + queues * size_of::<(Queue, OutputVc)>() as u64
@@ -245,9 +264,20 @@ impl<'a> Plan<'a> {
     pub(super) fn build(&self, parts: &[Routers]) -> Vec<Partition> {
         let mut layout = Layout::new(parts, &*self.topology, &self.config);
         layout.hosts = self.hosts(&layout);
-        let partitions: Vec<Partition> = (0..parts.len()).map(|index| self.partition(index, &layout)).collect();
+        let partition = |index| {
+            let mut partition = self.partition(index, &layout);
+            partition.start();
+            partition
+        };
+        let partitions: Vec<Partition> = (0..parts.len()).map(partition).collect();
         check_links(&partitions);
         partitions
+    }
+
+    /// Bytes by table of a partition of these routers, empty: it is made and thrown away.
+    pub(super) fn tables_of(&self, routers: Routers) -> Vec<(&'static str, usize)> {
+        let parts = [routers];
+        self.partition(0, &Layout::sample(&parts)).tables()
     }
 
     /// The ports of a partition's routers, with their queues and channels.
@@ -255,13 +285,14 @@ impl<'a> Plan<'a> {
         let (topology, config) = (&*self.topology, &*self.config);
         let mut all = Ports::default();
         for (local, router) in layout.parts[index].iter().enumerate() {
+            poll();
             all.first_port.push(all.inputs.len() as u32);
             for number in 0..topology.ports(router) {
                 let port = topology.port(router, number);
                 let link = &config.links[port.class as usize];
                 let (index_in, lanes) = (all.inputs.len() as u32, link.queues);
                 let (upstream_partition, sender) = match layout.upstream(router, number, port.peer) {
-                    Some((from, out)) => (layout.partition_of(from), layout.first[from as usize].0 + u32::from(out)),
+                    Some((from, out)) => (layout.partition_of(from), layout.first_port(from) + u32::from(out)),
                     None => (index as u32, NONE),
                 };
                 if let Peer::Endpoint(endpoint) = port.peer {
@@ -324,6 +355,7 @@ impl<'a> Plan<'a> {
         let outputs = ports.outputs.len() as u32;
         let mut endpoints = Vec::with_capacity(ports.attached.len());
         for &(endpoint, router, port, queues) in &ports.attached {
+            poll();
             ports.inputs[port as usize].upstream = outputs + endpoints.len() as u32;
             endpoints.push(Endpoint {
                 source: self.traffic.source(endpoint, self.seed),
@@ -479,13 +511,13 @@ impl<'a> Plan<'a> {
             first_port: first_port.into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             buffers: vec![OutputBuffer::default(); if settings.timed { 0 } else { outputs.len() }].into(),
-            rings: vec![0; (ports * ring) as usize].into(),
-            ring_phits: vec![0; (ports * ring) as usize].into(),
+            rings: vec![0; ports as usize * ring as usize].into(),
+            ring_phits: vec![0; ports as usize * ring as usize].into(),
             ring,
             outputs: outputs.into(),
             channels: channels.into(),
         };
-        let mut partition = Partition {
+        Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
@@ -564,9 +596,7 @@ impl<'a> Plan<'a> {
             messages: Vec::new(),
             free_messages: Vec::new(),
             hosted: self.hosted(index, layout),
-        };
-        partition.start();
-        partition
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use crate::fabric::checks::{check, check_room, described, fits};
 use crate::fabric::links::LinkTable;
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::Fit;
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::registry::Chosen;
 use crate::topology::Topology;
+use std::collections::BTreeMap;
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
@@ -30,6 +31,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn router_cycles(&self) -> u32 {
         self.speedup
+    }
+
+    fn inside(&self) -> Tick {
+        self.latency + self.allocation_delay
     }
 
     fn flit(&self, packet: u32) -> u32 {
@@ -75,6 +80,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         check_room(&self.links, demands, unit, what, switching)?;
         fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
         self.assumptions(demands)
+    }
+
+    fn needs(&self, blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64> {
+        Plan::new(self, blueprint).needs(load)
     }
 
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric> {

@@ -16,7 +16,7 @@
 
 use super::build::Plan;
 use crate::engine::parallel::{Cluster, Schedule};
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Tick, poll};
 use crate::topology::{Peer, Routers, Topology};
 use petgraph::unionfind::UnionFind;
 use std::collections::BTreeSet;
@@ -34,6 +34,12 @@ const FEWEST_VERTICES: usize = 8;
 /// Of more vertices than this for each part, neighbours in the order of numbers are taken together: cuts would hardly
 /// be better, and take longer.
 const MOST_VERTICES: usize = 64;
+
+/// Parts of a network with so many bytes of tables that fit the cache, if it pays to cut it.
+pub(super) fn fitting(plan: &Plan<'_>, bytes: u64) -> usize {
+    let cuts = plan.lookaheads().iter().skip(1).any(|&lookahead| lookahead >= WORTHWHILE_EPOCH);
+    if cuts && !plan.routing.reads_everything() { (bytes / CACHED).max(1) as usize } else { 1 }
+}
 
 /// The parts of a network, and how they take turns.
 pub(super) struct Cut {
@@ -126,6 +132,7 @@ struct Blocks {
 impl Cutter<'_> {
     /// Calls `see` with both routers and the class of every link from one router to another.
     fn links_of(&self, router: u32, mut see: impl FnMut(u32, u8)) {
+        poll();
         for port in 0..self.topology.ports(router) {
             let port = self.topology.port(router, port);
             if let Peer::Router { router: to, .. } = port.peer {

@@ -17,6 +17,7 @@ mod events;
 mod hosted;
 mod mail;
 mod managed;
+mod needs;
 mod network;
 mod observe;
 mod params;

@@ -3,13 +3,16 @@
 use super::calendar::Calendar;
 use super::landing::Landings;
 use super::params::{Acceptance, InjectionRoom, NodeParams};
-use super::state::{Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Period, Times};
+use super::state::{
+    Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, Record, Times,
+};
 use crate::engine::{NONE, Rng, Stream, Table, Tick};
-use crate::fabric::Blueprint;
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
+use crate::fabric::{Blueprint, Load};
 use crate::measure::Collector;
 use crate::topology::{Peer, Topology};
+use std::collections::BTreeMap;
 
 impl Network {
     /// The network of a checked scenario.
@@ -29,9 +32,8 @@ impl Network {
         let (smallest, size) = blueprint.traffic.packet_sizes();
         let fixed = (smallest == size).then_some(u32::from(size));
         let size = u32::from(size);
-        let slots = |class: usize| (classes[class].buffer / size).min(MOST_SLOTS) as u16;
-        let capacity = (1..classes.len()).map(slots).min().unwrap_or(1);
-        let ejection_capacity = slots(0);
+        let capacity = (1..classes.len()).map(|class| slots(classes, class, size)).min().unwrap_or(1);
+        let ejection_capacity = slots(classes, 0, size);
         let (links, class_of) = links(&**topology, endpoints_per_router, numbers);
         let queues = links.len() * MOST_VCS;
         let endpoint = |endpoint: u32| Endpoint {
@@ -87,6 +89,37 @@ impl Network {
         };
         network.start();
         network
+    }
+}
+
+/// Slots of the queues of a class, for packets of `size` phits.
+fn slots(classes: &LinkClasses, class: usize, size: u32) -> u16 {
+    (classes[class].buffer / size).min(MOST_SLOTS) as u16
+}
+
+impl Network {
+    /// Bytes of the network's tables by name, told before they are made: see [`Self::new`].
+    pub(super) fn needs(blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64> {
+        /// Of events, and of answers on their way, about a packet between two routers.
+        const EVENTS: f64 = 48.0;
+        let (topology, classes) = (&*blueprint.topology, &blueprint.links);
+        let size = u32::from(blueprint.traffic.packet_sizes().1);
+        let capacity = (1..classes.len()).map(|class| slots(classes, class, size)).min().unwrap_or(1);
+        let directions = 2 * topology.grid().map_or(1, <[u32]>::len) as u32;
+        let (routers, endpoints) = (f64::from(topology.routers()), f64::from(topology.endpoints()));
+        let links = routers * f64::from(directions.next_power_of_two());
+        let queue = size_of::<u8>() + size_of::<u32>() * usize::from(capacity);
+        let link = size_of::<Link>() + size_of::<Tick>() + size_of::<u8>() + MOST_VCS * queue;
+        let arrived = size_of::<u32>() * usize::from(slots(classes, 0, size));
+        let endpoint = size_of::<Endpoint>() + size_of::<Choices>() + size_of::<Ejection>() + arrived;
+        let packet = size_of::<Record>() + size_of::<Origin>();
+        BTreeMap::from([
+            ("links", links * link as f64),
+            ("endpoints", endpoints * endpoint as f64),
+            // Some wait in front of each router, whatever the load.
+            ("packets", (load.packets + endpoints / 4.0) * (packet as f64 + EVENTS) * 1.1),
+            ("looks", 16.0 * (routers * (f64::from(directions) + 1.0) + endpoints)),
+        ])
     }
 }
 

@@ -5,8 +5,9 @@ use super::state::{MOST_SLOTS, MOST_VCS, Network};
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room};
 use crate::fabric::links::{LinkParams, LinkTable, Phits, link};
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Options};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::topology::Topology;
+use std::collections::BTreeMap;
 
 impl FabricParams for PacketNode {
     fn links(&self) -> &LinkTable {
@@ -43,6 +44,10 @@ impl FabricParams for PacketNode {
         let links = Links { table: &self.links, packet: demands.packet_size };
         links.endpoint()?;
         links.queues(topology)
+    }
+
+    fn needs(&self, blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64> {
+        Network::needs(blueprint, load)
     }
 
     fn build(&self, blueprint: &Blueprint, _: Options) -> Box<dyn Fabric> {

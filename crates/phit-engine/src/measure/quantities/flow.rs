@@ -23,6 +23,14 @@ pub struct Flow {
     pub generated_lost: u64,
 }
 
+impl Flow {
+    /// A packet that was counted as generated is beyond the end of the window, which has moved to an earlier tick.
+    pub(crate) fn not_generated(&mut self, phits: u16) {
+        self.generated_packets -= 1;
+        self.generated_phits -= u64::from(phits);
+    }
+}
+
 impl Counts for Flow {
     #[inline]
     fn generated(&mut self, phits: u16) {

@@ -1,7 +1,7 @@
 //! The global links of a Cascade: which ports they join, and by which of them a route has fewest hops.
 
 use super::Coordinates;
-use crate::engine::Rng;
+use crate::engine::{Rng, poll};
 
 /// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G
 /// - 1.
@@ -114,16 +114,71 @@ impl Bundles {
     }
 
     /// Hops of the longest of all routes, of which none has more than `inside` hops inside its two groups.
-    pub(super) fn longest(&self, inside: u32) -> u32 {
+    ///
+    /// Of each router the far ends of a bundle are sorted by the hops to their near ends; whether a router of the other
+    /// group is one of these, or shares a row or a column with one, then takes a look each.
+    pub(super) fn longest(&self, at: &Coordinates, inside: u32) -> u32 {
         let mut longest = 0;
         for ahead in 1..self.groups {
-            for (from, to) in (0..self.size).flat_map(|from| (0..self.size).map(move |to| (from, to))) {
-                longest = longest.max(self.fewest(ahead, from, Some(to)).0);
+            for from in 0..self.size {
+                poll();
+                longest = longest.max(self.farthest(at, ahead, from));
                 if longest > inside {
                     return longest;
                 }
             }
         }
         longest
+    }
+
+    /// Most of the fewest hops from router `from` over a bundle to a router of the other group; all ones if there is no
+    /// link.
+    fn farthest(&self, at: &Coordinates, ahead: u32, from: u32) -> u32 {
+        // By hops to the near end: routers at the far end, their columns and their rows.
+        let mut seen = [const { (Vec::new(), Vec::new(), Vec::new()) }; 3];
+        for (routers, columns, rows) in &mut seen {
+            *routers = vec![false; self.size as usize];
+            *columns = vec![false; self.size as usize];
+            *rows = vec![false; self.size as usize];
+        }
+        let mut any = [false; 3];
+        for &(out, into) in self.bundle(ahead) {
+            let hops = self.inside(from, out) as usize;
+            any[hops] = true;
+            seen[hops].0[into as usize] = true;
+            seen[hops].1[at.column(into) as usize] = true;
+            seen[hops].2[at.row(into) as usize] = true;
+        }
+        let fewest = |to: u32| {
+            let (column, row) = (at.column(to) as usize, at.row(to) as usize);
+            let over = |hops: usize| {
+                let (routers, columns, rows) = &seen[hops];
+                let after = match () {
+                    () if routers[to as usize] => 0,
+                    () if columns[column] || rows[row] => 1,
+                    () => 2,
+                };
+                hops as u32 + 1 + after
+            };
+            (0..3).filter(|&hops| any[hops]).map(over).min().unwrap_or(u32::MAX)
+        };
+        (0..self.size).map(fewest).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_route_is_the_longest_of_all() {
+        for (columns, rows, groups, ports) in [(3, 2, 3, 2), (4, 1, 2, 1), (2, 3, 4, 1), (5, 4, 3, 3), (1, 1, 3, 2)] {
+            let at = Coordinates::new(&[columns, rows], 1).unwrap();
+            let bundles = Bundles::new(&at, groups, ports);
+            let pairs = || (0..at.routers).flat_map(|from| (0..at.routers).map(move |to| (from, to)));
+            let all = (1..groups).flat_map(|ahead| pairs().map(move |(from, to)| (ahead, from, to)));
+            let longest = all.map(|(ahead, from, to)| bundles.fewest(ahead, from, Some(to)).0).max();
+            assert_eq!(Some(bundles.longest(&at, u32::MAX)), longest, "{columns} x {rows}, {groups}, {ports}");
+        }
     }
 }

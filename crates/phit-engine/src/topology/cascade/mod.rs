@@ -86,6 +86,12 @@ impl Default for Cascade {
 }
 
 impl TopologyParams for Cascade {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers of a group: their distance.
+        let routers = f64::from(self.rows) * f64::from(self.columns);
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let endpoints = self.endpoints_per_router.unwrap_or(if self.groups > 1 { 8 } else { 18 });
         limits::ports("endpoints_per_router", endpoints, u64::from(endpoints))?;
@@ -158,7 +164,7 @@ impl CascadeGraph {
             groups,
             routers,
             size: Divisor::new(lines.at.routers),
-            diameter: if groups > 1 { bundles.longest(2 * u32::from(INSIDE)) } else { INSIDE.into() },
+            diameter: if groups > 1 { bundles.longest(&lines.at, 2 * u32::from(INSIDE)) } else { INSIDE.into() },
             lines,
             bundles,
             rising: channels == Channels::Rising,

@@ -1,7 +1,7 @@
 //! Jellyfish: routers linked at random.
 
 use super::{regular, routers};
-use crate::engine::{Rng, Stream};
+use crate::engine::{Rng, Stream, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Topology, TopologyParams};
 use schemars::JsonSchema;
@@ -106,6 +106,12 @@ impl Draft {
 }
 
 impl TopologyParams for Jellyfish {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers: their distance.
+        let routers = f64::from(self.routers);
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let count = routers("routers", self.routers, self.routers.into())?;
         if self.links >= count {
@@ -116,6 +122,7 @@ impl TopologyParams for Jellyfish {
         let mut draft = Draft { linked: BTreeSet::new(), free: vec![self.links; count as usize] };
         loop {
             while let Some((a, b)) = draft.draw(&mut rng) {
+                poll();
                 draft.link(a, b);
             }
             if !draft.left().is_some_and(|ports| draft.put_between(ports, &mut rng)) {

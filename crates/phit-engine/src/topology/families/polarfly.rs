@@ -33,6 +33,12 @@ pub struct PolarFly {
 }
 
 impl TopologyParams for PolarFly {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers: their distance.
+        let routers = f64::from(self.q) * (f64::from(self.q) + 1.0) + 1.0;
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let q = self.q;
         let Some(field) = Field::new(q) else {

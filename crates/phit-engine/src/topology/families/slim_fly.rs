@@ -47,6 +47,12 @@ fn generators(field: &Field) -> [Vec<u32>; 2] {
 }
 
 impl TopologyParams for SlimFly {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers: their distance.
+        let routers = 2.0 * f64::from(self.q) * f64::from(self.q);
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let q = self.q;
         let Some(field) = Field::new(q).filter(|_| q % 4 != 2) else {

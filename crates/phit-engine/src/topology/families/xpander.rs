@@ -42,6 +42,12 @@ fn one() -> u32 {
 }
 
 impl TopologyParams for Xpander {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers: their distance.
+        let routers = (f64::from(self.links) + 1.0) * f64::from(self.lift);
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let nodes = self.links + 1;
         let count = routers("lift", self.lift, u64::from(nodes) * u64::from(self.lift))?;

@@ -1,6 +1,6 @@
 //! Distances between all routers of a graph: a byte for each pair.
 
-use crate::engine::Table;
+use crate::engine::{Table, poll};
 
 /// Links on a shortest path from every router to every other.
 #[derive(Debug)]
@@ -54,6 +54,7 @@ impl Distances {
             loop {
                 let mut moved = false;
                 for router in 0..routers {
+                    poll();
                     let around = &peers[starts[router] as usize..starts[router + 1] as usize];
                     let reached = around.iter().fold(0, |reached, &peer| reached | front[peer as usize]);
                     let mut new = reached & !seen[router];

@@ -181,6 +181,12 @@ impl JsonSchema for GraphLink {
 }
 
 impl TopologyParams for Graph {
+    fn needs(&self) -> f64 {
+        // A byte for each pair of routers: their distance.
+        let routers = f64::from(self.routers);
+        routers * routers
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let routers = self.routers as usize;
         let endpoints = match &self.endpoints {

@@ -1,4 +1,7 @@
 //! The waiting time for a success in independent trials.
+//!
+//! Logarithms are those of the `libm` crate, whose bits are the same everywhere: those of C libraries differ from one to
+//! another, and from processor to processor.
 
 use crate::engine::Rng;
 
@@ -12,7 +15,7 @@ pub struct Geometric {
 impl Geometric {
     /// Trials that succeed with probability `p`, 0 to 1.
     pub(crate) fn new(p: f64) -> Self {
-        Self { scale: (-p.clamp(0.0, 1.0)).ln_1p().recip() }
+        Self { scale: libm::log1p(-p.clamp(0.0, 1.0)).recip() }
     }
 
     /// Draws a number of failures; `u64::MAX` if there is never a success. One random word, by inversion of the
@@ -21,7 +24,7 @@ impl Geometric {
     pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
         // In (0, 1]: its logarithm is finite.
         let u = 1.0 - rng.unit();
-        let failures = u.ln() * self.scale;
+        let failures = libm::log(u) * self.scale;
         // Zero times infinity, for u = 1 and p = 0. The conversion of anything larger than 64 bits saturates.
         if failures.is_nan() { u64::MAX } else { failures as u64 }
     }

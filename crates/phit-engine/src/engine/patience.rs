@@ -1,0 +1,106 @@
+//! Long work that can be given up: what checks, builds and proves says now and then that it is still there.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Asked a few times a second; false gives the work up.
+pub type GoOn = Box<dyn FnMut() -> bool>;
+
+/// The work was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GivenUp;
+
+/// Time between two questions.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Calls of [`poll`] between two looks at the clock.
+const CALLS: u32 = 64;
+
+struct Watch {
+    go_on: GoOn,
+    due: Instant,
+}
+
+thread_local! {
+    static WATCH: RefCell<Option<Rc<RefCell<Watch>>>> = const { RefCell::new(None) };
+    static CALLED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Says that work goes on, from inside a loop whose turns take microseconds. Where the work is watched and is to be
+/// given up, it does not return: the stack is unwound to [`watched`].
+#[inline]
+pub(crate) fn poll() {
+    CALLED.with(|called| {
+        called.set(called.get().wrapping_add(1));
+        if called.get() % CALLS == 0 {
+            look();
+        }
+    });
+}
+
+#[cold]
+fn look() {
+    let Some(watch) = WATCH.with_borrow(Option::clone) else { return };
+    // Whoever is asked may not watch work of its own.
+    let Ok(mut watch) = watch.try_borrow_mut() else { return };
+    if Instant::now() < watch.due {
+        return;
+    }
+    let goes_on = (watch.go_on)();
+    watch.due = Instant::now() + PATIENCE;
+    drop(watch);
+    if !goes_on {
+        resume_unwind(Box::new(GivenUp));
+    }
+}
+
+/// Does `work`, and asks `go_on` a few times a second whether it is still wanted.
+pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
+    let watch = Rc::new(RefCell::new(Watch { go_on, due: Instant::now() + PATIENCE }));
+    let before = WATCH.with_borrow_mut(|place| place.replace(watch));
+    let done = catch_unwind(AssertUnwindSafe(work));
+    WATCH.with_borrow_mut(|place| *place = before);
+    done.map_err(|payload| match payload.downcast::<GivenUp>() {
+        Ok(given_up) => *given_up,
+        Err(other) => resume_unwind(other),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long() -> u32 {
+        let start = Instant::now();
+        let mut turns = 0;
+        while start.elapsed() < Duration::from_secs(5) {
+            poll();
+            turns += 1;
+        }
+        turns
+    }
+
+    #[test]
+    fn work_is_given_up_when_it_is_not_wanted() {
+        let start = Instant::now();
+        let asked = Rc::new(Cell::new(0));
+        let count = asked.clone();
+        let go_on = move || {
+            count.set(count.get() + 1);
+            count.get() < 3
+        };
+        assert_eq!(watched(Box::new(go_on), long), Err(GivenUp));
+        assert!(asked.get() == 3 && start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+        assert!(WATCH.with_borrow(Option::is_none));
+        assert_eq!(watched(Box::new(|| false), || 7), Ok(7), "short work is done");
+    }
+
+    #[test]
+    fn other_panics_go_on() {
+        let panic = catch_unwind(|| watched(Box::new(|| true), || resume_unwind(Box::new("other"))));
+        let payload = panic.map(|_: Result<(), GivenUp>| ()).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"other"));
+    }
+}

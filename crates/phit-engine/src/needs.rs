@@ -1,0 +1,175 @@
+//! What a run takes in memory, told before its network is built: so that what the machine does not have is refused.
+//!
+//! Of the graph itself its parameters say what it takes ([`TopologyParams::needs`](crate::topology::TopologyParams)),
+//! of everything else the kernel ([`FabricParams::needs`]).
+
+use crate::error::ScenarioError;
+use crate::fabric::{Blueprint, FabricParams, Load, Ways, spread};
+use crate::scenario::Scenario;
+use std::collections::BTreeMap;
+
+/// Endpoints whose traffic is drawn to see how far packets go.
+const SAMPLED: u32 = 64;
+
+/// Packets drawn of each.
+const DRAWN: usize = 8;
+
+/// How much longer packets are on their way than in an empty network.
+const QUEUEING: f64 = 1.2;
+
+/// How much longer routes are that may go by way of somewhere else.
+const DETOURS: f64 = 1.4;
+
+/// Bytes of a row of a table of the result: its values, and their text.
+const ROW: f64 = 700.0;
+
+/// Bytes that any run takes.
+const LEAST: f64 = 1_000_000.0;
+
+/// What a run is expected to take.
+#[derive(Debug, Clone, Default)]
+pub struct Needs {
+    /// Bytes, by what takes them.
+    pub parts: BTreeMap<&'static str, f64>,
+    /// Endpoints of the network.
+    pub endpoints: u32,
+    /// Its routers.
+    pub routers: u32,
+}
+
+impl Needs {
+    /// Bytes of all.
+    pub fn bytes(&self) -> f64 {
+        self.parts.values().sum()
+    }
+
+    /// Refuses what takes more than `memory` bytes.
+    pub(crate) fn within(&self, scenario: &Scenario, memory: Option<u64>) -> Result<(), ScenarioError> {
+        match memory {
+            Some(memory) if self.bytes() > memory as f64 => {
+                let expected = format!(
+                    "{} endpoints and {} routers take about {} of memory; expected at most {}, what there is",
+                    grouped(self.endpoints),
+                    grouped(self.routers),
+                    shown(self.bytes()),
+                    shown(memory as f64)
+                );
+                Err(ScenarioError::new("topology", format!("{:?}", scenario.topology.kind()), expected))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let rest = digits.as_bytes()[first..].chunks(3).map(|part| String::from_utf8_lossy(part).into_owned());
+    let parts = std::iter::once(digits[..first].to_owned()).chain(rest).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// Bytes for people.
+fn shown(bytes: f64) -> String {
+    let (unit, size) = match bytes {
+        _ if bytes >= 1e12 => ("TB", 1e12),
+        _ if bytes >= 1e9 => ("GB", 1e9),
+        _ => ("MB", 1e6),
+    };
+    format!("{:.1} {unit}", bytes / size)
+}
+
+/// What the graph of a scenario takes by its parameters, before it is built.
+pub(crate) fn of_graph(scenario: &Scenario, memory: Option<u64>) -> Result<f64, ScenarioError> {
+    let bytes = scenario.topology.params().needs();
+    match memory {
+        Some(memory) if bytes > memory as f64 => {
+            let expected = format!(
+                "its graph alone takes about {} of memory; expected at most {}, what there is",
+                shown(bytes),
+                shown(memory as f64)
+            );
+            Err(ScenarioError::new("topology", format!("{:?}", scenario.topology.kind()), expected))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+/// What the run of a scenario takes that is built from this.
+pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> Needs {
+    let (topology, router) = (&*blueprint.topology, scenario.router.params());
+    let load = match blueprint.workload {
+        Some(_) => Load::default(),
+        None => in_flight(scenario, blueprint, router),
+    };
+    let mut parts = router.needs(blueprint, &load);
+    let mut add = |what, bytes: f64| *parts.entry(what).or_default() += bytes;
+    add("graph", graph);
+    add("anything", LEAST);
+    let endpoints = f64::from(topology.endpoints());
+    if let Some(table) = &blueprint.table {
+        add("routing tables", table.bytes() as f64);
+    }
+    if let Some(workload) = &blueprint.workload {
+        add("program", workload.program.bytes() as f64);
+    }
+    let measure = &scenario.measure;
+    if measure.links {
+        let some = spread(SAMPLED, topology.routers());
+        let ports: f64 = some.iter().map(|&router| f64::from(topology.ports(router))).sum();
+        add("rows of links", ROW * ports / some.len().max(1) as f64 * f64::from(topology.routers()));
+    }
+    if measure.endpoints {
+        add("rows of endpoints", ROW * endpoints);
+    }
+    Needs { parts, endpoints: topology.endpoints(), routers: topology.routers() }
+}
+
+/// Packets in the network at once: as many as are generated in the time that one is on its way, but no more than have
+/// room.
+fn in_flight(scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricParams) -> Load {
+    let Blueprint { topology, traffic, .. } = blueprint;
+    let (topology, cycle) = (&**topology, f64::from(blueprint.links.ticks_per_cycle));
+    let ways = Ways::new(blueprint, router.inside());
+    let (mut ticks, mut hops, mut drawn) = (0.0, 0.0, 0.0);
+    for endpoint in spread(SAMPLED, topology.endpoints()) {
+        let mut source = traffic.source(endpoint, blueprint.seed);
+        let packets = std::iter::from_fn(|| traffic.next(endpoint, &mut source)).take(DRAWN);
+        for packet in packets {
+            let way = ways.between(endpoint, packet.destination);
+            ticks += f64::from(way.latency) + f64::from(packet.size) / f64::from(way.bandwidth.max(1)) * cycle;
+            hops += 1.0
+                + f64::from(
+                    topology.distance(topology.attachment(endpoint).0, topology.attachment(packet.destination).0),
+                );
+            drawn += 1.0;
+        }
+    }
+    if drawn == 0.0 {
+        return Load::default();
+    }
+    let changes = scenario.traffic.changes.iter().map(|change| change.cycle);
+    let load = std::iter::once(0).chain(changes).map(|cycle| traffic.expected_load(cycle)).fold(0.0, f64::max);
+    let size = traffic.mean_packet_size();
+    let detours = if scenario.routing.params().proof().is_minimal() { 1.0 } else { DETOURS };
+    // A link that is busy for all of a packet holds it, too.
+    let time = (ticks / drawn / cycle + hops / drawn * size * QUEUEING) * detours;
+    let packets = load / size * time * f64::from(topology.endpoints());
+    let flits = size / f64::from(router.flit(size.ceil() as u32)).max(1.0);
+    Load { packets: packets.min(room(blueprint, size)), flits: packets * flits.max(1.0) }
+}
+
+/// Packets for which there is room in buffers and on links.
+fn room(blueprint: &Blueprint, size: f64) -> f64 {
+    let (topology, links) = (&*blueprint.topology, &blueprint.links);
+    let some = spread(SAMPLED, topology.routers());
+    let of_port = |router: u32, port: u16| {
+        let class = usize::from(topology.port(router, port).class);
+        let link = &links[class];
+        f64::from(link.buffer) * f64::from(link.queues) / f64::from(blueprint.division.parts())
+    };
+    let phits: f64 =
+        some.iter().map(|&router| (0..topology.ports(router)).map(|port| of_port(router, port)).sum::<f64>()).sum();
+    phits / size * f64::from(topology.routers()) / some.len().max(1) as f64
+}
