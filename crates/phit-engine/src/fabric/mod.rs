@@ -232,6 +232,11 @@ pub trait FabricParams {
         true
     }
 
+    /// True if endpoints can answer requests.
+    fn answers_requests(&self) -> bool {
+        false
+    }
+
     /// True if messages are carried in phits, so that it must be known how many bytes these have.
     fn counts_phits(&self) -> bool {
         true
