@@ -57,7 +57,8 @@ pub struct Packet {
     pub legs: u8,
     /// Free for the routing mechanism.
     pub scratch: u32,
-    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`]; and [`REPLY`] of a reply.
+    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`]; and [`REPLY`] of a
+    /// reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,

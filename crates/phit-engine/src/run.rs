@@ -68,8 +68,9 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         }
         Some(params) => {
             let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
-            let workload = params.build(&*topology, scenario.seed, cycle, phit)?;
-            (Traffic::silent(topology.endpoints(), params.around.packet_size)?, Some(Arc::new(workload)))
+            let load = f64::from(max_load);
+            let workload = params.build(&*topology, scenario.seed, cycle, load, phit)?;
+            (Traffic::silent(topology.endpoints(), params.largest_packet())?, Some(Arc::new(workload)))
         }
     };
     let measure = &scenario.measure;

@@ -153,6 +153,11 @@ pub trait Fabric: Send {
         0
     }
 
+    /// When the last of the operations ends that have been performed so far, in ticks.
+    fn finish(&self) -> u64 {
+        0
+    }
+
     /// What is left of the program, and the messages of which not all packets have come.
     fn left(&self) -> (Left, Vec<Message>) {
         Default::default()

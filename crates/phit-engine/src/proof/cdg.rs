@@ -11,10 +11,10 @@
 //! its leg, and its hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves
 //! them.
 //!
-//! Endpoints that answer requests ([`Messages`]) do not take every packet: a request waits at its destination until there
-//! is room for it, and that is for a reply to leave, which waits in the injection queue of its router. Injection queues
-//! are then channels, too, and the graph is that of both kinds of packets (Dally and Towles, *Principles and Practices of
-//! Interconnection Networks*, section 14.1.4).
+//! Endpoints that answer requests ([`Messages`]) do not take every packet: a request waits at its destination until
+//! there is room for it, and that is for a reply to leave, which waits in the injection queue of its router. Injection
+//! queues are then channels, too, and the graph is that of both kinds of packets (Dally and Towles, *Principles and
+//! Practices of Interconnection Networks*, section 14.1.4).
 
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};

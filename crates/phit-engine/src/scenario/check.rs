@@ -64,7 +64,8 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     let Some(requests) = &scenario.traffic.requests else { return Ok(()) };
     let router = scenario.router.params();
     if !router.answers_requests() {
-        let expected = "this router's endpoints answer no requests; expected \"input_queued\" with admittance = \"single\"";
+        let expected =
+            "this router's endpoints answer no requests; expected \"input_queued\" with admittance = \"single\"";
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
     }
     if !topology.breakdowns().is_empty() {
@@ -78,8 +79,8 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     }
     let keeps = requests.virtual_networks || requests.room.is_some();
     let (key, kind) = ("queueing.kind", scenario.queueing.kind());
-    if keeps && !scenario.queueing.params().undivided() {
-        let expected = "requests and replies have virtual channels of their own; expected \"virtual_channels\"";
+    if !scenario.queueing.params().undivided() {
+        let expected = "endpoints with requests choose the virtual channel; expected \"virtual_channels\"";
         return Err(ScenarioError::new(key, format!("{kind:?}"), expected));
     }
     if requests.virtual_networks && !scenario.routing.params().per_network() {

@@ -174,7 +174,7 @@ impl TrafficParams {
     }
 
     /// Checks what depends on several keys; error paths are relative to the table.
-    fn check(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
         if !self.trace.is_empty() && (self.load != 0.0 || !self.changes.is_empty()) {
             return Err(ScenarioError::new(
                 "load",

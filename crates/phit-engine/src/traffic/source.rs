@@ -309,6 +309,11 @@ impl Traffic {
     pub fn most_packets(&self, endpoint: u32) -> f64 {
         match (&self.trace, self.messages) {
             (Some(trace), _) => trace.packets(endpoint) as f64,
+            // Of requests, and as many replies.
+            _ if self.requests.is_some() => {
+                let count = self.requests.as_ref().and_then(|requests| requests.count);
+                count.map_or(f64::INFINITY, |count| 2.0 * f64::from(count))
+            }
             (None, Some((packets, count))) if count < u32::MAX => f64::from(packets) * f64::from(count),
             _ => f64::INFINITY,
         }

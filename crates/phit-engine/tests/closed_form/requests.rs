@@ -74,10 +74,13 @@ fn so_many_requests_end_when_they_are_answered() {
 #[test]
 fn without_a_limit_the_load_is_that_of_requests_and_replies() {
     let requests = json!({ "writes": 0.25, "read_reply": 9, "write_request": 9 });
-    let mut scenario = with(pair(requests), json!({
-        "topology": { "kind": "mesh", "dims": [4, 4] }, "traffic": { "load": 0.2 },
-        "measure": { "cycles": 20_000, "warmup": 2000 },
-    }));
+    let mut scenario = with(
+        pair(requests),
+        json!({
+            "topology": { "kind": "mesh", "dims": [4, 4] }, "traffic": { "load": 0.2 },
+            "measure": { "cycles": 20_000, "warmup": 2000 },
+        }),
+    );
     let outcome = run(&scenario);
     // 16 endpoints with 0.02 transactions in a cycle each: 6,400 in all, whose number has a deviation of 80.
     assert_close(number(&outcome, "/transaction_rate"), 0.02, 4.0 * 0.02 / 80.0, "transactions");

@@ -94,10 +94,13 @@ fn results_are_the_same_on_any_number_of_partitions_and_threads() {
 
 /// Endpoints that have room for one request, in a network that carries far more of them than it has virtual channels.
 fn crowded(virtual_networks: bool) -> Value {
-    with(base(), json!({
-        "traffic": { "requests": { "outstanding": 64, "room": 7, "virtual_networks": virtual_networks } },
-        "measure": { "warmup": 0, "cycles": 20_000 },
-    }))
+    with(
+        base(),
+        json!({
+            "traffic": { "requests": { "outstanding": 64, "room": 7, "virtual_networks": virtual_networks } },
+            "measure": { "warmup": 0, "cycles": 20_000 },
+        }),
+    )
 }
 
 #[test]
@@ -128,13 +131,22 @@ fn proofs_follow_requests_and_replies_over_every_kind_of_route() {
     let tree = json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 });
     let dragonfly = json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 });
     let grid = json!({ "kind": "torus", "dims": [4, 4] });
-    let cases = [(&grid, "dimension_order", 4), (&grid, "valiant", 8), (&dragonfly, "ugal_l", 8), (&dragonfly, "par", 10),
-        (&tree, "table", 2), (&tree, "minimal", 2), (&grid, "dfsssp", 8)];
+    let cases = [
+        (&grid, "dimension_order", 4),
+        (&grid, "valiant", 8),
+        (&dragonfly, "ugal_l", 8),
+        (&dragonfly, "par", 10),
+        (&tree, "table", 2),
+        (&tree, "minimal", 2),
+        (&grid, "dfsssp", 8),
+    ];
     for (topology, routing, vcs) in cases {
-        let document = |apart: bool| json!({
-            "topology": topology, "routing": routing, "router": { "links": { "default": { "vcs": vcs } } },
-            "traffic": { "load": 0.1, "packet_size": 4, "requests": { "room": 8, "virtual_networks": apart } },
-        });
+        let document = |apart: bool| {
+            json!({
+                "topology": topology, "routing": routing, "router": { "links": { "default": { "vcs": vcs } } },
+                "traffic": { "load": 0.1, "packet_size": 4, "requests": { "room": 8, "virtual_networks": apart } },
+            })
+        };
         let verify = |apart| run::verify(&scenario(&document(apart))).unwrap();
         let (apart, together) = (verify(true), verify(false));
         let alone = with(document(true), json!({ "traffic": { "requests": null } }));
@@ -157,12 +169,15 @@ fn proofs_follow_requests_and_replies_over_every_kind_of_route() {
 #[test]
 fn errors_name_key_value_and_expectation() {
     let cases = [
-        (json!({ "router": { "links": { "default": { "vcs": 3 } } } }), "router.links.default.vcs = 3: expected an even"),
+        (
+            json!({ "router": { "links": { "default": { "vcs": 3 } } } }),
+            "router.links.default.vcs = 3: expected an even",
+        ),
         (
             json!({ "topology": { "kind": "torus", "dims": [4, 4] } }),
             "router.links.default.vcs = 2: routing \"minimal\" needs at least 4 virtual channels",
         ),
-        (json!({ "queueing": { "kind": "dbbm", "queues": 2 } }), "queueing.kind = \"dbbm\": requests and replies"),
+        (json!({ "queueing": { "kind": "dbbm", "queues": 2 } }), "queueing.kind = \"dbbm\": endpoints with requests"),
         (json!({ "routing": { "kind": "tpr" } }), "routing.kind = \"tpr\": this mechanism decides"),
         (json!({ "traffic": { "requests": { "room": 6 } } }), "traffic.requests.room = 6: expected at least 7 phits"),
         (json!({ "traffic": { "requests": { "outstanding": 0 } } }), "traffic.requests.outstanding = 0"),
@@ -182,11 +197,15 @@ fn errors_name_key_value_and_expectation() {
                     "traffic": { "requests": { "room": 7 } } }),
             "traffic.requests.room = 7: router.links.endpoint.ejection_buffer",
         ),
-        (json!({ "measure": { "precision": {} }, "traffic": { "requests": { "count": 5 } } }), "`traffic.requests.count` ends"),
+        (
+            json!({ "measure": { "precision": {} }, "traffic": { "requests": { "count": 5 } } }),
+            "`traffic.requests.count` ends",
+        ),
     ];
     for (changes, expected) in cases {
         let document = with(base(), changes);
-        let prepared = phit_engine::scenario::Scenario::from_value(&document).and_then(|s| run::prepare(&s).map(|_| ()));
+        let prepared =
+            phit_engine::scenario::Scenario::from_value(&document).and_then(|s| run::prepare(&s).map(|_| ()));
         let error = prepared.expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
     }

@@ -335,7 +335,10 @@ impl<'a> Plan<'a> {
         for &(endpoint, router, port, queues) in &ports.attached {
             ports.inputs[port as usize].upstream = outputs + endpoints.len() as u32;
             endpoints.push(Endpoint {
-                source: self.traffic.source(endpoint, self.seed),
+                source: match self.workload.as_ref().and_then(|workload| workload.beside(endpoint)) {
+                    Some((beside, _)) => beside.source(endpoint, self.seed),
+                    None => self.traffic.source(endpoint, self.seed),
+                },
                 next: None,
                 free: 0,
                 wake: 0,
@@ -410,6 +413,7 @@ impl<'a> Plan<'a> {
             places: shared.places.clone(),
             ways: shared.ways.clone(),
             endpoints: workload.endpoints.clone(),
+            workload: workload.clone(),
             wake: 0,
         }))
     }
@@ -495,6 +499,10 @@ impl<'a> Plan<'a> {
             outputs: outputs.into(),
             channels: channels.into(),
         };
+        let mut collector = Collector::new(self.window.clone());
+        if let Some(workload) = &self.workload {
+            collector.counters.programs.expect(workload);
+        }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
         let mut partition = Partition {
@@ -554,7 +562,7 @@ impl<'a> Plan<'a> {
             spare_heads: Spare::default(),
             spare_events: Spare::default(),
             outbox: Vec::new(),
-            collector: Collector::new(self.window.clone()),
+            collector,
             offered_phits: 0,
             requests: Vec::new(),
             sharing: Vec::new(),

@@ -349,7 +349,8 @@ impl Settings {
 
     /// The settings of `config` for the policies at hand.
     pub(crate) fn new(config: &Config, policies: &Policies<'_>) -> Self {
-        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } = policies;
+        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } =
+            policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {

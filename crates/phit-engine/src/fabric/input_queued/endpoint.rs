@@ -76,9 +76,11 @@ impl Partition {
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders = self.endpoints.iter().map(|endpoint| (endpoint.number, &endpoint.source, endpoint.next));
-        let (packets, phits) = match self.exchange {
-            Some(_) => self.requested(),
-            None => sources!(self).close(senders, &self.collector),
+        let beside = self.hosted.as_ref().filter(|hosted| !hosted.workload.traffic.is_empty());
+        let (packets, phits) = match (&self.exchange, beside) {
+            (Some(_), _) => self.requested(),
+            (_, Some(hosted)) => self.generated_beside(&hosted.workload),
+            (None, None) => sources!(self).close(senders, &self.collector),
         };
         self.offered_phits = phits;
         packets
@@ -165,7 +167,11 @@ impl Partition {
         match self.config.injection_queue {
             InjectionQueue::Destination => {
                 let lane = self.injection_bounds.partition_point(|first| *first <= destination) as u16;
-                let lane = if count == all { lane } else { first + (u32::from(lane) * u32::from(count) / u32::from(all)) as u16 };
+                let lane = if count == all {
+                    lane
+                } else {
+                    first + (u32::from(lane) * u32::from(count) / u32::from(all)) as u16
+                };
                 Some(lane).filter(fits)
             }
             InjectionQueue::RoundRobin => {

@@ -128,7 +128,9 @@ impl Exchange {
         for (e, Loop { waiting, free, .. }) in self.loops.iter().enumerate() {
             let (under_way, more) = (waiting.len(), free.len());
             if let Some(limit) = self.rule.outstanding.filter(|limit| under_way + more != *limit as usize) {
-                return Err(format!("endpoint {e} of a partition has {under_way} requests and may have {more}: not {limit}"));
+                return Err(format!(
+                    "endpoint {e} of a partition has {under_way} requests and may have {more}: not {limit}"
+                ));
             }
         }
         Ok(self.loops.iter().map(|it| it.waiting.len() as u64).sum())
@@ -178,21 +180,19 @@ impl Partition {
         drawn.chain(replies.map(|reply| reply.packet))
     }
 
-    /// Packets and phits generated in the measured time: of requests without a limit those, too, that have not been
-    /// drawn.
+    /// Packets and phits generated in the measured time, those requests included that have not been drawn.
     pub(super) fn requested(&self) -> (u64, u64) {
         let flow = &self.collector.counters.flow;
         let mut all = (flow.generated_packets, flow.generated_phits);
         let (Some(exchange), span) = (&self.exchange, self.collector.span()) else { return all };
         let Exchange { rule, loops } = &**exchange;
-        if rule.outstanding.is_some() {
-            return all;
-        }
         let tick = |packet: &Generated| packet.cycle * self.settings.ticks_per_cycle;
         for (endpoint, it) in self.endpoints.iter().zip(loops) {
             let (mut source, mut from, mut requests) = (endpoint.source.clone(), it.next, it.requests);
+            let mut free = it.free.iter();
             while !it.ended && rule.count.is_none_or(|count| requests < count) {
-                let drawn = self.traffic.request(rule, endpoint.number, &mut source, from);
+                let Some(free) = rule.outstanding.map_or(Some(0), |_| free.next().copied()) else { break };
+                let drawn = self.traffic.request(rule, endpoint.number, &mut source, free.max(from));
                 let cycles = self.settings.cycles;
                 let Some(packet) = drawn.filter(|packet| packet.cycle < cycles && tick(packet) < span.end) else {
                     break;
@@ -319,14 +319,7 @@ impl Partition {
     }
 
     /// The injection queue for the next flit of a request or reply, if it has room.
-    fn lane_of(
-        &self,
-        endpoint: &Endpoint,
-        sending: Sending,
-        kind: Kind,
-        packet: Generated,
-        size: u32,
-    ) -> Option<u16> {
+    fn lane_of(&self, endpoint: &Endpoint, sending: Sending, kind: Kind, packet: Generated, size: u32) -> Option<u16> {
         if sending.sent > 0 {
             let credits = self.tables.channels[endpoint.channel + u32::from(sending.lane)].credits;
             return Some(sending.lane).filter(|_| credits >= size as i32);

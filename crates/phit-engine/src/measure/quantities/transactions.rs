@@ -89,7 +89,9 @@ impl Counts for Transactions {
             time: true,
             diverges: true,
             steady: true,
-            there: When::Some("of traffic whose packets are requests, of which some were answered in the measured time"),
+            there: When::Some(
+                "of traffic whose packets are requests, of which some were answered in the measured time",
+            ),
             value: |at| {
                 let of = &at.counters.transactions;
                 let cycle = f64::from(at.window.ticks_per_cycle);
@@ -100,7 +102,8 @@ impl Counts for Transactions {
         Quantity {
             name: "outstanding_max",
             words: "most outstanding requests",
-            about: "Most requests that an endpoint had sent, or was about to send, and had no reply of, at any time of the run.",
+            about: "Most requests that an endpoint had sent, or was about to send, and had no reply of, at any time of \
+                    the run.",
             there: REQUESTS,
             value: |at| json!(at.requests.then_some(at.counters.transactions.most)),
             ..WHOLE
@@ -109,8 +112,8 @@ impl Counts for Transactions {
             name: "requests_completion",
             words: "completion of all requests",
             unit: unit::CYCLES,
-            about: "Cycles until the last reply came, where `traffic.requests.count` ends the requests and all have been \
-                    answered.",
+            about: "Cycles until the last reply came, where `traffic.requests.count` ends the requests and all have \
+                    been answered.",
             time: true,
             there: When::Some("of traffic with a number of requests that have all been answered"),
             value: |at| {

@@ -24,8 +24,8 @@ pub(super) fn answered(network: &InputQueued) -> Result<(), String> {
     }
 }
 
-/// Of the room for requests at an endpoint, what is free, what comes free, what requests take that have been sent there,
-/// and what those take that it keeps come to all of it.
+/// Of the room for requests at an endpoint, what is free, what comes free, what requests take that have been sent
+/// there, and what those take that it keeps come to all of it.
 pub(super) fn kept(partition: &Partition, pending: &Pending) -> Result<(), String> {
     // Of a packet of several flits a part may have been sent.
     let Some(exchange) = partition.exchange.as_ref().filter(|_| partition.settings.single) else { return Ok(()) };

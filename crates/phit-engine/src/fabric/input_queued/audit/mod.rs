@@ -33,8 +33,8 @@ use ports::{ejections, outputs, turns};
 /// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room
 ///   for;
 /// * credits that wait for their turn come one in a cycle;
-/// * every request that has no reply yet is in the network, at its destination, or its reply is; an endpoint has no more
-///   of them than it may have, and has room for those that it keeps;
+/// * every request that has no reply yet is in the network, at its destination, or its reply is; an endpoint has no
+///   more of them than it may have, and has room for those that it keeps;
 /// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its
 ///   way;
 /// * whoever could move is awake or about to be woken.
