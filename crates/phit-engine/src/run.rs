@@ -68,8 +68,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         }
         Some(params) => {
             let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
-            let load = f64::from(max_load);
-            let workload = params.build(&*topology, scenario.seed, cycle, load, phit)?;
+            let loads = (f64::from(max_load), bisection);
+            let workload = params.build(&*topology, scenario.seed, cycle, loads, phit)?;
             (Traffic::silent(topology.endpoints(), params.largest_packet())?, Some(Arc::new(workload)))
         }
     };

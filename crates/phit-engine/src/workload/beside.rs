@@ -20,14 +20,14 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Fits the traffic to the endpoints of a job, of which each injects `max_load` phits/cycle at most. Error paths
-    /// are relative to the job.
+    /// Fits the traffic to the endpoints of a job, of which each injects `max_load` phits/cycle at most; `bisection` is
+    /// the load that saturates the network's bisection. Error paths are relative to the job.
     pub(super) fn new(
         params: &TrafficParams,
         (job, start): (u32, u32),
         endpoints: &[u32],
         topology: &dyn Topology,
-        max_load: f64,
+        (max_load, bisection): (f64, Option<f64>),
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         if params.requests.is_some() {
@@ -37,7 +37,7 @@ impl Beside {
         let own = Part { whole: topology, endpoints };
         // Jobs of one pattern draw differently.
         let seed = seed ^ u64::from(job) << 32;
-        let traffic = Traffic::build(params, &own, max_load, None, seed)?;
+        let traffic = Traffic::build(params, &own, max_load, bisection, seed)?;
         Ok(Self { job, start, endpoints: endpoints.into(), traffic })
     }
 

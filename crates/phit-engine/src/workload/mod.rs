@@ -129,12 +129,12 @@ impl WorkloadParams {
         topology: &dyn Topology,
         seed: u64,
         ticks_per_cycle: Tick,
-        max_load: f64,
+        (max_load, bisection): (f64, Option<f64>),
         phit: Option<(u128, u128)>,
     ) -> Result<Workload, ScenarioError> {
         let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
         let free: Vec<u32> = (0..topology.endpoints()).collect();
-        let site = Site { topology, seed, ticks_per_cycle, max_load, free: &free, job: 0, placement };
+        let site = Site { topology, seed, ticks_per_cycle, max_load, bisection, free: &free, job: 0, placement };
         let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
         let mut ranks = vec![NO_RANK; topology.endpoints() as usize];
         for (rank, &endpoint) in (0..).zip(&endpoints) {

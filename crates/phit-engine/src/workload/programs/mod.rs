@@ -27,6 +27,8 @@ pub struct Site<'a> {
     pub ticks_per_cycle: Tick,
     /// What an endpoint's injection port carries, in phits/cycle.
     pub max_load: f64,
+    /// The load that saturates the network's bisection, if it has one, in phits/(endpoint·cycle).
+    pub bisection: Option<f64>,
     /// Endpoints that have no rank yet, in ascending order.
     pub free: &'a [u32],
     /// Number of the job.
