@@ -140,3 +140,28 @@ def test_jobs_disturb_one_another_where_their_messages_meet(cli: Cli, write: Wri
     assert [row["slowdown"] for row in json.loads(out)] == table["slowdown"].to_list()
     with pytest.raises(phit.InputError, match='expected "jobs"'):
         interference(CROSSBAR)
+
+
+def test_traffic_is_a_job_that_disturbs_and_is_disturbed() -> None:
+    pair = "num_ranks 2\nrank 0 {\nsend 16384b to 1\n}\nrank 1 {\nrecv 16384b from 0\n}\n"
+    program = {"name": "a", "program": {"kind": "program", "goal": pair}}
+    traffic = {"pattern": {"kind": "shift", "offset": 1}, "load": 0.5, "packet_size": 8}
+    document: dict[str, Any] = {
+        "units": {"phit": "8 B"},
+        "topology": {"kind": "mesh", "dims": [4]},
+        "router": {"links": {"default": {"vcs": 2, "buffer": 64}}},
+        "workload": {
+            "kind": "jobs",
+            "job": [
+                {**program, "placement": {"kind": "list", "endpoints": [0, 2]}},
+                {"traffic": traffic, "placement": {"kind": "list", "endpoints": [1, 3]}, "endpoints": 2},
+            ],
+        },
+    }
+    # 2,048 phits and half of a load share the link from router 1 to router 2.
+    table = interference(document)
+    assert table["job"].to_list() == ["a", "1"]
+    assert table["kind"].to_list() == ["program", "traffic"]
+    assert 1.5 < table["slowdown"][0] < 2.5
+    assert table["slowdown"][1] > 1.2
+    assert table["accepted_alone"][1] == pytest.approx(0.5, rel=0.1)

@@ -1,7 +1,8 @@
 """What contention costs a workload, on a network of its own and beside other jobs."""
 
 import copy
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 from phit.errors import InputError
 from phit.scenario import Document, Source, complete, load
@@ -44,11 +45,31 @@ def contention(result: "Result", ideal: "Result") -> "pl.DataFrame":
     return found.sort("longer", "rank", descending=[True, False])
 
 
+def _at(endpoints: list[int]) -> Document:
+    return {"kind": "list", "endpoints": endpoints}
+
+
+def _clock(cycles: int, time_unit: int, endpoint: int) -> Document:
+    """A job that sends nothing and ends after so many cycles: traffic alone would never end."""
+    goal = f"num_ranks 1\nrank 0 {{\ncalc {math.ceil(cycles / time_unit)}\n}}\n"
+    return {"name": "clock of the run", "program": {"kind": "program", "goal": goal}, "placement": _at([endpoint])}
+
+
+def _time(job: dict[str, Any]) -> float | None:
+    """What a job takes, in cycles: a program from its start to its end, a packet of traffic on its way."""
+    if job["kind"] == "traffic":
+        latency: float | None = job["latency_mean"]
+        return latency
+    return float(job["finish"] - job["start"])
+
+
 def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     """What the jobs of a workload of `kind = "jobs"` do to one another: each alone, at its endpoints, and all together.
 
-    Columns: job, start (in cycles), together and alone (cycles from its start until its last rank has finished, beside
-    the others and without them), slowdown (their ratio).
+    Columns: job, kind (program or traffic), start (in cycles), together and alone (of a program the cycles from its
+    start until its last rank has finished, of traffic the mean latency of its packets in cycles; beside the others and
+    without them), slowdown (their ratio), accepted and accepted_alone (phits/(endpoint·cycle) that came to its
+    endpoints). Traffic alone goes on for as long as the run of all jobs.
 
     Raises:
         InputError: the scenario has no jobs.
@@ -63,16 +84,26 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     workload = document.get("workload", {})
     if workload.get("kind") != "jobs":
         raise InputError('workload.kind: expected "jobs", of which some may disturb others', "workload.kind")
-    ranks = run(document, threads=threads).tables["ranks"]
-    rows = []
     for number, job in enumerate(workload["job"]):
-        name = job.setdefault("name", str(number))
-        own = ranks.filter(pl.col("job") == name)
+        job.setdefault("name", str(number))
+    both = run(document, threads=threads)
+    jobs = both.tables["jobs"]
+    taken = dict(zip(jobs["job"], jobs["endpoints"].to_list(), strict=True))
+    rows = []
+    for job, row in zip(workload["job"], jobs.iter_rows(named=True), strict=True):
+        name = job["name"]
+        own = {**job, "placement": _at(taken[name])}
         alone = copy.deepcopy(document)
-        placement = {"kind": "list", "endpoints": own["endpoint"].to_list()}
-        alone["workload"]["job"] = [{**job, "placement": placement}]
-        finishes = (own["finish"], run(alone, threads=threads).tables["ranks"]["finish"])
-        together, without = (max(column.to_list()) - job["start"] for column in finishes)
-        rows.append((name, job["start"], together, without, together / without if without > 0 else None))
-    names = {"job": pl.String, "start": pl.Int64, "together": pl.Float64, "alone": pl.Float64, "slowdown": pl.Float64}
+        alone["workload"]["job"] = [own]
+        if "traffic" in job:
+            own["endpoints"] = len(taken[name])
+            free = next(endpoints[0] for other, endpoints in taken.items() if other != name)
+            alone["workload"]["job"].append(_clock(both["cycles"], workload["time_unit"], free))
+        there = run(alone, threads=threads).tables["jobs"].row(0, named=True)
+        together, without = (_time(of) for of in (row, there))
+        slowdown = together / without if together is not None and without else None
+        loads = (row["accepted_load"], there["accepted_load"])
+        rows.append((name, row["kind"], job["start"], together, without, slowdown, *loads))
+    numbers = ("together", "alone", "slowdown", "accepted", "accepted_alone")
+    names = {"job": pl.String, "kind": pl.String, "start": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
     return pl.DataFrame(rows, schema=names, orient="row")

@@ -57,6 +57,11 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
         let reason = "the messages of a program have no lasting shares of destinations; expected [traffic]";
         return Err(ScenarioError::missing("workload", reason));
     }
+    if traffic.requests.is_some() {
+        let reason =
+            "replies go where requests come from, and endpoints wait for them; expected packets without replies";
+        return Err(ScenarioError::missing("traffic.requests", reason));
+    }
     if !traffic.trace.is_empty() {
         let reason = "the messages of a trace have no lasting shares of destinations; expected a pattern";
         return Err(ScenarioError::missing("traffic.trace", reason));

@@ -16,6 +16,9 @@ pub const MISROUTED_LOCALLY: u8 = 2;
 /// In [`Packet::misrouted`]: left its minimal route at the head of an injection queue.
 pub const MISROUTED_AT_INJECTION: u8 = 4;
 
+/// In [`Packet::misrouted`]: it answers a request.
+pub const REPLY: u8 = 1 << 7;
+
 /// A packet on its way: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
@@ -54,7 +57,8 @@ pub struct Packet {
     pub legs: u8,
     /// Free for the routing mechanism.
     pub scratch: u32,
-    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`].
+    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`]; and [`REPLY`] of a
+    /// reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,
@@ -90,6 +94,12 @@ impl Packet {
             flags: 0,
             ejection_port: 0,
         }
+    }
+
+    /// How it was misrouted so far, whatever else is noted there.
+    #[inline]
+    pub fn detours(&self) -> u8 {
+        self.misrouted & !REPLY
     }
 
     /// The current leg as the topology's hop rule wants it.

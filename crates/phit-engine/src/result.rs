@@ -117,6 +117,7 @@ impl Outcome {
             links: measure.links,
             endpoints: measure.endpoints,
             workload: self.scenario.workload.is_some(),
+            requests: self.scenario.traffic.requests.is_some(),
             messages: measure.messages,
             operations: measure.operations,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },

@@ -9,6 +9,7 @@ use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
 use crate::measure::{Batches, Collector, Precisions, Snapshot, Window, mean_of_batches, warmup};
 use crate::needs::{self, Needs};
+use crate::proof::cdg::Messages;
 use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
@@ -83,8 +84,9 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
         }
         Some(params) => {
             let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
-            let workload = params.build(&*topology, scenario.seed, cycle, phit)?;
-            (Traffic::silent(topology.endpoints(), params.around.packet_size)?, Some(Arc::new(workload)))
+            let loads = (f64::from(max_load), bisection);
+            let workload = params.build(&*topology, scenario.seed, cycle, loads, phit)?;
+            (Traffic::silent(topology.endpoints(), params.largest_packet())?, Some(Arc::new(workload)))
         }
     };
     let measure = &scenario.measure;
@@ -123,15 +125,25 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     check::graph(scenario, &*topology)?;
     let router = scenario.router.params();
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
-    let vcs = links.vcs(Division::WHOLE);
+    let vcs = links.vcs_of_each(Division::WHOLE, check::networks(scenario));
+    let messages = match &scenario.traffic.requests {
+        Some(requests) if requests.virtual_networks => Some(Messages::Apart),
+        Some(requests) if requests.room.is_some() => Some(Messages::Together),
+        // Endpoints take whatever comes.
+        _ => None,
+    };
     let mut survey = None;
     let (argument, result) = match scenario.routing.params().proof() {
-        Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
+        Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs, messages)),
         Proof::Escape(_) if !router.whole_packets() => {
             let reason = "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
         }
-        Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs)),
+        Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs, messages)),
+        Proof::Bubble(_) if messages.is_some() => {
+            let reason = "rings of queues are proved for packets that every endpoint takes, and requests are not";
+            return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
+        }
         Proof::Bubble(_) if !router.whole_packets() => {
             let reason = "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
@@ -141,7 +153,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             let Some(table) = scenario.routing.params().table(&*topology) else {
                 return Ok(json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" }));
             };
-            let (found, result) = tables::check(&*topology, &table, &vcs);
+            let (found, result) = tables::check(&*topology, &table, &vcs, messages);
             survey = Some(surveyed(&found));
             (TABLES, result)
         }
@@ -163,6 +175,9 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
         }
     };
+    if messages.is_some() {
+        report["messages"] = MESSAGES.into();
+    }
     if let Some(survey) = survey {
         report["routes"] = survey;
     }
@@ -210,6 +225,10 @@ const ORDER: &str = "the virtual channels can be put in an order that rises alon
 const TABLES: &str = "no virtual channels wait for one another in a circle along the routes of the tables";
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
+
+/// What of [`verify`] holds for requests and replies.
+const MESSAGES: &str =
+    "a request at its destination waits for a reply to leave, and injection queues are among the channels";
 
 const BUBBLE: &str =
     "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";

@@ -220,6 +220,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             workload(json!({ "kind": "jobs", "job": [
                 { "program": { "kind": "collective", "collective": "barrier", "ranks": 3 } },
                 { "program": { "kind": "collective", "collective": "broadcast", "ranks": 3, "bytes": 50 } },
+                { "traffic": { "load": 0.3 } },
             ] })),
         ),
         ("placement", "linear", placement(json!({ "kind": "linear", "first": 2 }))),

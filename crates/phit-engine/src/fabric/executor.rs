@@ -354,6 +354,16 @@ impl Executor {
         self.begun && self.unsent == 0 && self.come.is_empty() && self.next().is_none()
     }
 
+    /// True if every message has come that was announced.
+    pub(crate) fn expects_nothing(&self) -> bool {
+        self.coming.is_empty()
+    }
+
+    /// When the last of the operations ends that have been performed so far.
+    pub(crate) fn finish(&self) -> u64 {
+        self.hosts.ranks().iter().map(|rank| self.hosts.finish(rank)).max().unwrap_or(0)
+    }
+
     /// Operations that have been performed.
     pub(crate) fn performed(&self) -> u64 {
         self.hosts.performed()

@@ -218,7 +218,13 @@ impl LinkClasses {
 
     /// Virtual channels by class.
     pub fn vcs(&self, division: Division) -> Vec<u8> {
-        self.iter().map(|l| (u32::from(l.queues) / division.queues).min(255) as u8).collect()
+        self.vcs_of_each(division, 1)
+    }
+
+    /// Virtual channels by class of each of several virtual networks.
+    pub fn vcs_of_each(&self, division: Division, networks: u16) -> Vec<u8> {
+        let of_each = |l: &LinkClass| u32::from(l.queues) / division.queues / u32::from(networks);
+        self.iter().map(|l| of_each(l).min(255) as u8).collect()
     }
 
     /// The longest way over a link, in ticks: of phits or of credits.

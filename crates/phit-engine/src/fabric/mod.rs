@@ -154,6 +154,11 @@ pub trait Fabric: Send {
         0
     }
 
+    /// When the last of the operations ends that have been performed so far, in ticks.
+    fn finish(&self) -> u64 {
+        0
+    }
+
     /// What is left of the program, and the messages of which not all packets have come.
     fn left(&self) -> (Left, Vec<Message>) {
         Default::default()
@@ -236,6 +241,11 @@ pub trait FabricParams {
     /// True if packets wait in virtual channels, of which a routing mechanism needs so many.
     fn has_channels(&self) -> bool {
         true
+    }
+
+    /// True if endpoints can answer requests.
+    fn answers_requests(&self) -> bool {
+        false
     }
 
     /// True if messages are carried in phits, so that it must be known how many bytes these have.

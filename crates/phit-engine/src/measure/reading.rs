@@ -44,6 +44,8 @@ pub struct Reading<'a> {
     pub endpoints: bool,
     /// The run executes a program.
     pub workload: bool,
+    /// Packets are requests and replies.
+    pub requests: bool,
     /// The table of messages is asked for.
     pub messages: bool,
     /// The table of operations is asked for.

@@ -10,13 +10,18 @@
 //! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came,
 //! its leg, and its hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves
 //! them.
+//!
+//! Endpoints that answer requests ([`Messages`]) do not take every packet: a request waits at its destination until
+//! there is room for it, and that is for a reply to leave, which waits in the injection queue of its router. Injection
+//! queues are then channels, too, and the graph is that of both kinds of packets (Dally and Towles, *Principles and
+//! Practices of Interconnection Networks*, section 14.1.4).
 
 use crate::engine::poll;
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology, host_groups};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graphmap::DiGraphMap;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 /// Link classes of a Dragonfly.
@@ -148,12 +153,26 @@ fn list(channels: &[Channel]) -> String {
 /// Time and memory grow with the square of the number of routers, and with the number of channels times the number of
 /// routers for routes of two legs: meant for networks of up to a few thousand routers.
 pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, Flaw> {
-    check_all(topology, &[legs.into()], vcs)
+    check_all(topology, &[legs.into()], vcs, None)
+}
+
+/// Requests and replies, of which both take the routes at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Messages {
+    /// Each kind has virtual channels of its own, as many as are given.
+    Apart,
+    /// They share the virtual channels.
+    Together,
 }
 
 /// Checks the order of channels for packets of which each takes a route of one of several kinds.
-pub(crate) fn check_all(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
-    let mut walk = Walk::new(topology, vcs);
+pub(crate) fn check_all(
+    topology: &dyn Topology,
+    routes: &[Routes],
+    vcs: &[u8],
+    messages: Option<Messages>,
+) -> Result<Report, Flaw> {
+    let mut walk = Walk::new(topology, vcs, messages);
     for &routes in routes {
         follow(&mut walk, routes)?;
     }
@@ -234,10 +253,15 @@ pub(super) struct Walk<'a> {
     rule: Channels,
     pub(super) dependencies: DiGraphMap<u32, ()>,
     pub(super) states: usize,
+    messages: Option<Messages>,
+    /// Channels that packets in injection queues wait for.
+    pub(super) first: BTreeSet<u32>,
+    /// Channels in which packets reach their destinations.
+    pub(super) last: BTreeSet<u32>,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(topology: &'a dyn Topology, vcs: &'a [u8]) -> Self {
+    pub(super) fn new(topology: &'a dyn Topology, vcs: &'a [u8], messages: Option<Messages>) -> Self {
         let mut ends = Vec::new();
         for (router, port) in (0..topology.routers()).flat_map(|r| (0..topology.ports(r)).map(move |p| (r, p))) {
             let link = topology.port(router, port);
@@ -248,7 +272,8 @@ impl<'a> Walk<'a> {
             }
         }
         let index = ends.iter().zip(0..).map(|(end, i)| (end.channel, i)).collect();
-        Self { topology, vcs, ends, index, rule: Channels::OfLegs, dependencies: DiGraphMap::new(), states: 0 }
+        let (dependencies, first, last) = Default::default();
+        Self { topology, vcs, ends, index, rule: Channels::OfLegs, dependencies, states: 0, messages, first, last }
     }
 
     /// A packet at the end of a channel, after `hops` in this leg.
@@ -265,6 +290,9 @@ impl<'a> Walk<'a> {
         while let Some((from, packet)) = open.pop() {
             poll();
             if self.is_at(packet.at, target) {
+                if leg.index + 1 >= leg.of {
+                    self.last.extend(packet.holds);
+                }
                 // A leg without hops ends in a channel of the leg before it, which is known already.
                 reached.extend(packet.holds.filter(|_| packet.hops != Hops::default()));
                 continue;
@@ -288,8 +316,9 @@ impl<'a> Walk<'a> {
                 let Some(&next) = self.index.get(&channel) else {
                     return Err(Flaw::NoSuchChannel { from, channel });
                 };
-                if let Some(held) = packet.holds {
-                    self.dependencies.add_edge(held, next, ());
+                match packet.holds {
+                    Some(held) => drop(self.dependencies.add_edge(held, next, ())),
+                    None => drop(self.first.insert(next)),
                 }
                 let mut taken = packet.hops;
                 taken.add(self.ends[next as usize].class);
@@ -314,8 +343,47 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The dependencies of requests and of replies, with those that endpoints make of them: channels of requests, of
+    /// replies if these have some of their own, then injection queues by network and router.
+    fn with_messages(&mut self, messages: Messages) {
+        let (count, routers) = (self.ends.len() as u32, self.topology.routers());
+        let replies = match messages {
+            Messages::Apart => 1,
+            Messages::Together => 0,
+        };
+        let injection = |network: u32, router: u32| (1 + replies) * count + network * routers + router;
+        let mut all = DiGraphMap::new();
+        for network in 0..=replies {
+            let of = |channel: u32| network * count + channel;
+            all.extend(self.dependencies.all_edges().map(|(from, to, _)| (of(from), of(to))));
+            let starts = self.first.iter().map(|&channel| (channel, self.ends[channel as usize].channel.router));
+            all.extend(starts.map(|(channel, router)| (injection(network, router), of(channel))));
+        }
+        let ends = self.last.iter().map(|&channel| (channel, self.ends[channel as usize].router));
+        all.extend(ends.map(|(channel, router)| (channel, injection(replies, router))));
+        // A request may be for an endpoint of its own router.
+        all.extend(self.topology.hosts().map(|router| (injection(0, router), injection(replies, router))));
+        self.dependencies = all;
+        let mut more = Vec::new();
+        for end in self.ends.iter().filter(|_| replies == 1) {
+            let (Channel { vc, .. }, own) = (end.channel, self.vcs[usize::from(end.class)]);
+            more.push(End { channel: Channel { vc: vc.saturating_add(own), ..end.channel }, ..*end });
+        }
+        for (network, router) in (0..=replies).flat_map(|network| (0..routers).map(move |router| (network, router))) {
+            let to_endpoint = |&port: &u16| matches!(self.topology.port(router, port).peer, Peer::Endpoint(_));
+            let port = (0..self.topology.ports(router)).find(to_endpoint).unwrap_or(0);
+            let vc = network as u8 * self.vcs.first().copied().unwrap_or(1);
+            more.push(End { channel: Channel { router, port, vc }, class: 0, router });
+        }
+        self.ends.extend(more);
+    }
+
     /// Looks for a cycle among the dependencies.
-    pub(super) fn conclude(self) -> Result<Report, Flaw> {
+    pub(super) fn conclude(mut self) -> Result<Report, Flaw> {
+        let channels = self.ends.len() * if self.messages == Some(Messages::Apart) { 2 } else { 1 };
+        if let Some(messages) = self.messages {
+            self.with_messages(messages);
+        }
         let waiting = |&channel: &u32| self.dependencies.contains_edge(channel, channel);
         for component in kosaraju_scc(&self.dependencies) {
             if component.len() > 1 || component.iter().any(waiting) {
@@ -323,7 +391,7 @@ impl<'a> Walk<'a> {
                 return Err(Flaw::Cycle(cycle.into_iter().map(|i| self.ends[i as usize].channel).collect()));
             }
         }
-        Ok(Report { channels: self.ends.len(), dependencies: self.dependencies.edge_count(), states: self.states })
+        Ok(Report { channels, dependencies: self.dependencies.edge_count(), states: self.states })
     }
 
     /// A shortest cycle through the first channel of a strongly connected component, by breadth-first search.

@@ -10,7 +10,7 @@
 //! The hops of all packets are followed from every router to every router; the dependencies are those of the escape
 //! hops alone.
 
-use super::cdg::{Channel, Flaw, Report, Walk};
+use super::cdg::{Channel, Flaw, Messages, Report, Walk};
 use crate::engine::poll;
 use crate::fabric::seams::routing::{Adaptive, Standing};
 use crate::topology::{Hops, Topology};
@@ -18,8 +18,13 @@ use std::collections::HashSet;
 
 /// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers
 /// and with the number of channels.
-pub(crate) fn check(topology: &dyn Topology, mechanism: &dyn Adaptive, vcs: &[u8]) -> Result<Report, Flaw> {
-    let mut walk = Walk::new(topology, vcs);
+pub(crate) fn check(
+    topology: &dyn Topology,
+    mechanism: &dyn Adaptive,
+    vcs: &[u8],
+    messages: Option<Messages>,
+) -> Result<Report, Flaw> {
+    let mut walk = Walk::new(topology, vcs, messages);
     for to in topology.hosts() {
         follow(&mut walk, topology, mechanism, to, vcs)?;
     }
@@ -39,7 +44,11 @@ fn follow(
     let mut steps = Vec::new();
     while let Some((start, packet, holds)) = open.pop() {
         poll();
-        if packet.at == to || !seen.insert((packet, holds)) {
+        if packet.at == to {
+            walk.last.extend(holds);
+            continue;
+        }
+        if !seen.insert((packet, holds)) {
             continue;
         }
         walk.states += 1;
@@ -58,8 +67,10 @@ fn follow(
                 let Some(&next) = walk.index.get(&channel) else {
                     return Err(Flaw::NoSuchChannel { from: start, channel });
                 };
-                if let (Some(held), true) = (holds, step.escape) {
-                    walk.dependencies.add_edge(held, next, ());
+                match holds {
+                    _ if !step.escape => {}
+                    Some(held) => drop(walk.dependencies.add_edge(held, next, ())),
+                    None => drop(walk.first.insert(next)),
                 }
                 let end = walk.ends[next as usize];
                 let mut hops = packet.hops;

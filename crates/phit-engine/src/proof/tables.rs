@@ -5,7 +5,7 @@
 //! SL-to-VL tables, those that these name). What is followed is the table that a run takes, entry by entry; nothing is
 //! taken for granted of how it was made.
 
-use super::cdg::{Channel, Flaw, Report, Walk};
+use super::cdg::{Channel, Flaw, Messages, Report, Walk};
 use crate::engine::{NONE, poll};
 use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires};
 use std::collections::BTreeMap;
@@ -57,9 +57,14 @@ fn groups(topology: &dyn Topology, apart: bool) -> Vec<Group> {
 
 /// Follows every route. What routes are like, and a proof, or the first flaw that was found: with fewer virtual
 /// channels than there are layers the last ones share one.
-pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> (Survey, Result<Report, Flaw>) {
+pub(crate) fn check(
+    topology: &dyn Topology,
+    table: &RouteTable,
+    vcs: &[u8],
+    messages: Option<Messages>,
+) -> (Survey, Result<Report, Flaw>) {
     let wires = Wires::new(topology);
-    let mut walk = Walk::new(topology, vcs);
+    let mut walk = Walk::new(topology, vcs, messages);
     let first = |place: u32| {
         let (router, port) = wires.owner(place);
         walk.index.get(&Channel { router, port, vc: 0 }).copied().unwrap_or(NONE)
@@ -121,6 +126,7 @@ pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> 
             survey.nonminimal += if path.len() as u32 > distances[source.router as usize] { pairs } else { 0 };
             met_layers[usize::from(layer)] = true;
             let mut held: Option<(u32, u8)> = None;
+            let number = |place: u32, vc: u8| channels[place as usize] + u32::from(vc);
             for &(place, channel) in path {
                 loads[place as usize] += pairs;
                 met_channels[usize::from(channel)] = true;
@@ -133,11 +139,16 @@ pub(crate) fn check(topology: &dyn Topology, table: &RouteTable, vcs: &[u8]) -> 
                     let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
                     if known[word] & mask == 0 {
                         known[word] |= mask;
-                        let channel = |place: u32, vc: u8| channels[place as usize] + u32::from(vc);
-                        walk.dependencies.add_edge(channel(before, in_vc), channel(place, vc), ());
+                        walk.dependencies.add_edge(number(before, in_vc), number(place, vc), ());
                     }
                 }
+                if held.is_none() && messages.is_some() {
+                    walk.first.insert(number(place, vc));
+                }
                 held = Some((place, vc));
+            }
+            if messages.is_some() {
+                walk.last.extend(held.map(|(place, vc)| number(place, vc)));
             }
         }
     }

@@ -34,6 +34,10 @@ impl RoutingParams for DimensionOrder {
         Proof::legs(Legs::Minimal)
     }
 
+    fn per_network(&self) -> bool {
+        true
+    }
+
     fn avoids_faults(&self) -> bool {
         true
     }

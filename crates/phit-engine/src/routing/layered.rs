@@ -32,6 +32,10 @@ impl<T: Layered> RoutingParams for T {
         Proof::Tables
     }
 
+    fn per_network(&self) -> bool {
+        true
+    }
+
     fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         self.tables(topology).ok()
     }

@@ -35,6 +35,10 @@ impl RoutingParams for Minimal {
         true
     }
 
+    fn per_network(&self) -> bool {
+        true
+    }
+
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule)
     }

@@ -48,6 +48,9 @@ impl RoutingParams for Par {
         let routes = |legs| Routes { legs, channels: Channels::Progressive };
         Proof::Order(vec![routes(Legs::Minimal), routes(legs)])
     }
+    fn per_network(&self) -> bool {
+        true
+    }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let threshold = i64::from(self.threshold) * i64::from(context.packet_size);
         Box::new(Rule { via: self.via, threshold, queue: self.queue })

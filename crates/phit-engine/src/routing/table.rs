@@ -115,6 +115,10 @@ impl RoutingParams for Table {
         }
     }
 
+    fn per_network(&self) -> bool {
+        true
+    }
+
     fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         self.tables(topology).ok()
     }

@@ -247,7 +247,7 @@ fn a_family_that_cannot_escape_is_found_out() {
     }
     let scenario = Scenario::from_value(&dragonfly(&mechanisms()[0], 9, 0.1, None, 1)).unwrap();
     let topology = scenario.topology.build().unwrap();
-    let check = |spoil| escape::check(&*topology, &Spoilt(spoil), &[2, 3, 2]);
+    let check = |spoil| escape::check(&*topology, &Spoilt(spoil), &[2, 3, 2], None);
     assert!(check(|_, _| {}).is_ok());
     assert!(matches!(check(|step, _| step.hop.vc = 0), Err(Flaw::Cycle(_))));
     assert!(matches!(check(|step, packet| step.escape &= packet.came.0 == 0), Err(Flaw::Stranded { .. })));

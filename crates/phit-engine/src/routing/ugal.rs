@@ -62,6 +62,9 @@ macro_rules! ugal {
             fn proof(&self) -> Proof {
                 proof(self.via)
             }
+            fn per_network(&self) -> bool {
+                true
+            }
             fn reads_everything(&self) -> bool {
                 $everything
             }

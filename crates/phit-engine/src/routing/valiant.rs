@@ -104,6 +104,10 @@ impl RoutingParams for Valiant {
         }
     }
 
+    fn per_network(&self) -> bool {
+        true
+    }
+
     fn avoids_faults(&self) -> bool {
         self.via == Via::Router
     }

@@ -20,6 +20,7 @@ impl Simulation {
     pub(super) fn run_program(mut self, workload: &Workload, progress: Progress<'_>) -> Result<Outcome, RunError> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let all = workload.program.operations();
+        let beside = !workload.traffic.is_empty();
         let before = self.fabric.snapshot();
         self.fabric.open_window(0..Tick::MAX);
         self.watchdog = super::Watchdog::new(0, self.fabric.longest_wait());
@@ -32,10 +33,11 @@ impl Simulation {
                 );
                 return Err(RunError::Unfinished(reason));
             }
-            if self.fabric.at_rest() {
+            // An operation that nobody waits for is over before its time has passed.
+            if self.fabric.at_rest() && (!beside || u64::from(self.now) >= self.fabric.finish()) {
                 break;
             }
-            let idle = self.fabric.idle_until(LAST);
+            let idle = if beside { 0 } else { self.fabric.idle_until(LAST) };
             if idle > self.now {
                 self.advance_to(idle);
                 self.watchdog = super::Watchdog::new(idle, self.fabric.longest_wait());
@@ -55,12 +57,19 @@ impl Simulation {
         if !left.is_empty() || !lost.is_empty() {
             return Err(RunError::Unfinished(explain(workload, &left, &lost)));
         }
+        if beside {
+            // What is sent beside the program goes on until it is seen that this has ended.
+            self.fabric.open_window(0..self.now);
+        }
         self.fabric.close_window();
         self.fabric.close_program();
         let mut collector = self.merged();
         collector.counters.programs.sort();
         let ticks = collector.counters.programs.completion();
-        let cycles = ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32;
+        let cycles = match beside {
+            true => self.now / cycle,
+            false => ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32,
+        };
         Ok(Outcome {
             collector,
             warmup_cycles: 0,

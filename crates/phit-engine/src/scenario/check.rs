@@ -13,15 +13,16 @@ const MAX_CYCLES: u64 = 1 << 31;
 /// Refuses a scenario that the kernel could not simulate as described.
 pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     graph(scenario, topology)?;
+    requests(scenario, topology)?;
     channels(scenario, topology)?;
-    let sizes = scenario.traffic.packet_size.params().build().map_err(|e| e.under("traffic.packet_size"))?;
+    let sizes = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?;
     let demands = Demands {
         topology,
         routing_kind: scenario.routing.kind(),
         routing: scenario.routing.params(),
         queueing_kind: scenario.queueing.kind(),
         queueing: scenario.queueing.params(),
-        packet_size: sizes.range().1.into(),
+        packet_size: sizes.1.into(),
         workload: scenario.workload.is_some(),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
         routings,
@@ -53,6 +54,58 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+/// Virtual networks that share the virtual channels of every link.
+pub(crate) fn networks(scenario: &Scenario) -> u16 {
+    scenario.traffic.requests.as_ref().map_or(1, |requests| if requests.virtual_networks { 2 } else { 1 })
+}
+
+/// What answers requests, and where requests and replies are kept apart.
+fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let Some(requests) = &scenario.traffic.requests else { return Ok(()) };
+    let router = scenario.router.params();
+    if !router.answers_requests() {
+        let expected =
+            "this router's endpoints answer no requests; expected \"input_queued\" with admittance = \"single\"";
+        return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
+    }
+    if !topology.breakdowns().is_empty() {
+        let expected = "a request that is lost is never answered; expected links that do not break, with requests";
+        return Err(ScenarioError::missing("topology.faults.later", expected));
+    }
+    let (path, params) = described(router.links(), &topology.classes()[0]);
+    if let (Some(room), Some(_)) = (requests.room, params.ejection_buffer) {
+        let expected = format!("{path}.ejection_buffer says how much room there is; leave one of the two out");
+        return Err(ScenarioError::new("traffic.requests.room", room, expected));
+    }
+    let keeps = requests.virtual_networks || requests.room.is_some();
+    let (key, kind) = ("queueing.kind", scenario.queueing.kind());
+    if !scenario.queueing.params().undivided() {
+        let expected = "endpoints with requests choose the virtual channel; expected \"virtual_channels\"";
+        return Err(ScenarioError::new(key, format!("{kind:?}"), expected));
+    }
+    if requests.virtual_networks && !scenario.routing.params().per_network() {
+        let expected = format!(
+            "this mechanism decides from what both virtual networks have in common; those that work in each by itself \
+             are: {}",
+            routings(|routing| routing.per_network())
+        );
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    let first = if requests.virtual_networks { topology.classes().len() } else { 1 };
+    for class in topology.classes().iter().take(if keeps { first } else { 0 }) {
+        let (path, params) = described(router.links(), class);
+        if params.vcs % 2 != 0 {
+            let what = match (&**class, requests.virtual_networks) {
+                ("endpoint", false) => "an endpoint with `room` for requests takes replies in other virtual channels",
+                _ => "half of the virtual channels are for requests and half for replies",
+            };
+            let expected = format!("expected an even number: {what}");
+            return Err(ScenarioError::new(format!("{path}.vcs"), params.vcs, expected));
+        }
+    }
+    Ok(())
+}
+
 /// A run that goes on until a mean is known precisely has a mean that stays.
 fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let traffic = &scenario.traffic;
@@ -60,6 +113,9 @@ fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
         () if scenario.measure.precision.is_none() => return Ok(()),
         () if !traffic.trace.is_empty() => "`traffic.trace` ends",
         () if traffic.message.as_ref().is_some_and(|message| message.count.is_some()) => "`traffic.message.count` ends",
+        () if traffic.requests.as_ref().is_some_and(|requests| requests.count.is_some()) => {
+            "`traffic.requests.count` ends"
+        }
         () if !traffic.changes.is_empty() => "`traffic.changes` changes the traffic",
         () if !topology.breakdowns().is_empty() => "`topology.faults` breaks links during the run",
         () => return Ok(()),
@@ -118,9 +174,15 @@ fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
         return Ok(());
     }
     let (needed, reason) = scenario.routing.params().vcs_needed(topology);
+    let networks = networks(scenario);
+    let reason = match networks {
+        1 => reason,
+        _ => format!("for requests and as many for replies, {reason}"),
+    };
     for (class, needed) in topology.classes().iter().zip(needed).skip(1) {
         let (path, params) = described(scenario.router.params().links(), class);
-        if params.vcs < u16::from(needed) {
+        let needed = u16::from(needed) * networks;
+        if params.vcs < needed {
             return Err(ScenarioError::new(
                 format!("{path}.vcs"),
                 params.vcs,

@@ -141,9 +141,10 @@ impl Scenario {
         };
         let workload = document.get("workload").map(|table| WorkloadParams::from_value("workload", table)).transpose();
         let workload = found.take(workload.and_then(|workload| match document.get("traffic") {
-            Some(_) if workload.is_some() => {
-                Err(ScenarioError::missing("traffic", "a [workload] says what is sent; expected one of the two"))
-            }
+            Some(_) if workload.is_some() => Err(ScenarioError::missing(
+                "traffic",
+                "a [workload] says what is sent; expected one of the two, or traffic as a job of kind = \"jobs\"",
+            )),
             _ => Ok(workload),
         }));
         let traffic = match document.get("workload") {
@@ -162,7 +163,7 @@ impl Scenario {
         }
         let workload = workload?;
         let traffic = match &workload {
-            Some(workload) => Some(TrafficParams::silent(workload.around.packet_size)),
+            Some(workload) => Some(TrafficParams::silent(workload.largest_packet())),
             None => traffic,
         };
         Some(Self {

@@ -13,6 +13,7 @@ mod destinations;
 mod packet_size;
 mod patterns;
 mod processes;
+mod requests;
 mod source;
 mod trace;
 mod weighted;
@@ -21,6 +22,7 @@ pub use destinations::Destinations;
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
 pub use processes::{ProcessKind, ProcessParams};
+pub use requests::{RequestParams, Requests};
 pub use source::{Generated, Source, Traffic};
 
 /// `[traffic]`: the offered traffic.
@@ -44,6 +46,9 @@ pub struct TrafficParams {
     /// Packets are generated in messages of several, all at once and for the same destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageParams>,
+    /// Packets are requests, and their destinations answer them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestParams>,
     /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
@@ -120,14 +125,15 @@ impl TrafficParams {
             load_unit: LoadUnit::default(),
             process: ProcessKind::default(),
             message: None,
+            requests: None,
             packet_size: PacketSizeKind::phits(largest),
             trace: Vec::new(),
             changes: Vec::new(),
         }
     }
 
-    /// Reads the table found at `path`; `load` must be there unless there is a trace. Checks everything that does not
-    /// depend on the topology.
+    /// Reads the table found at `path`; `load` must be there unless there is a trace, or a limit of the requests of an
+    /// endpoint. Checks everything that does not depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let mut value = value.clone();
         if let Some(table) = value.as_object_mut() {
@@ -136,13 +142,39 @@ impl TrafficParams {
                 table.entry("load").or_insert(0.0.into());
             }
         }
-        let params: Self = parse(path, &value)?;
+        let limited = value.pointer("/requests/outstanding").is_some_and(|limit| !limit.is_null());
+        let at_once = limited && value.get("load").is_none();
+        if let Some(table) = value.as_object_mut().filter(|_| at_once) {
+            table.insert("load".into(), 0.0.into());
+        }
+        let mut params: Self = parse(path, &value)?;
+        if at_once {
+            // A request in every cycle in which there may be one.
+            params.load = params.mean().map_err(|e| e.under(path))?;
+        }
         params.check().map_err(|e| e.under(path))?;
         Ok(params)
     }
 
+    /// Phits of the smallest and of the largest packet. Error paths are relative to the table.
+    pub(crate) fn packet_sizes(&self) -> Result<(u16, u16), ScenarioError> {
+        let sizes = self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
+        Ok(self.answered(0)?.map_or(sizes.range(), |requests| requests.range()))
+    }
+
+    /// Mean phits of what the process generates: of a packet, or of a request with its reply.
+    fn mean(&self) -> Result<f64, ScenarioError> {
+        let sizes = self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
+        Ok(self.answered(0)?.map_or(sizes.mean(), |requests| requests.mean()))
+    }
+
+    /// The requests and their replies, if packets are requests.
+    pub(crate) fn answered(&self, seed: u64) -> Result<Option<Requests>, ScenarioError> {
+        self.requests.as_ref().map(|requests| requests.build(&self.packet_size, seed)).transpose()
+    }
+
     /// Checks what depends on several keys; error paths are relative to the table.
-    fn check(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
         if !self.trace.is_empty() && (self.load != 0.0 || !self.changes.is_empty()) {
             return Err(ScenarioError::new(
                 "load",
@@ -153,7 +185,11 @@ impl TrafficParams {
         if !self.trace.is_empty() && self.message.is_some() {
             return Err(ScenarioError::missing("message", "the `trace` says what is sent; leave it out"));
         }
-        self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
+        self.packet_sizes()?;
+        let beside = [("trace", !self.trace.is_empty()), ("message", self.message.is_some())];
+        if let (Some(_), Some((key, _))) = (&self.requests, beside.iter().find(|(_, given)| *given)) {
+            return Err(ScenarioError::missing(*key, "`requests` are packets of a pattern; leave one of the two out"));
+        }
         for (i, change) in self.changes.iter().enumerate() {
             let path = format!("changes[{i}]");
             if change.pattern.is_none() && change.load.is_none() {

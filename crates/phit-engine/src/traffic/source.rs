@@ -3,6 +3,7 @@
 use super::packet_size::{PacketSizeKind, Sizes};
 use super::patterns::{Others, Pattern, part_seed};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
+use super::requests::Requests;
 use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
 use crate::engine::{Rng, Stream};
@@ -33,6 +34,8 @@ pub struct Traffic {
     messages: Option<(u32, u32)>,
     /// Messages given one by one, which take the place of all else.
     trace: Option<Trace>,
+    /// Packets are requests, and are answered.
+    requests: Option<Requests>,
     /// The same in short, if it is so simple.
     steady: Option<Steady>,
 }
@@ -134,7 +137,15 @@ impl Traffic {
         params.check()?;
         let sizes = params.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         let messages = params.message.as_ref().map(|m| (m.packets, m.count.unwrap_or(u32::MAX)));
-        let burst = sizes.mean() * messages.map_or(1.0, |(packets, _)| f64::from(packets));
+        let requests = params.answered(seed)?;
+        let burst = match (&requests, messages) {
+            (Some(requests), _) => requests.mean(),
+            (None, Some((packets, _))) => sizes.mean() * f64::from(packets),
+            (None, None) => sizes.mean(),
+        };
+        // Endpoints that wait for replies inject no more than they can.
+        let waits = requests.as_ref().is_some_and(|requests| requests.outstanding.is_some());
+        let max_load = if waits { f64::INFINITY } else { max_load };
         let load_phase = |path: &str, start: u32, given: f64| {
             let load = given * unit;
             let refuse = |reason: String| ScenarioError::new(path, given, reason);
@@ -174,14 +185,14 @@ impl Traffic {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
             _ => None,
         };
-        Ok(Self { loads, patterns, sizes, messages, trace, steady })
+        Ok(Self { loads, patterns, sizes, messages, trace, requests, steady })
     }
 
     /// No traffic at all, of packets of up to `largest` phits: what endpoints draw that execute a program.
     pub fn silent(endpoints: u32, largest: u16) -> Result<Self, ScenarioError> {
         let sizes = PacketSizeKind::phits(largest).params().build()?;
         let trace = Some(Trace::new(&[], endpoints, largest)?);
-        Ok(Self { loads: vec![], patterns: vec![], sizes, messages: None, trace, steady: None })
+        Ok(Self { loads: vec![], patterns: vec![], sizes, messages: None, trace, requests: None, steady: None })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
@@ -224,6 +235,14 @@ impl Traffic {
             }
             _ => (0, 0),
         }
+    }
+
+    /// The next request of `endpoint`, in cycle `from` at the earliest; the process goes on from there.
+    pub fn request(&self, requests: &Requests, endpoint: u32, source: &mut Source, from: u32) -> Option<Generated> {
+        let Generated { cycle, destination, .. } = self.next(endpoint, source)?;
+        let cycle = cycle.max(from);
+        source.state.cycle = source.state.cycle.max(u64::from(cycle) + 1);
+        Some(Generated { cycle, destination, size: requests.sizes_of(endpoint, cycle)[0] })
     }
 
     /// The next packet of the current message, or the first of the next one.
@@ -307,6 +326,11 @@ impl Traffic {
     pub fn most_packets(&self, endpoint: u32) -> f64 {
         match (&self.trace, self.messages) {
             (Some(trace), _) => trace.packets(endpoint) as f64,
+            // Of requests, and as many replies.
+            _ if self.requests.is_some() => {
+                let count = self.requests.as_ref().and_then(|requests| requests.count);
+                count.map_or(f64::INFINITY, |count| 2.0 * f64::from(count))
+            }
             (None, Some((packets, count))) if count < u32::MAX => f64::from(packets) * f64::from(count),
             _ => f64::INFINITY,
         }
@@ -314,12 +338,17 @@ impl Traffic {
 
     /// Mean packet size in phits.
     pub fn mean_packet_size(&self) -> f64 {
-        self.sizes.mean()
+        self.requests.as_ref().map_or(self.sizes.mean(), |requests| requests.mean() / 2.0)
+    }
+
+    /// What the packets ask for, if they are requests.
+    pub fn requests(&self) -> Option<&Requests> {
+        self.requests.as_ref()
     }
 
     /// Smallest and largest packet size in phits.
     pub fn packet_sizes(&self) -> (u16, u16) {
-        let (smallest, largest) = self.sizes.range();
+        let (smallest, largest) = self.requests.as_ref().map_or(self.sizes.range(), Requests::range);
         // The end of a message may be of any size.
         if self.trace.is_some() { (1, largest) } else { (smallest, largest) }
     }

@@ -15,10 +15,12 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+mod beside;
 mod host;
 mod placement;
 mod programs;
 
+pub use beside::Beside;
 pub use host::HostTable;
 pub use placement::{Free, PlacementKind, PlacementParams};
 pub use programs::{Made, MadeJob, ProgramKind, ProgramParams, Site};
@@ -97,11 +99,21 @@ impl WorkloadParams {
             let expected = format!("expected fewer phits than a packet has, `packet_size` = {}", around.packet_size);
             found.add(ScenarioError::new(format!("{path}.header"), around.header, expected));
         }
+        for (key, traffic) in program.iter().flat_map(|program| program.params().traffic()) {
+            found.take(traffic.check().map_err(|error| error.under(&format!("{path}.{key}"))));
+        }
         found.into_result()?;
         match (program, around) {
             (Some(program), Some(around)) => Ok(Self { program, around }),
             _ => Err(ScenarioError::new(path, value, "expected a table with `kind`")),
         }
+    }
+
+    /// Phits of the largest packet, of traffic beside the program, too.
+    pub fn largest_packet(&self) -> u16 {
+        let traffic = self.program.params().traffic().into_iter();
+        let largest = traffic.filter_map(|(_, traffic)| Some(traffic.packet_sizes().ok()?.1)).max();
+        largest.unwrap_or(0).max(self.around.packet_size)
     }
 
     /// What breaks a bound of the schema: for parameters that a program has set.
@@ -117,19 +129,34 @@ impl WorkloadParams {
         topology: &dyn Topology,
         seed: u64,
         ticks_per_cycle: Tick,
+        (max_load, bisection): (f64, Option<f64>),
         phit: Option<(u128, u128)>,
     ) -> Result<Workload, ScenarioError> {
         let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
         let free: Vec<u32> = (0..topology.endpoints()).collect();
-        let site = Site { topology, seed, ticks_per_cycle, free: &free, job: 0, placement };
-        let Made { program, endpoints, jobs } = self.program.make(&site).map_err(|e| e.under("workload"))?;
+        let site = Site { topology, seed, ticks_per_cycle, max_load, bisection, free: &free, job: 0, placement };
+        let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
         let mut ranks = vec![NO_RANK; topology.endpoints() as usize];
         for (rank, &endpoint) in (0..).zip(&endpoints) {
             ranks[endpoint as usize] = rank;
         }
         let tick = u64::from(ticks_per_cycle);
+        let mut owners = vec![NO_RANK; topology.endpoints() as usize];
+        let mut places = vec![(0, 0); if traffic.is_empty() { 0 } else { owners.len() }];
+        for (rank, &endpoint) in (0..).zip(&endpoints) {
+            owners[endpoint as usize] = place_of(&jobs, rank) as u32;
+        }
+        for (which, beside) in (0..).zip(&traffic) {
+            for (place, &endpoint) in (0..).zip(&*beside.endpoints) {
+                owners[endpoint as usize] = beside.job;
+                places[endpoint as usize] = (which, place);
+            }
+        }
         Ok(Workload {
             jobs,
+            traffic,
+            owners: owners.into(),
+            places: places.into(),
             program,
             hosts: host.in_ticks(tick),
             unit: u64::from(time_unit) * tick,
@@ -183,6 +210,12 @@ impl JsonSchema for WorkloadParams {
 pub struct Workload {
     /// What the program consists of.
     pub jobs: Vec<MadeJob>,
+    /// The traffic beside it.
+    pub traffic: Vec<Beside>,
+    /// The job of every endpoint, `NO_RANK` if it has none.
+    pub owners: Arc<[u32]>,
+    /// Of every endpoint with traffic, which it is and how it counts the endpoint; without entries if there is none.
+    places: Arc<[(u32, u32)]>,
     /// What ranks do.
     pub program: Arc<dyn Executable>,
     /// What hosts take for a message, in ticks.
@@ -200,7 +233,14 @@ pub struct Workload {
 impl Workload {
     /// The job that a rank takes part in.
     pub fn job_of(&self, rank: u32) -> &MadeJob {
-        &self.jobs[self.jobs.partition_point(|job| job.first <= rank) - 1]
+        &self.jobs[place_of(&self.jobs, rank)]
+    }
+
+    /// The traffic of an endpoint that has no rank, and how that counts the endpoint.
+    pub fn beside(&self, endpoint: u32) -> Option<(&Beside, u32)> {
+        let &(which, place) = self.places.get(endpoint as usize)?;
+        let beside = self.traffic.get(which as usize)?;
+        (beside.endpoints.get(place as usize) == Some(&endpoint)).then_some((beside, place))
     }
 
     /// Where an operation stands in what the program was read from, as far as that is known: `rank 3, line 7`.
@@ -208,11 +248,17 @@ impl Workload {
         let job = self.job_of(rank);
         let own = rank - job.first;
         let of = job.name.as_ref().map_or(String::new(), |name| format!("job {name}, "));
-        match job.source.place_of(own, number) {
+        match job.source.as_ref().and_then(|source| source.place_of(own, number)) {
             Some(place) => format!("{of}rank {rank}, {place}"),
             None => format!("{of}rank {rank}, operation {number}"),
         }
     }
+}
+
+/// The job of `rank` among `jobs`: the last that begins with it or before, and has ranks.
+fn place_of(jobs: &[MadeJob], rank: u32) -> usize {
+    let before = jobs.partition_point(|job| job.first <= rank);
+    jobs[..before].iter().rposition(|job| job.source.is_some()).unwrap_or(0)
 }
 
 /// How messages are cut into packets.

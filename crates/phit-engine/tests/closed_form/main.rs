@@ -11,5 +11,6 @@ mod clos;
 mod latency;
 mod memory;
 mod queueing;
+mod requests;
 mod throughput;
 mod traffic;

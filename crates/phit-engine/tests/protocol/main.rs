@@ -14,5 +14,6 @@ mod faults;
 mod fbicm;
 mod limits;
 mod measure;
+mod requests;
 mod tables;
 mod topology;

@@ -141,7 +141,7 @@ impl Partition {
             };
             let lane = self.injection_lane(endpoint, packet, packet.size.into());
             self.admittances[e as usize].take(packet.destination);
-            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into());
+            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into(), 0);
         }
     }
 
@@ -160,7 +160,8 @@ impl Partition {
         }
     }
 
-    fn attempt_at(&mut self, e: u32, at: Option<u32>) {
+    /// Files the next attempt of endpoint `e`, if there is to be one.
+    pub(super) fn attempt_at(&mut self, e: u32, at: Option<u32>) {
         let endpoint = &mut self.endpoints[e];
         if let Some(at) = at.filter(|at| *at != endpoint.wake || *at <= self.now) {
             let at = at.max(self.now + 1);

@@ -4,6 +4,7 @@ use super::admittance::Admittance;
 use super::candidates::Candidates;
 use super::config::{Config, Policies, Settings, Times};
 use super::endpoint::Endpoint;
+use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::mail::Slices;
 use super::params::RouterParams;
@@ -24,6 +25,7 @@ use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
 use crate::topology::{Known, Peer, Routers, Topology};
+use crate::traffic::Requests;
 use phit_workload::Ranks;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -202,7 +204,8 @@ impl<'a> Plan<'a> {
         params: &RouterParams<A>,
         blueprint: &'a Blueprint,
     ) -> Self {
-        let config = Config::new(params, &blueprint.links, blueprint.division);
+        let networks = blueprint.traffic.requests().map_or(1, Requests::networks);
+        let config = Config::new(params, &blueprint.links, blueprint.division, networks);
         let (smallest, largest) = blueprint.traffic.packet_sizes();
         Self {
             // The last flit of a packet may have any size.
@@ -284,6 +287,7 @@ impl<'a> Plan<'a> {
     fn ports(&self, index: usize, layout: &Layout<'_>) -> Ports {
         let (topology, config) = (&*self.topology, &*self.config);
         let mut all = Ports::default();
+        let room = self.traffic.requests().and_then(|requests| requests.room);
         for (local, router) in layout.parts[index].iter().enumerate() {
             poll();
             all.first_port.push(all.inputs.len() as u32);
@@ -333,7 +337,12 @@ impl<'a> Plan<'a> {
                     phits: 0,
                     waiters: 0,
                 });
+                let first = all.channels.len();
                 all.channels.extend(self.channels(lanes, credits));
+                if let (Peer::Endpoint(_), Some(room)) = (port.peer, room) {
+                    // Replies have the second half.
+                    all.channels[first..][..usize::from(lanes / 2)].iter_mut().for_each(|it| it.credits = room as i32);
+                }
             }
         }
         all.first_port.push(all.inputs.len() as u32);
@@ -358,7 +367,10 @@ impl<'a> Plan<'a> {
             poll();
             ports.inputs[port as usize].upstream = outputs + endpoints.len() as u32;
             endpoints.push(Endpoint {
-                source: self.traffic.source(endpoint, self.seed),
+                source: match self.workload.as_ref().and_then(|workload| workload.beside(endpoint)) {
+                    Some((beside, _)) => beside.source(endpoint, self.seed),
+                    None => self.traffic.source(endpoint, self.seed),
+                },
                 next: None,
                 free: 0,
                 wake: 0,
@@ -433,6 +445,7 @@ impl<'a> Plan<'a> {
             places: shared.places.clone(),
             ways: shared.ways.clone(),
             endpoints: workload.endpoints.clone(),
+            workload: workload.clone(),
             wake: 0,
         }))
     }
@@ -488,6 +501,7 @@ impl<'a> Plan<'a> {
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
                 messages: self.routing.sends_messages() || self.queueing.sends_messages(),
                 sizes: self.traffic.packet_sizes(),
+                requests: self.traffic.requests(),
             },
         );
 
@@ -517,7 +531,13 @@ impl<'a> Plan<'a> {
             outputs: outputs.into(),
             channels: channels.into(),
         };
-        Partition {
+        let mut collector = Collector::new(self.window.clone());
+        if let Some(workload) = &self.workload {
+            collector.counters.programs.expect(workload);
+        }
+        let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
+        let exchange = self.traffic.requests().map(exchange);
+        let mut partition = Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
@@ -574,7 +594,7 @@ impl<'a> Plan<'a> {
             spare_heads: Spare::default(),
             spare_events: Spare::default(),
             outbox: Vec::new(),
-            collector: Collector::new(self.window.clone()),
+            collector,
             offered_phits: 0,
             requests: Vec::new(),
             sharing: Vec::new(),
@@ -596,7 +616,10 @@ impl<'a> Plan<'a> {
             messages: Vec::new(),
             free_messages: Vec::new(),
             hosted: self.hosted(index, layout),
-        }
+            exchange,
+        };
+        partition.start();
+        partition
     }
 }
 

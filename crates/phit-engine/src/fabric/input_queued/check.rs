@@ -48,6 +48,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         self.switching != Switching::Wormhole
     }
 
+    fn answers_requests(&self) -> bool {
+        self.admittance == Admittance::Single
+    }
+
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
         check(&self.links, topology)?;

@@ -10,6 +10,7 @@ use crate::fabric::seams::queueing::Division;
 use crate::fabric::seams::routing::{Buffers, Wants};
 use crate::fabric::sources::cycles;
 use crate::packet::MOST_CLASSES;
+use crate::traffic::Requests;
 
 /// The kernel's settings.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub(crate) struct Config {
     pub links: LinkClasses,
     /// The buffers behind outputs.
     pub buffers: Buffers,
+    /// Virtual networks; `buffers` has the virtual channels of one.
+    pub networks: u16,
 }
 
 /// Phits of a flit where the packet is the flit: more than those of any packet, whose sizes are 16-bit numbers.
@@ -134,6 +137,8 @@ impl Compiled {
             credit_at_output: _,
             cut_through_holds_output: _,
             transit_priority: _,
+            networks: _,
+            endpoints_keep: _,
             kernel: _,
             progress: _,
             // What a kernel may know of.
@@ -149,6 +154,7 @@ impl Compiled {
             immediate,
             credits_in_turn,
             endpoints_fill,
+            exchanges,
             inputs_at_link_rate,
             // What the fixed kernel knows.
             size,
@@ -158,7 +164,8 @@ impl Compiled {
             staged,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
-        let extras = managed || admits || ideal || credits_in_turn || endpoints_fill || inputs_at_link_rate;
+        let extras =
+            managed || admits || ideal || credits_in_turn || endpoints_fill || exchanges || inputs_at_link_rate;
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
@@ -293,6 +300,12 @@ pub(crate) struct Settings {
     pub credits_in_turn: bool,
     /// Endpoints have room for so much only, and send credits.
     pub endpoints_fill: bool,
+    /// Packets are requests and replies.
+    pub exchanges: bool,
+    /// Virtual networks, of which packets of each have virtual channels of their own.
+    pub networks: u8,
+    /// Endpoints have room for so many requests only, until they have been answered.
+    pub endpoints_keep: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
@@ -335,8 +348,9 @@ impl Settings {
     }
 
     /// The settings of `config` for the policies at hand.
-    pub(crate) fn new(config: &Config, policies: &Policies) -> Self {
-        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes } = policies;
+    pub(crate) fn new(config: &Config, policies: &Policies<'_>) -> Self {
+        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } =
+            policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {
@@ -384,10 +398,17 @@ impl Settings {
             ticks_per_cycle: config.links.ticks_per_cycle,
             cycles: cycles(config.links.ticks_per_cycle),
             output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
-            ejection_vcs: if single { 1 } else { config.buffers.vcs[0] },
+            ejection_vcs: match requests {
+                _ if single => 1,
+                None => config.buffers.vcs[0],
+                Some(_) => (config.links[0].queues / 2).max(1) as u8,
+            },
             credit_at_output: config.credit_at_output,
             credits_in_turn: config.credits_in_turn,
             endpoints_fill: config.links[0].ejection_buffer.is_some(),
+            exchanges: requests.is_some(),
+            networks: config.networks as u8,
+            endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
             transit_priority: config.transit_priority,
@@ -406,7 +427,7 @@ impl Settings {
 
 /// What the settings depend on besides the router's parameters.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Policies {
+pub(crate) struct Policies<'a> {
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
     /// The queue organisation leaves the choice of queue to the routing mechanism.
@@ -423,6 +444,8 @@ pub(crate) struct Policies {
     pub messages: bool,
     /// Phits of the smallest and of the largest packet.
     pub sizes: (u16, u16),
+    /// What packets ask for, if they are requests.
+    pub requests: Option<&'a Requests>,
 }
 
 /// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.
@@ -485,8 +508,9 @@ impl Times {
 const TABULATED: u32 = 64;
 
 impl Config {
-    /// Ticks and phits of `params` for the given links, with buffers divided as `division` says.
-    pub(crate) fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division) -> Self {
+    /// Ticks and phits of `params` for the given links, with buffers divided as `division` says and virtual channels
+    /// shared out among so many networks.
+    pub(crate) fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division, networks: u16) -> Self {
         let parts = division.parts();
         let ticks_per_cycle = links.ticks_per_cycle;
         Self {
@@ -506,7 +530,7 @@ impl Config {
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
             buffers: Buffers {
                 division,
-                vcs: links.vcs(division),
+                vcs: links.vcs_of_each(division, networks),
                 capacity: links.iter().map(|l| l.buffer * parts).collect(),
                 flit_size: match params.switching {
                     Switching::Wormhole => params.flit_size,
@@ -515,6 +539,7 @@ impl Config {
                 output_buffer: params.output_buffer.finite(),
             },
             links: links.clone(),
+            networks,
         }
     }
 

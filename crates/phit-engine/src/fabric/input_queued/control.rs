@@ -45,6 +45,7 @@ macro_rules! router_view {
             buffers: &$self.config.buffers,
             tables: &$self.tables,
             backlog: $self.settings.timed.then_some(&$self.settings.backlog),
+            network: 0,
         }
     };
 }
@@ -131,6 +132,10 @@ impl Partition {
         }
         let q = &self.queues[queue];
         let (input, packet) = (&self.inputs[q.port], q.first);
+        let vc = match self.settings.networks {
+            1 => vc,
+            _ => self.within(packet, self.tables.outputs[output].class, vc),
+        };
         let hop = Hop { port: (output - self.tables.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
         let at = router_view!(self, input.router);
         let lane = (queue - input.queues) as u16;

@@ -64,6 +64,10 @@ impl Partition {
 
     /// Opens the measured window, or moves its end.
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
+        if self.exchange.is_some() {
+            let drawn: Vec<Generated> = self.generated().collect();
+            return sources!(self).open(span, drawn.into_iter(), &mut self.collector);
+        }
         let drawn = self.endpoints.iter().filter_map(|endpoint| endpoint.next);
         sources!(self).open(span, drawn, &mut self.collector);
     }
@@ -72,7 +76,12 @@ impl Partition {
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders = self.endpoints.iter().map(|endpoint| (endpoint.number, &endpoint.source, endpoint.next));
-        let (packets, phits) = sources!(self).close(senders, &self.collector);
+        let beside = self.hosted.as_ref().filter(|hosted| !hosted.workload.traffic.is_empty());
+        let (packets, phits) = match (&self.exchange, beside) {
+            (Some(_), _) => self.requested(),
+            (_, Some(hosted)) => self.generated_beside(&hosted.workload),
+            (None, None) => sources!(self).close(senders, &self.collector),
+        };
         self.offered_phits = phits;
         packets
     }
@@ -83,6 +92,9 @@ impl Partition {
         if self.hosted.is_some() {
             return self.draw_of_message(e);
         }
+        if self.exchange.is_some() {
+            return self.draw_request(e);
+        }
         let endpoint = &mut self.endpoints[e];
         endpoint.next = sources!(self).draw(endpoint.number, &mut endpoint.source, &mut self.collector);
     }
@@ -91,6 +103,9 @@ impl Partition {
     pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
         if !K::BARE && self.settings.admits {
             return self.send_admitted::<K>(e);
+        }
+        if !K::BARE && self.settings.exchanges {
+            return self.send_exchanged::<K>(e);
         }
         loop {
             let endpoint = &self.endpoints[e];
@@ -113,7 +128,7 @@ impl Partition {
                 self.endpoints[e].blocked = true;
                 return;
             };
-            self.send_flit::<K>(e, packet, lane, size);
+            self.send_flit::<K>(e, packet, lane, size, 0);
         }
     }
 
@@ -132,20 +147,45 @@ impl Partition {
                 return Some(lane).filter(fits);
             }
         }
+        self.choose_lane(endpoint.channel, endpoint.lane, 0..count, packet.destination, size)
+    }
+
+    /// The queue among `lanes` for a flit of `size` phits to `destination`, of those whose first has its credits in
+    /// `channel`; `last` is the one last used.
+    #[inline(always)]
+    pub(super) fn choose_lane(
+        &self,
+        channel: u32,
+        last: u16,
+        lanes: Range<u16>,
+        destination: u32,
+        size: u32,
+    ) -> Option<u16> {
+        let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
+        let fits = |lane: &u16| credits(*lane) >= size as i32;
+        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.config.links[0].queues);
         match self.config.injection_queue {
             InjectionQueue::Destination => {
-                let lane = self.injection_bounds.partition_point(|first| *first <= packet.destination);
-                Some(lane as u16).filter(fits)
+                let lane = self.injection_bounds.partition_point(|first| *first <= destination) as u16;
+                let lane = if count == all {
+                    lane
+                } else {
+                    first + (u32::from(lane) * u32::from(count) / u32::from(all)) as u16
+                };
+                Some(lane).filter(fits)
             }
-            InjectionQueue::RoundRobin => (0..count).map(|step| (endpoint.lane + 1 + step) % count).find(fits),
+            InjectionQueue::RoundRobin => {
+                let last = last.saturating_sub(first);
+                (0..count).map(|step| first + (last + 1 + step) % count).find(fits)
+            }
             InjectionQueue::LeastOccupied => {
-                (0..count).filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+                lanes.filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
             }
         }
     }
 
     #[inline(always)]
-    pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32) {
+    pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32, mark: u8) {
         let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
         let latency = self.settings.injection_latency;
         let occupied = match (self.settings.injection_bandwidth, K::FIXED) {
@@ -164,10 +204,10 @@ impl Partition {
         endpoint.sent += 1;
         let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
         self.tables.channels[channel].credits -= size as i32;
-        let index = if head { self.create::<K>(e, router, packet, flits) } else { NONE };
+        let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
         if tail {
             self.endpoints[e].sent = 0;
-            if K::BARE || !self.settings.admits {
+            if K::BARE || !self.settings.admits && !self.settings.exchanges {
                 self.draw(e);
             }
         }
@@ -180,7 +220,7 @@ impl Partition {
 
     /// Makes the packet and lets the routing mechanism see it.
     #[inline(always)]
-    fn create<K: Kernel>(&mut self, e: u32, router: u32, generated: Generated, flits: u16) -> u32 {
+    fn create<K: Kernel>(&mut self, e: u32, router: u32, generated: Generated, flits: u16, mark: u8) -> u32 {
         let (destination_router, ejection_port) = self.known.attachment(&*self.topology, generated.destination);
         let index = self.packets.insert(Packet {
             entry: self.now,
@@ -188,6 +228,7 @@ impl Partition {
             destination_router,
             size: generated.size,
             flits,
+            misrouted: if K::BARE { 0 } else { mark },
             ejection_port,
             ..Packet::new(self.endpoints[e].number, generated.destination)
         });

@@ -15,7 +15,7 @@ pub(crate) mod kind {
     /// Credit for output port `target`, or for the endpoint `target` less the number of ports: a virtual channel and a
     /// number of phits, packed in `data` by `pack_credit`.
     pub(crate) const CREDIT: u32 = 1;
-    /// The tail of packet `target` has reached its endpoint.
+    /// The tail of packet `target` has reached its endpoint in virtual channel `data`.
     pub(crate) const DELIVERY: u32 = 2;
     /// Input port `target` may be free again.
     pub(crate) const INPUT: u32 = 3;
@@ -112,6 +112,9 @@ impl Partition {
                 self.collector.delivered(&self.packets[target], self.now);
                 if self.hosted.is_some() {
                     self.deliver_to_host(target);
+                }
+                if self.exchange.is_some() {
+                    self.exchanged(target, data);
                 }
                 self.packets.remove(target);
             }

@@ -5,7 +5,8 @@ use super::partition::Partition;
 use crate::engine::{Event, Tick};
 use crate::fabric::executor::{Announced, Executor, Word};
 use crate::fabric::zero_load::Ways;
-use crate::workload::NO_RANK;
+use crate::traffic::Generated;
+use crate::workload::{NO_RANK, Workload};
 use std::sync::Arc;
 
 /// What a partition's endpoints execute.
@@ -21,6 +22,8 @@ pub(crate) struct Hosted {
     pub(super) ways: Arc<Ways>,
     /// By rank: its endpoint in the network.
     pub(super) endpoints: Arc<[u32]>,
+    /// The program, and the traffic beside it.
+    pub(super) workload: Arc<Workload>,
     /// Tick of the latest wake-up filed for it.
     pub(super) wake: Tick,
 }
@@ -75,7 +78,10 @@ impl Partition {
     pub(super) fn draw_of_message(&mut self, e: u32) {
         let Some(hosted) = &mut self.hosted else { return };
         let rank = hosted.ranks[e as usize];
-        let drawn = if rank == NO_RANK { None } else { hosted.executor.next_packet(rank) };
+        if rank == NO_RANK {
+            return self.draw_beside(e);
+        }
+        let drawn = hosted.executor.next_packet(rank);
         self.endpoints[e].next = drawn.map(|(packet, _)| packet);
         let Some((packet, announced)) = drawn else { return };
         self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
@@ -86,6 +92,40 @@ impl Partition {
         }
     }
 
+    /// Draws the next packet of endpoint `e`, which has no rank.
+    fn draw_beside(&mut self, e: u32) {
+        let Some(hosted) = &self.hosted else { return };
+        let (endpoint, cycles) = (&mut self.endpoints[e], self.settings.cycles);
+        let beside = hosted.workload.beside(endpoint.number);
+        endpoint.next = beside.and_then(|(traffic, place)| traffic.next(place, &mut endpoint.source, cycles));
+        if let Some(packet) = endpoint.next {
+            self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
+        }
+    }
+
+    /// Packets and phits that have been generated before the end of the measured time, of traffic beside a program
+    /// those, too, that its sources have not been asked for yet.
+    pub(super) fn generated_beside(&self, workload: &Workload) -> (u64, u64) {
+        let (flow, end) = (&self.collector.counters.flow, self.collector.span().end);
+        let (mut packets, mut phits) = (flow.generated_packets, flow.generated_phits);
+        for endpoint in self.endpoints.iter() {
+            let Some((traffic, place)) = workload.beside(endpoint.number) else { continue };
+            let (mut source, mut next) = (endpoint.source.clone(), endpoint.next);
+            let due = |packet: &Generated| packet.cycle * self.settings.ticks_per_cycle < end;
+            // What is drawn has been counted, of whatever cycle it is.
+            if let Some(packet) = next.filter(|packet| !due(packet)) {
+                (packets, phits) = (packets - 1, phits - u64::from(packet.size));
+            }
+            while next.as_ref().is_some_and(due) {
+                next = traffic.next(place, &mut source, self.settings.cycles);
+                if let Some(packet) = next.filter(due) {
+                    (packets, phits) = (packets + 1, phits + u64::from(packet.size));
+                }
+            }
+        }
+        (packets, phits)
+    }
+
     /// The tail of a packet reaches its endpoint.
     #[cold]
     #[inline(never)]
@@ -93,7 +133,10 @@ impl Partition {
         let (now, packet) = (self.now, &self.packets[packet]);
         let last = u32::from(packet.size).saturating_sub(1);
         let before = self.config.links.serialisation(last, self.settings.bandwidth[0]);
-        if let Some(hosted) = &mut self.hosted {
+        let Some(hosted) = &mut self.hosted else { return };
+        let job = hosted.workload.owners[packet.destination as usize];
+        self.collector.counters.programs.came(job, packet.size, now - packet.birth);
+        if hosted.workload.ranks[packet.destination as usize] != NO_RANK {
             hosted.executor.delivered(packet, now, before);
         }
     }
@@ -121,9 +164,13 @@ impl Partition {
         }
     }
 
-    /// True if nothing is left to do for hosts, and no packet is on its way.
+    /// True if nothing is left to do for hosts, and no packet is on its way for one.
     pub(super) fn at_rest(&self) -> bool {
-        self.hosted.as_ref().is_none_or(|hosted| hosted.executor.at_rest())
+        let Some(hosted) = &self.hosted else { return true };
+        if !hosted.workload.traffic.is_empty() {
+            return hosted.executor.at_rest() && hosted.executor.expects_nothing();
+        }
+        hosted.executor.at_rest()
             && self.packets.live() == 0
             && self.endpoints.iter().all(|endpoint| endpoint.next.is_none())
             && self.admittances.iter().all(|admittance| admittance.is_empty())

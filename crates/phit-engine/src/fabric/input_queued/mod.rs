@@ -14,6 +14,7 @@ mod control;
 mod cut;
 mod endpoint;
 mod events;
+mod exchange;
 mod hosted;
 mod mail;
 mod managed;

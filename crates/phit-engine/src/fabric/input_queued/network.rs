@@ -28,6 +28,8 @@ pub struct InputQueued {
     longest_wait: Tick,
     /// Endpoints execute a program.
     executes: bool,
+    /// Others draw traffic beside it.
+    beside: bool,
 }
 
 impl InputQueued {
@@ -44,6 +46,7 @@ impl InputQueued {
             now: 0,
             longest_wait: plan.longest_wait(),
             executes: plan.workload.is_some(),
+            beside: plan.workload.as_ref().is_some_and(|workload| !workload.traffic.is_empty()),
         }
     }
 
@@ -162,7 +165,13 @@ impl Fabric for InputQueued {
     }
 
     fn at_rest(&self) -> bool {
-        !self.has_mail() && self.partitions.iter().all(Partition::at_rest)
+        let mut mail = false;
+        match self.beside {
+            // Packets of the traffic are always on their way.
+            true => self.inboxes.for_each(|_, there| mail |= !there.announced.is_empty() || !there.words.is_empty()),
+            false => mail = self.has_mail(),
+        }
+        !mail && self.partitions.iter().all(Partition::at_rest)
     }
 
     fn idle_until(&self, end: Tick) -> Tick {
@@ -174,6 +183,10 @@ impl Fabric for InputQueued {
 
     fn performed(&self) -> u64 {
         self.executors().map(Executor::performed).sum()
+    }
+
+    fn finish(&self) -> u64 {
+        self.executors().map(Executor::finish).max().unwrap_or(0)
     }
 
     fn left(&self) -> (Left, Vec<Message>) {

@@ -8,6 +8,7 @@ use super::config::{
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
+use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::mail::{Mail, SLICES, Slice, Slices};
 use super::state::{Input, OutputTables, Progress, Queue};
@@ -156,6 +157,8 @@ pub struct Partition {
     pub(crate) free_messages: Vec<u32>,
     /// What endpoints execute, if they draw no traffic.
     pub(crate) hosted: Option<Box<Hosted>>,
+    /// What endpoints have under way, if packets are requests.
+    pub(crate) exchange: Option<Box<Exchange>>,
 }
 
 impl Runs for Partition {
@@ -329,13 +332,14 @@ impl Partition {
             spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted
+            messages, hosted, exchange
         });
         tables.extend([
             ("messages", self.messages.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
+            ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (
                 "mail",

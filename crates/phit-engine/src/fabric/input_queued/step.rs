@@ -3,6 +3,7 @@
 use super::config::{General, Kernel};
 use super::control::router_view;
 use super::events::kind;
+use super::exchange::Kind;
 use super::partition::Partition;
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::Waiting;
@@ -306,6 +307,9 @@ impl Partition {
             self.known.minimal_hop(&*self.topology, at, to, state, vcs, &mut self.rngs[router])
         } else {
             let mut view = view!(self, router);
+            if !K::BARE && self.settings.networks > 1 {
+                view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
+            }
             let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
                 self.queues[queue].output = NONE;
                 return None;
@@ -334,8 +338,12 @@ impl Partition {
     #[inline(always)]
     fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
         let output = first + u32::from(hop.port);
-        let lanes =
+        let mut lanes =
             if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+        if !K::BARE && self.settings.exchanges {
+            let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
+            lanes.first += self.first_channel(self.queues[queue].first, class);
+        }
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
         if !K::FIXED {
             let channels = u32::from(lanes.first) + u32::from(lanes.count);

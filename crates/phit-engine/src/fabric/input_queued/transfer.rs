@@ -5,6 +5,7 @@
 
 use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
+use super::exchange::Kind;
 use super::partition::Partition;
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
@@ -197,6 +198,11 @@ impl Partition {
     ) {
         let (settings, size) = (&self.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
+        let kept = !K::BARE && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
+        if kept && far == SINK {
+            // Its room is free again when the endpoint has sent the reply.
+            self.tables.channels[channel].credits -= size as i32;
+        }
         if !K::BARE && settings.endpoints_fill && far == SINK {
             self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
@@ -205,7 +211,7 @@ impl Partition {
             self.file(returned, kind::CREDIT, grant.output, credit);
         }
         if tail {
-            self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, 0);
+            self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, grant.vc.into());
         }
         if far == BROKEN {
             self.tables.channels[channel].credits -= size as i32;
@@ -233,6 +239,10 @@ impl Partition {
         let vc = match K::BARE || self.settings.transparent {
             true => grant.vc,
             false => (u32::from(grant.vc) / self.settings.queues) as u16,
+        };
+        let vc = match !K::BARE && self.settings.networks > 1 {
+            true => self.within(packet, passage.class as u8, vc),
+            false => vc,
         };
         let p = &mut self.packets[packet];
         (p.came_by, p.came_in) = (passage.class as u8, vc as u8);

@@ -58,7 +58,7 @@ impl Counts for Misrouting {
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, _when: Tick) {
-        let how = it.packet.misrouted;
+        let how = it.packet.detours();
         if how != 0 {
             self.anyhow += 1;
             self.globally += u64::from(how & MISROUTED_GLOBALLY != 0);

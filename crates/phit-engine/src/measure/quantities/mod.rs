@@ -28,6 +28,7 @@ mod queueing;
 mod saturation;
 mod series;
 mod time;
+mod transactions;
 mod units;
 mod work;
 mod workload;
@@ -205,6 +206,8 @@ counters! {
         order: order::Order,
         /// Packets dropped at their sources.
         drops: drops::Drops,
+        /// Requests and their replies.
+        transactions: transactions::Transactions,
         /// What a managed queue organisation counts.
         queueing: queueing::Queueing,
         /// Control messages.

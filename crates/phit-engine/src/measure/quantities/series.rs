@@ -146,7 +146,7 @@ impl Counts for Series {
             bin.packets += 1;
             bin.latency += it.latency;
             bin.network_latency += it.network_latency;
-            bin.misrouted += u64::from(it.packet.misrouted != 0);
+            bin.misrouted += u64::from(it.packet.detours() != 0);
             bin.misrouted_globally += u64::from(it.packet.misrouted & MISROUTED_GLOBALLY != 0);
             slot(&mut self.bins, it.now / width).phits += it.phits;
         }

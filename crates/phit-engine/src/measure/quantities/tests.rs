@@ -143,6 +143,11 @@ fn everything() -> Vec<Outcome> {
             "measure": measure(json!(["buffers", { "kind": "counters", "by_index": true }, "counters"])),
         })),
         outcome(json!({
+            "topology": { "kind": "single", "endpoints": 4 },
+            "traffic": { "requests": { "outstanding": 2, "count": 9 } },
+            "measure": { "warmup": 0, "cycles": 400 },
+        })),
+        outcome(json!({
             "units": { "phit": "1 B" },
             "topology": { "kind": "single", "endpoints": 4 },
             "workload": { "kind": "jobs", "job": [

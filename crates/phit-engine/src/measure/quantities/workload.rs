@@ -1,8 +1,10 @@
 //! Programs: when they end, what ranks did until then, their messages and operations.
 
 use super::Counts;
+use crate::engine::Tick;
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, list, unit};
+use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, list, ratio, unit};
+use crate::workload::{MadeJob, Workload};
 use phit_workload::Action;
 use phit_workload::host::{Message, Span, Usage};
 use serde_json::{Value, json};
@@ -61,6 +63,25 @@ impl MessageRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationRow(pub Span);
 
+/// A job, and what has come to its endpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRow {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Cycle in which it began.
+    pub start: u32,
+    /// Its endpoints: by rank, or as its traffic counts them.
+    pub endpoints: Arc<[u32]>,
+    /// It has traffic in place of a program.
+    pub traffic: bool,
+    /// Packets that have come to its endpoints.
+    pub packets: u64,
+    /// Their phits.
+    pub phits: u64,
+    /// Ticks from their generation to the arrival of their last phits, added up.
+    pub latency: u64,
+}
+
 /// What is known of a program when it has ended: of all ranks, and of all messages and operations if asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
@@ -70,9 +91,36 @@ pub struct Programs {
     pub messages: Vec<MessageRow>,
     /// Operations.
     pub operations: Vec<OperationRow>,
+    /// Jobs, if there are such.
+    pub jobs: Vec<JobRow>,
 }
 
 impl Programs {
+    /// Names the jobs of a workload, to which nothing has come yet.
+    pub fn expect(&mut self, workload: &Workload) {
+        let row = |(number, job): (u32, &MadeJob)| {
+            let endpoints = match workload.traffic.iter().find(|beside| beside.job == number) {
+                Some(beside) => beside.endpoints.clone(),
+                None => {
+                    let own = |endpoint: &&u32| workload.owners[**endpoint as usize] == number;
+                    workload.endpoints.iter().filter(own).copied().collect()
+                }
+            };
+            let (name, start, traffic) = (job.name.clone()?, job.start, job.source.is_none());
+            Some(JobRow { name, start, endpoints, traffic, packets: 0, phits: 0, latency: 0 })
+        };
+        self.jobs = (0..).zip(&workload.jobs).filter_map(row).collect();
+    }
+
+    /// A packet has come to an endpoint of a job, so many ticks after its generation.
+    pub fn came(&mut self, job: u32, phits: u16, ticks: Tick) {
+        if let Some(job) = self.jobs.get_mut(job as usize) {
+            job.packets += 1;
+            job.phits += u64::from(phits);
+            job.latency += u64::from(ticks);
+        }
+    }
+
     /// Adds what one part of the network knows.
     pub fn add(&mut self, (ranks, messages, operations): (Vec<RankRow>, Vec<MessageRow>, Vec<OperationRow>)) {
         self.ranks.extend(ranks);
@@ -117,6 +165,24 @@ impl Reading<'_> {
 
     fn message_times(&self, time: impl Fn(&MessageRow) -> Option<u64>) -> Value {
         self.of_messages(|row| time(row).map_or(Value::Null, |ticks| self.in_cycles(ticks)))
+    }
+
+    fn of_jobs<T: Into<Value>>(&self, value: impl Fn(&JobRow) -> T) -> Value {
+        list(self.programs().jobs.iter().map(value))
+    }
+
+    /// When the last rank of a job has finished, in ticks.
+    fn finish_of(&self, job: &JobRow) -> Option<u64> {
+        let own = self.programs().ranks.iter().filter(|rank| rank.job.as_ref() == Some(&job.name));
+        own.map(|rank| rank.finish).max()
+    }
+
+    /// Phits that came to the endpoints of a job in a cycle, from its start until its program ended, or the run.
+    fn load_of(&self, job: &JobRow) -> Option<f64> {
+        let cycle = f64::from(self.window.ticks_per_cycle);
+        let end = self.finish_of(job).map_or(f64::from(self.cycles), |ticks| ticks as f64 / cycle);
+        let cycles = (end - f64::from(job.start)) * job.endpoints.len() as f64;
+        (cycles > 0.0).then(|| job.phits as f64 / cycles)
     }
 
     fn of_operations<T: Into<Value>>(&self, value: impl Fn(&Span) -> T) -> Value {
@@ -243,6 +309,78 @@ impl Counts for Programs {
                     words: "time blocked on the network",
                     about: "Time in which its CPUs had nothing to do until a message came that was on its way.",
                     values: |at| at.of_ranks(|row| at.in_cycles(row.usage.blocked)),
+                    ..TIME
+                },
+            ],
+        },
+        Table {
+            name: "jobs",
+            about: "One row for each job of a workload that has several, of programs and of traffic.",
+            there: When::Some("of workloads with jobs"),
+            asked: |at| !at.programs().jobs.is_empty(),
+            columns: &[
+                Column {
+                    name: "job",
+                    words: "job",
+                    unit: unit::NONE,
+                    about: "Its name.",
+                    cell: Cell::Text,
+                    values: |at| at.of_jobs(|job| job.name.to_string()),
+                },
+                Column {
+                    name: "kind",
+                    words: "kind",
+                    unit: unit::NONE,
+                    about: "`program` or `traffic`.",
+                    cell: Cell::Text,
+                    values: |at| at.of_jobs(|job| if job.traffic { "traffic" } else { "program" }),
+                },
+                Column {
+                    name: "endpoints",
+                    words: "endpoints",
+                    about: "Its endpoints: by rank, or in the order in which its pattern counts them.",
+                    cell: Cell::Wholes,
+                    values: |at| at.of_jobs(|job| job.endpoints.to_vec()),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "start",
+                    words: "start",
+                    about: "When it began.",
+                    values: |at| at.of_jobs(|job| job.start),
+                    ..TIME
+                },
+                Column {
+                    name: "finish",
+                    words: "finish",
+                    about: "When its last rank had finished; `null` of traffic, which goes on as long as the run.",
+                    values: |at| at.of_jobs(|job| at.finish_of(job).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
+                    ..TIME
+                },
+                Column {
+                    name: "packets",
+                    words: "packets",
+                    about: "Packets that came to its endpoints.",
+                    values: |at| at.of_jobs(|job| job.packets),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "accepted_load",
+                    words: "accepted load",
+                    unit: unit::LOAD,
+                    about: "Phits that came to its endpoints, from its start until it had finished, or until the run \
+                            ended.",
+                    values: |at| at.of_jobs(|job| json!(at.load_of(job))),
+                    ..TIME
+                },
+                Column {
+                    name: "latency_mean",
+                    words: "mean packet latency",
+                    about: "Mean time of these packets from generation to the arrival of the last phit.",
+                    values: |at| {
+                        let cycle = f64::from(at.window.ticks_per_cycle);
+                        at.of_jobs(|job| json!(ratio(job.latency, job.packets).map(|ticks| ticks / cycle)))
+                    },
                     ..TIME
                 },
             ],
@@ -409,14 +547,22 @@ impl Counts for Programs {
     ];
 
     fn merge(&mut self, other: &Self) {
-        let Self { ranks, messages, operations } = other.clone();
+        let Self { ranks, messages, operations, jobs } = other.clone();
         self.add((ranks, messages, operations));
+        if self.jobs.is_empty() {
+            self.jobs = jobs;
+            return;
+        }
+        for (job, JobRow { packets, phits, latency, .. }) in self.jobs.iter_mut().zip(jobs) {
+            (job.packets, job.phits, job.latency) = (job.packets + packets, job.phits + phits, job.latency + latency);
+        }
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks, messages, operations } = self;
+        let Self { ranks, messages, operations, jobs } = self;
         ranks.capacity() * size_of::<RankRow>()
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()
+            + jobs.capacity() * size_of::<JobRow>()
     }
 }

@@ -2,6 +2,8 @@
 
 use super::{Made, MadeJob, ProgramKind, ProgramParams, Site};
 use crate::error::ScenarioError;
+use crate::traffic::TrafficParams;
+use crate::workload::beside::Beside;
 use crate::workload::placement::PlacementKind;
 use phit_workload::Executable;
 use phit_workload::together::Together;
@@ -12,6 +14,9 @@ use std::sync::Arc;
 /// Several programs at once, each at endpoints of its own, that know nothing of one another. Jobs are placed one after
 /// the other, among the endpoints that those before have left. Hosts and packets are the same for all. In results the
 /// ranks of each job are counted on from those of the job before.
+///
+/// A job may have traffic in place of a program: its endpoints send packets to one another, as a pattern and a process
+/// say that know no other endpoints. The run ends when the programs do.
 ///
 /// ```toml
 /// [workload]
@@ -25,16 +30,20 @@ use std::sync::Arc;
 /// program = { kind = "collective", collective = "all_to_all", bytes = 4096, ranks = 16 }
 /// placement = "random"
 /// start = 1000
+/// [[workload.job]]
+/// name = "aggressor"
+/// traffic = { pattern = "uniform", load = 0.6, packet_size = 8 }
+/// endpoints = 8
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jobs {
-    /// The programs.
+    /// The programs, and what is sent beside them.
     #[schemars(length(min = 1))]
     pub job: Vec<Job>,
 }
 
-/// A program beside others.
+/// A program beside others, or traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -43,8 +52,18 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What its ranks do, as in `[workload]`.
-    pub program: ProgramKind,
-    /// Which of the endpoints that are free each rank stands at; if left out, as `[workload.placement]` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramKind>,
+    /// What its endpoints send in place of a program, as in `[traffic]`, but for `requests`: endpoints are counted from
+    /// 0 within the job, in the order of its placement, and cycles from its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficParams>,
+    /// Endpoints of a job with traffic; if left out, all that are free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub endpoints: Option<u32>,
+    /// Which of the endpoints that are free each rank stands at, or traffic is for; if left out, as
+    /// `[workload.placement]` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementKind>,
     /// Cycle in which it begins.
@@ -63,7 +82,7 @@ impl Job {
 impl Jobs {
     fn make(&self, site: &Site<'_>) -> Result<Made, ScenarioError> {
         let mut together = Together::default();
-        let (mut endpoints, mut jobs) = (Vec::new(), Vec::<MadeJob>::new());
+        let (mut endpoints, mut jobs, mut traffic) = (Vec::new(), Vec::<MadeJob>::new(), Vec::new());
         let mut free = site.free.to_vec();
         for (number, job) in self.job.iter().enumerate() {
             let path = format!("job[{number}]");
@@ -72,24 +91,83 @@ impl Jobs {
                 let reason = "expected another name: a job before it is called so";
                 return Err(ScenarioError::new(format!("{path}.name"), format!("{name:?}"), reason));
             }
-            if matches!(job.program, ProgramKind::Jobs(_)) {
-                let reason = "expected a program: jobs do not consist of jobs";
-                return Err(ScenarioError::new(format!("{path}.program.kind"), "\"jobs\"", reason));
-            }
             let placement = job.placement.as_ref().unwrap_or(site.placement);
             let own = Site { free: &free, job: number as u32, placement, ..*site };
-            let params = job.program.params();
-            let program = params.executable(&own).map_err(|e| e.under(&format!("{path}.program")))?;
-            let places = own.place(program.ranks()).map_err(|e| e.under(&path))?;
-            let start = u64::from(job.start) * u64::from(site.ticks_per_cycle);
-            let first = together.add(program, start);
-            jobs.push(MadeJob { name: Some(name.into()), first, source: job.program.shared() });
-            let mut taken = places.clone();
+            let places = match (&job.program, &job.traffic) {
+                (Some(program), None) => {
+                    let (program, places) = job.place_program(program, &own).map_err(|e| e.under(&path))?;
+                    let first = together.add(program, u64::from(job.start) * u64::from(site.ticks_per_cycle));
+                    let source = job.program.as_ref().map(ProgramKind::shared);
+                    jobs.push(MadeJob { name: Some(name.into()), first, start: job.start, source });
+                    endpoints.extend(&places);
+                    places
+                }
+                (None, Some(params)) => {
+                    let made = job.place_traffic(params, &own).map_err(|e| e.under(&path))?;
+                    let places = made.endpoints.to_vec();
+                    // It has no ranks.
+                    jobs.push(MadeJob {
+                        name: Some(name.into()),
+                        first: endpoints.len() as u32,
+                        start: job.start,
+                        source: None,
+                    });
+                    traffic.push(made);
+                    places
+                }
+                _ => {
+                    let reason = "expected a `program` or `traffic`, one of the two";
+                    return Err(ScenarioError::missing(path, reason));
+                }
+            };
+            let mut taken = places;
             taken.sort_unstable();
             free.retain(|endpoint| taken.binary_search(endpoint).is_err());
-            endpoints.extend(places);
         }
-        Ok(Made { program: Arc::new(together), endpoints, jobs })
+        if endpoints.is_empty() {
+            let reason = "expected a job with a `program`: the run ends when the programs do";
+            return Err(ScenarioError::missing("job", reason));
+        }
+        Ok(Made { program: Arc::new(together), endpoints, jobs, traffic })
+    }
+}
+
+impl Job {
+    /// The program and the endpoints of its ranks. Error paths are relative to the job.
+    fn place_program(
+        &self,
+        kind: &ProgramKind,
+        site: &Site<'_>,
+    ) -> Result<(Arc<dyn Executable>, Vec<u32>), ScenarioError> {
+        if matches!(kind, ProgramKind::Jobs(_)) {
+            let reason = "expected a program: jobs do not consist of jobs";
+            return Err(ScenarioError::new("program.kind", "\"jobs\"", reason));
+        }
+        if let Some(endpoints) = self.endpoints {
+            let reason = "a program says how many ranks it has; leave it out";
+            return Err(ScenarioError::new("endpoints", endpoints, reason));
+        }
+        let program = kind.params().executable(site).map_err(|e| e.under("program"))?;
+        let places = site.place(program.ranks())?;
+        Ok((program, places))
+    }
+
+    /// The traffic at its endpoints. Error paths are relative to the job.
+    fn place_traffic(&self, params: &TrafficParams, site: &Site<'_>) -> Result<Beside, ScenarioError> {
+        let &Site { topology, seed, free, job, max_load, bisection, .. } = site;
+        let endpoints = self.endpoints.unwrap_or(free.len() as u32);
+        if endpoints as usize > free.len() {
+            let expected = format!("expected at most {}: so many are left by the jobs before it", free.len());
+            return Err(ScenarioError::new("endpoints", endpoints, expected));
+        }
+        if endpoints == 0 {
+            return Err(ScenarioError::missing("traffic", "no endpoints are left by the jobs before it"));
+        }
+        if !topology.breakdowns().is_empty() {
+            let reason = "the end of a program is not known beside traffic where links break during the run";
+            return Err(ScenarioError::missing("traffic", reason));
+        }
+        Beside::new(params, (job, self.start), &site.place(endpoints)?, topology, (max_load, bisection), seed)
     }
 }
 
@@ -100,5 +178,10 @@ impl ProgramParams for Jobs {
 
     fn jobs(&self, site: &Site<'_>) -> Option<Result<Made, ScenarioError>> {
         Some(self.make(site))
+    }
+
+    fn traffic(&self) -> Vec<(String, &TrafficParams)> {
+        let jobs = self.job.iter().enumerate();
+        jobs.filter_map(|(number, job)| Some((format!("job[{number}].traffic"), job.traffic.as_ref()?))).collect()
     }
 }

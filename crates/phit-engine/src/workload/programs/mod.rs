@@ -1,9 +1,11 @@
 //! The kinds of programs. One file each; a new one comes here.
 
+use super::beside::Beside;
 use super::placement::{Free, PlacementKind};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::TrafficParams;
 use phit_workload::Executable;
 use phit_workload::source::{self, Source};
 use std::fmt::Debug;
@@ -23,6 +25,10 @@ pub struct Site<'a> {
     pub seed: u64,
     /// Ticks in a cycle.
     pub ticks_per_cycle: Tick,
+    /// What an endpoint's injection port carries, in phits/cycle.
+    pub max_load: f64,
+    /// The load that saturates the network's bisection, if it has one, in phits/(endpoint·cycle).
+    pub bisection: Option<f64>,
     /// Endpoints that have no rank yet, in ascending order.
     pub free: &'a [u32],
     /// Number of the job.
@@ -47,17 +53,21 @@ pub struct Made {
     pub endpoints: Vec<u32>,
     /// What it consists of, in the order of their ranks.
     pub jobs: Vec<MadeJob>,
+    /// The traffic beside it.
+    pub traffic: Vec<Beside>,
 }
 
-/// A program that is executed, alone or beside others.
+/// A program that is executed, alone or beside others; or traffic beside others.
 #[derive(Debug)]
 pub struct MadeJob {
     /// Its name; nothing of one that is alone.
     pub name: Option<Arc<str>>,
     /// Its first rank.
     pub first: u32,
-    /// Where it comes from.
-    pub source: Arc<dyn ProgramParams + Send + Sync>,
+    /// Cycle in which it begins.
+    pub start: u32,
+    /// Where the program comes from; nothing of traffic, which has no ranks.
+    pub source: Option<Arc<dyn ProgramParams + Send + Sync>>,
 }
 
 /// Where a program comes from.
@@ -68,6 +78,11 @@ pub trait ProgramParams: Debug {
     /// Several programs that are executed at once, of a kind that stands for such; `executable` is not asked for then.
     fn jobs(&self, _site: &Site<'_>) -> Option<Result<Made, ScenarioError>> {
         None
+    }
+
+    /// The traffic beside the program, with the paths of its tables.
+    fn traffic(&self) -> Vec<(String, &TrafficParams)> {
+        Vec::new()
     }
 
     /// Where an operation stands in what the program was read from, as `line 7`.
@@ -100,7 +115,8 @@ impl ProgramKind {
         }
         let program = params.executable(site)?;
         let endpoints = site.place(program.ranks())?;
-        Ok(Made { program, endpoints, jobs: vec![MadeJob { name: None, first: 0, source: self.shared() }] })
+        let job = MadeJob { name: None, first: 0, start: 0, source: Some(self.shared()) };
+        Ok(Made { program, endpoints, jobs: vec![job], traffic: Vec::new() })
     }
 }
 

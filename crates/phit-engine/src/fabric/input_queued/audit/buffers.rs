@@ -142,8 +142,12 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 )));
             }
             let sender_sent = if input.class == 0 {
-                let endpoint = &sender.endpoints[input.upstream - sender.tables.outputs.len() as u32];
-                (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent)
+                let e = input.upstream - sender.tables.outputs.len() as u32;
+                let endpoint = &sender.endpoints[e];
+                match &sender.exchange {
+                    Some(exchange) => exchange.sent(e, lane),
+                    None => (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent),
+                }
             } else {
                 let owner = sender.owner(channel);
                 let sent = (owner != NONE).then(|| sent(sender, owner));

@@ -5,6 +5,7 @@
 
 mod awake;
 mod buffers;
+mod exchange;
 mod managed;
 mod pending;
 mod ports;
@@ -16,6 +17,7 @@ use crate::fabric::input_queued::events::kind;
 use crate::fabric::input_queued::mail::Slice;
 use awake::awake;
 use buffers::{buffers, channels, packets};
+use exchange::{answered, kept};
 use managed::{agreement, managed};
 use pending::{Pending, credited};
 use ports::{ejections, outputs, turns};
@@ -31,6 +33,8 @@ use ports::{ejections, outputs, turns};
 /// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room
 ///   for;
 /// * credits that wait for their turn come one in a cycle;
+/// * every request that has no reply yet is in the network, at its destination, or its reply is; an endpoint has no
+///   more of them than it may have, and has room for those that it keeps;
 /// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its
 ///   way;
 /// * whoever could move is awake or about to be woken.
@@ -71,9 +75,11 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
         outputs(partition)?;
         ejections(partition, pending_here)?;
         turns(partition, pending_here)?;
+        kept(partition, pending_here)?;
         managed(partition)?;
         awake(partition, pending_here)?;
     }
+    answered(network)?;
     let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
     inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
     if !on_the_way {

@@ -175,6 +175,12 @@ pub trait RoutingParams {
     fn needs_whole_packets(&self) -> bool {
         false
     }
+    /// True if it may decide for each of several virtual networks by itself: a decision depends on the packet and on
+    /// what
+    /// [`View`] says of the router's outputs, and on nothing that the mechanism keeps.
+    fn per_network(&self) -> bool {
+        false
+    }
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
         false

@@ -24,6 +24,8 @@ pub struct RouterView<'a> {
     pub(crate) tables: &'a OutputTables,
     /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
     pub(crate) backlog: Option<&'a [Tick; MOST_CLASSES]>,
+    /// The virtual network of the packet: it has the virtual channels from so many times their number on.
+    pub(crate) network: u32,
 }
 
 impl<'a> RouterView<'a> {
@@ -50,9 +52,18 @@ impl<'a> RouterView<'a> {
         &self.tables.outputs[self.tables.first_port[self.local] + u32::from(port)]
     }
 
+    /// The first channel of `output`.
+    #[inline]
+    fn first(&self, output: &Output) -> u32 {
+        match self.network {
+            0 => output.vc,
+            network => output.vc + network * u32::from(self.buffers.vcs[output.class as usize]),
+        }
+    }
+
     #[inline]
     fn credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
         match queues {
             1 => self.tables.channels[first + u32::from(vc)].credits,
             // Those of a broken link are without limit, each of them.
@@ -63,7 +74,7 @@ impl<'a> RouterView<'a> {
     /// The most credits of any queue of a virtual channel.
     #[inline]
     fn best_credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
         match queues {
             1 => self.tables.channels[first + u32::from(vc)].credits,
             _ => self.lanes(first, vc, queues).max().unwrap_or(0),
@@ -105,7 +116,8 @@ impl<'a> RouterView<'a> {
             .outputs
             .get((first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize)?;
         let class = usize::from(outputs.first()?.class);
-        if self.buffers.vcs[class] != 1 || self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
+        // Outputs of a class are alike; with virtual networks they have more channels than a packet may take.
+        if outputs[0].vcs != 1 || self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
             return None;
         }
         let backlog = self.backlog?[class];
@@ -125,7 +137,8 @@ impl<'a> RouterView<'a> {
             let takes = |vc: u8| !self.held(port, vc) && self.has_room(port, vc, phits);
             return ((0..vcs).map(|vc| self.occupancy(port, vc)).min().unwrap_or(0), (0..vcs).any(takes));
         }
-        let most = (0..vcs.into()).map(|vc| self.tables.channels[output.vc + vc].credits).max().unwrap_or(0);
+        let first = self.first(output);
+        let most = (0..vcs.into()).map(|vc| self.tables.channels[first + vc].credits).max().unwrap_or(0);
         let occupancy = (self.buffers.capacity[class] as i32 - most).max(0) as u32;
         (occupancy, most >= phits as i32 && self.buffer_has_room(port, phits))
     }
@@ -151,7 +164,7 @@ impl<'a> RouterView<'a> {
     /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
     #[inline]
     pub fn held(&self, port: u16, vc: u8) -> bool {
-        let (first, queues) = (self.output(port).vc, self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
         let owned = |lane: u32| self.tables.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
         let first = u32::from(vc) * queues;
         (first..first + queues).all(owned)

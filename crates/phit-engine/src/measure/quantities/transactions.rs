@@ -1,0 +1,137 @@
+//! Requests and their replies.
+
+use super::Counts;
+use crate::engine::Tick;
+use crate::measure::declare::{NUMBER, Quantity, WHOLE, When, ratio, unit};
+use serde_json::json;
+
+/// Requests and their replies; endpoints count them themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transactions {
+    /// Requests generated since the start of the run.
+    pub requests: u64,
+    /// Replies that have come since the start of the run.
+    pub replies: u64,
+    /// Replies that came in the measured time.
+    pub recorded: u64,
+    /// Ticks from the generation of their requests, added up.
+    pub round_trip: u64,
+    /// Most requests of an endpoint at one time.
+    pub most: u64,
+    /// Endpoints of which all requests have been answered that they ever have.
+    pub done: u64,
+    /// Cycle in which the last of them was.
+    pub last: u32,
+}
+
+impl Transactions {
+    /// An endpoint has generated a request: with it there are so many without a reply.
+    pub fn requested(&mut self, under_way: u64) {
+        self.requests += 1;
+        self.most = self.most.max(under_way);
+    }
+
+    /// A reply has come so many ticks after the generation of its request; in the measured time, `recorded`; `done`:
+    /// it was the last of its endpoint, in this cycle.
+    pub fn answered(&mut self, ticks: Tick, recorded: bool, done: Option<u32>) {
+        self.replies += 1;
+        if recorded {
+            self.recorded += 1;
+            self.round_trip += u64::from(ticks);
+        }
+        if let Some(cycle) = done {
+            self.done += 1;
+            self.last = self.last.max(cycle);
+        }
+    }
+}
+
+/// Of what has a value only where packets are requests.
+const REQUESTS: When = When::Some("of traffic whose packets are requests");
+
+impl Counts for Transactions {
+    const QUANTITIES: &'static [Quantity] = &[
+        Quantity {
+            name: "requests",
+            words: "requests",
+            about: "Requests generated since the start of the run.",
+            there: REQUESTS,
+            value: |at| json!(at.requests.then_some(at.counters.transactions.requests)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "replies",
+            words: "replies",
+            about: "Replies that have come to the endpoints that had asked, since the start of the run.",
+            there: REQUESTS,
+            value: |at| json!(at.requests.then_some(at.counters.transactions.replies)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "transaction_rate",
+            words: "answered requests",
+            unit: "1/(endpoint·cycle)",
+            about: "Replies that came to the endpoints that had asked in the measured time.",
+            rank: Some(18),
+            steady: true,
+            there: REQUESTS,
+            value: |at| json!(at.requests.then(|| at.counters.transactions.recorded as f64 / at.endpoint_cycles())),
+            ..NUMBER
+        },
+        Quantity {
+            name: "round_trip_mean",
+            words: "mean round trip",
+            unit: unit::CYCLES,
+            about: "Mean time from the generation of a request to the last phit of its reply, of the replies that came \
+                    in the measured time.",
+            rank: Some(19),
+            heading: Some("round trip"),
+            time: true,
+            diverges: true,
+            steady: true,
+            there: When::Some(
+                "of traffic whose packets are requests, of which some were answered in the measured time",
+            ),
+            value: |at| {
+                let of = &at.counters.transactions;
+                let cycle = f64::from(at.window.ticks_per_cycle);
+                json!(ratio(of.round_trip, of.recorded).map(|ticks| ticks / cycle))
+            },
+            ..NUMBER
+        },
+        Quantity {
+            name: "outstanding_max",
+            words: "most outstanding requests",
+            about: "Most requests that an endpoint had sent, or was about to send, and had no reply of, at any time of \
+                    the run.",
+            there: REQUESTS,
+            value: |at| json!(at.requests.then_some(at.counters.transactions.most)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "requests_completion",
+            words: "completion of all requests",
+            unit: unit::CYCLES,
+            about: "Cycles until the last reply came, where `traffic.requests.count` ends the requests and all have \
+                    been answered.",
+            time: true,
+            there: When::Some("of traffic with a number of requests that have all been answered"),
+            value: |at| {
+                let of = &at.counters.transactions;
+                json!((of.done > 0 && of.requests == of.replies).then_some(of.last))
+            },
+            ..WHOLE
+        },
+    ];
+
+    fn merge(&mut self, other: &Self) {
+        let &Self { requests, replies, recorded, round_trip, most, done, last } = other;
+        self.requests += requests;
+        self.replies += replies;
+        self.recorded += recorded;
+        self.round_trip += round_trip;
+        self.most = self.most.max(most);
+        self.done += done;
+        self.last = self.last.max(last);
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests that are answered: reads and writes between endpoints, of which each has a limited number under way.
+
+use super::packet_size::PacketSizeKind;
+use crate::engine::Rng;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Every packet of the traffic is a request, which its destination answers with a reply to where it came from: a closed
+/// loop (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapters 14.1 and 23.1). Pattern and
+/// process are those of the requests; `load` counts the phits of requests and replies.
+///
+/// ```toml
+/// [traffic]
+/// load = 0.3
+/// [traffic.requests]
+/// outstanding = 4
+/// writes = 0.5
+/// read_reply = 5
+/// write_request = 5
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
+pub struct RequestParams {
+    /// Requests of an endpoint that have been generated and of which it has no reply, at most; a process that would
+    /// generate another one goes on when a reply has come. If left out, there is no limit. With a limit `load` may be
+    /// left out: endpoints then generate a request in every cycle in which they may have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub outstanding: Option<u32>,
+    /// Share of the requests that are writes, from 0 to 1; the others are reads.
+    #[schemars(range(min = 0, max = 1))]
+    pub writes: f64,
+    /// Phits of a request to read; if left out, as `packet_size` says, here and in the next three.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "phits"))]
+    pub read_request: Option<u16>,
+    /// Phits of what has been read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "phits"))]
+    pub read_reply: Option<u16>,
+    /// Phits of a request to write, with what is to be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "phits"))]
+    pub write_request: Option<u16>,
+    /// Phits of the acknowledgement of a write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-unit" = "phits"))]
+    pub write_reply: Option<u16>,
+    /// Cycles from the last phit of a request to the generation of its reply.
+    #[schemars(range(max = 1_000_000), extend("x-unit" = "cycles"))]
+    pub service: u32,
+    /// Cycles from the last phit of a reply until a request that had to wait for it may be generated.
+    #[schemars(range(max = 1_000_000), extend("x-unit" = "cycles"))]
+    pub think: u32,
+    /// Requests that each endpoint generates in all; if left out, it never stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
+    /// Phits of requests for which an endpoint has room, from the moment when the last router sends them until their
+    /// reply has left the endpoint; in each virtual channel of the endpoint's link. Other requests wait in the network.
+    /// If left out, an endpoint takes whatever comes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-unit" = "phits"))]
+    pub room: Option<u32>,
+    /// Requests and replies have a virtual network each: the first and the second half of the virtual channels of every
+    /// link. Otherwise they share them all.
+    pub virtual_networks: bool,
+}
+
+impl Default for RequestParams {
+    fn default() -> Self {
+        Self {
+            outstanding: None,
+            writes: 0.0,
+            read_request: None,
+            read_reply: None,
+            write_request: None,
+            write_reply: None,
+            service: 0,
+            think: 0,
+            count: None,
+            room: None,
+            virtual_networks: true,
+        }
+    }
+}
+
+impl RequestParams {
+    /// Phits of all messages, where what is left out is as `packet_size` says. Error paths are relative to `traffic`.
+    pub(super) fn build(&self, packet_size: &PacketSizeKind, seed: u64) -> Result<Requests, ScenarioError> {
+        let (smallest, largest) = packet_size.params().build().map_err(|e| e.under("packet_size"))?.range();
+        let given = [[self.read_request, self.read_reply], [self.write_request, self.write_reply]];
+        if smallest != largest && given.iter().flatten().any(Option::is_none) {
+            let expected = "expected a number of phits, or a size of each message in `requests`";
+            return Err(ScenarioError::new("packet_size", format!("{:?}", packet_size.kind()), expected));
+        }
+        let sizes = given.map(|pair| pair.map(|size| size.unwrap_or(largest)));
+        if let Some(room) = self.room {
+            let most = sizes[0][0].max(sizes[1][0]);
+            if room < u32::from(most) {
+                let expected = format!("expected at least {most} phits, the largest request");
+                return Err(ScenarioError::new("requests.room", room, expected));
+            }
+        }
+        let &Self { outstanding, writes, service, think, count, room, virtual_networks, .. } = self;
+        Ok(Requests { outstanding, writes, sizes, service, think, count, room, virtual_networks, seed: seed as u32 })
+    }
+}
+
+/// Requests and their replies, as endpoints send them.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    /// Requests of an endpoint without a reply, at most.
+    pub outstanding: Option<u32>,
+    /// Cycles from the last phit of a request to the generation of its reply.
+    pub service: u32,
+    /// Cycles from the last phit of a reply until a request that had to wait for it may be generated.
+    pub think: u32,
+    /// Requests that an endpoint generates in all.
+    pub count: Option<u32>,
+    /// Phits of requests for which an endpoint has room.
+    pub room: Option<u32>,
+    /// Requests and replies have virtual channels of their own.
+    pub virtual_networks: bool,
+    writes: f64,
+    /// Of a read and of a write, phits of the request and of the reply.
+    sizes: [[u16; 2]; 2],
+    seed: u32,
+}
+
+impl Requests {
+    /// Networks that share the links: packets of one never stand in virtual channels of another.
+    pub fn networks(&self) -> u16 {
+        if self.virtual_networks { 2 } else { 1 }
+    }
+
+    /// Whether the request that `source` generates in `cycle` is a write: both ends know.
+    fn is_write(&self, source: u32, cycle: u32) -> bool {
+        self.writes > 0.0 && Rng::keyed(u64::from(source) << 32 | u64::from(cycle), self.seed).chance(self.writes)
+    }
+
+    /// Phits of the request that `source` generates in `cycle`, and of its reply.
+    pub fn sizes_of(&self, source: u32, cycle: u32) -> [u16; 2] {
+        self.sizes[usize::from(self.is_write(source, cycle))]
+    }
+
+    /// Mean phits of a request with its reply.
+    pub fn mean(&self) -> f64 {
+        let [read, write] = self.sizes.map(|pair| pair.iter().map(|&size| f64::from(size)).sum::<f64>());
+        read + self.writes * (write - read)
+    }
+
+    /// Phits of the smallest and of the largest packet.
+    pub fn range(&self) -> (u16, u16) {
+        let kinds = match self.writes {
+            share if share <= 0.0 => &self.sizes[..1],
+            share if share >= 1.0 => &self.sizes[1..],
+            _ => &self.sizes[..],
+        };
+        let sizes = || kinds.iter().flatten().copied();
+        (sizes().min().unwrap_or(1), sizes().max().unwrap_or(1))
+    }
+}

@@ -1,0 +1,122 @@
+//! Traffic beside programs: endpoints that draw packets for one another while others execute a program.
+
+use crate::engine::{Rng, Tick};
+use crate::error::ScenarioError;
+use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology};
+use crate::traffic::{Generated, Source, Traffic, TrafficParams};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The traffic of a job, at endpoints of its own.
+#[derive(Debug)]
+pub struct Beside {
+    /// Number of the job.
+    pub job: u32,
+    /// First cycle in which a packet is generated.
+    pub start: u32,
+    /// Its endpoints, as its pattern counts them.
+    pub endpoints: Arc<[u32]>,
+    traffic: Traffic,
+}
+
+impl Beside {
+    /// Fits the traffic to the endpoints of a job, of which each injects `max_load` phits/cycle at most; `bisection` is
+    /// the load that saturates the network's bisection. Error paths are relative to the job.
+    pub(super) fn new(
+        params: &TrafficParams,
+        (job, start): (u32, u32),
+        endpoints: &[u32],
+        topology: &dyn Topology,
+        (max_load, bisection): (f64, Option<f64>),
+        seed: u64,
+    ) -> Result<Self, ScenarioError> {
+        if params.requests.is_some() {
+            let expected = "the traffic of a job is not answered; leave it out";
+            return Err(ScenarioError::missing("traffic.requests", expected));
+        }
+        let own = Part { whole: topology, endpoints };
+        // Jobs of one pattern draw differently.
+        let seed = seed ^ u64::from(job) << 32;
+        let traffic = Traffic::build(params, &own, max_load, bisection, seed)?;
+        Ok(Self { job, start, endpoints: endpoints.into(), traffic })
+    }
+
+    /// Phits of the smallest and of the largest packet.
+    pub fn packet_sizes(&self) -> (u16, u16) {
+        self.traffic.packet_sizes()
+    }
+
+    /// The beginning of the sequence of packets of `endpoint`; `seed` is the scenario's.
+    pub fn source(&self, endpoint: u32, seed: u64) -> Source {
+        self.traffic.source(endpoint, seed)
+    }
+
+    /// The next packet of the endpoint that the job counts as `place`, if it is of a cycle before `cycles`.
+    pub fn next(&self, place: u32, source: &mut Source, cycles: Tick) -> Option<Generated> {
+        let Generated { cycle, destination, size } = self.traffic.next(place, source)?;
+        let cycle = cycle.checked_add(self.start).filter(|cycle| *cycle < cycles)?;
+        Some(Generated { cycle, destination: self.endpoints[destination as usize], size })
+    }
+}
+
+/// A network of which a job has some of the endpoints, counted from 0 on. For patterns: what routes are asked of it are
+/// those of the whole.
+#[derive(Debug)]
+struct Part<'a> {
+    whole: &'a dyn Topology,
+    endpoints: &'a [u32],
+}
+
+impl Topology for Part<'_> {
+    fn classes(&self) -> &[String] {
+        self.whole.classes()
+    }
+    fn routers(&self) -> u32 {
+        self.whole.routers()
+    }
+    fn endpoints(&self) -> u32 {
+        self.endpoints.len() as u32
+    }
+    fn ports(&self, router: u32) -> u16 {
+        self.whole.ports(router)
+    }
+    fn port(&self, router: u32, port: u16) -> Port {
+        let Port { class, peer } = self.whole.port(router, port);
+        let own = |endpoint: u32| self.endpoints.iter().position(|own| *own == endpoint);
+        let peer = match peer {
+            Peer::Endpoint(endpoint) => own(endpoint).map_or(Peer::None, |place| Peer::Endpoint(place as u32)),
+            other => other,
+        };
+        Port { class, peer }
+    }
+    fn attachment(&self, endpoint: u32) -> (u32, u16) {
+        self.whole.attachment(self.endpoints[endpoint as usize])
+    }
+    fn hosts(&self) -> Range<u32> {
+        self.whole.hosts()
+    }
+    fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
+        self.whole.minimal_hops(at, to, leg, state, vcs, out);
+    }
+    fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
+        self.whole.minimal_hop(at, to, leg, state, vcs, rng)
+    }
+    fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String) {
+        self.whole.vcs_needed(leg)
+    }
+    fn distance(&self, a: u32, b: u32) -> u32 {
+        self.whole.distance(a, b)
+    }
+    fn diameter(&self) -> u32 {
+        self.whole.diameter()
+    }
+    fn groups(&self) -> u32 {
+        self.whole.groups()
+    }
+    fn group_of(&self, router: u32) -> u32 {
+        self.whole.group_of(router)
+    }
+    fn group_routers(&self, group: u32) -> Range<u32> {
+        self.whole.group_routers(group)
+    }
+}
