@@ -113,6 +113,8 @@ impl Outcome {
             workload: self.scenario.workload.is_some(),
             messages: measure.messages,
             operations: measure.operations,
+            tracks: measure.tracks,
+            phases: measure.phases,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },
         })
     }

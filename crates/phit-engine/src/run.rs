@@ -10,9 +10,11 @@ use crate::fabric::{Blueprint, Fabric};
 use crate::measure::{Batches, Collector, Precisions, Window, mean_of_batches, warmup};
 use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
-use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
+use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
+use crate::workload::Units;
+use phit_workload::run::Asked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +45,12 @@ pub struct Simulation {
     breakdowns_seen: usize,
 }
 
+/// What a run is to say of a program.
+fn asked(measure: &MeasureParams) -> Asked {
+    let MeasureParams { messages, operations, tracks, phases, .. } = *measure;
+    Asked { messages, operations, tracks, phases }
+}
+
 /// Checks a scenario completely and returns what its network is built from.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     let topology = scenario.network()?;
@@ -66,8 +74,11 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
             (Traffic::build(&scenario.traffic, &*topology, load, bisection, scenario.seed)?, None)
         }
         Some(params) => {
-            let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
-            let workload = params.build(&*topology, scenario.seed, cycle, phit)?;
+            let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
+                phit: units.phit_bits(),
+                nanosecond: units.nanosecond_cycles(),
+            });
+            let workload = params.build(&*topology, scenario.seed, cycle, units)?;
             (Traffic::silent(topology.endpoints(), params.around.packet_size)?, Some(Arc::new(workload)))
         }
     };
@@ -92,7 +103,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
         links,
         traffic: Arc::new(traffic),
         workload,
-        rows: (measure.messages, measure.operations),
+        rows: asked(measure),
         window,
         probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
         seed: scenario.seed,

@@ -101,4 +101,8 @@ impl ProgramParams for Jobs {
     fn jobs(&self, site: &Site<'_>) -> Option<Result<Made, ScenarioError>> {
         Some(self.make(site))
     }
+
+    fn counts_nanoseconds(&self) -> bool {
+        self.job.iter().any(|job| job.program.params().counts_nanoseconds())
+    }
 }
