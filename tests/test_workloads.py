@@ -8,7 +8,7 @@ import phit
 import polars as pl
 import pytest
 from phit.scenario import load
-from phit.workloads import contention, interference, without_contention
+from phit.workloads import contention, contention_by_phase, interference, without_contention
 
 from .conftest import ROOT, Cli, Write
 
@@ -165,3 +165,77 @@ def test_traffic_is_a_job_that_disturbs_and_is_disturbed() -> None:
     assert 1.5 < table["slowdown"][0] < 2.5
     assert table["slowdown"][1] > 1.2
     assert table["accepted_alone"][1] == pytest.approx(0.5, rel=0.1)
+
+
+def test_phases_say_where_the_time_goes(cli: Cli, write: Write) -> None:
+    # Three send to one, twice: the messages wait for one another, each time for two others; nobody calculates longer.
+    steps = [{"kind": "calc", "time": 400}, {"kind": "incast", "bytes": 4096, "ranks": 4}]
+    program = {"kind": "sequence", "steps": steps, "times": 2}
+    document = {**CROSSBAR, "workload": {**program, "packet_size": 16}, "measure": {"phases": True}}
+    table = contention_by_phase(phit.run(document), phit.run(without_contention(document)))
+    assert table.columns == ["rank", "phase", "kind", "time", "ideal", "longer"]
+    assert table.height == 4 * 4
+    first = table.filter(pl.col("rank") == 0)
+    assert first["kind"].to_list() == ["calc", "incast", "calc", "incast"]
+    assert first["time"].to_list()[::2] == [400, 400]
+    assert first["longer"].to_list()[::2] == [0, 0]
+    assert first["ideal"][1] == 1 + 2 * 50 + 20 + 512
+    assert abs(first["longer"][1] - 2 * 512) < 40
+    status, out, err = cli("run", write(document), "--against", "ideal")
+    assert status == 0, err
+    assert "by phase: means over ranks" in out
+    assert out.count("incast") == 2
+    # Files know of no phases.
+    status, out, err = cli("run", write(CROSSBAR), "--against", "ideal")
+    assert status == 0, err
+    assert "by phase" not in out
+
+
+def test_what_is_kept_in_a_folder_is_compared_again(tmp_path: Path, cli: Cli, write: Write) -> None:
+    file = write(CROSSBAR)
+    found = [cli("run", file, "--out", tmp_path / "r", "--against", "ideal") for _ in range(2)]
+    assert [status for status, _, _ in found] == [0, 0]
+    assert found[0][1] == found[1][1]
+    assert "against the ideal network" in found[0][1]
+
+
+def traces(folder: Path, send: int = 100) -> None:
+    """A trace of Chakra, and one of MPI calls: rank 0 computes, and sends to rank 1."""
+    attributes = {"comm_dst": 1, "comm_src": 0, "comm_size": send}
+    attr = [{"name": name, "int64Val": str(value)} for name, value in attributes.items()]
+    calc = {"id": "1", "type": "COMP_NODE", "durationMicros": "3"}
+    sent = {"id": "2", "type": "COMM_SEND_NODE", "dataDeps": ["1"], "attr": attr}
+    nodes: list[list[dict[str, Any]]] = [[calc, sent], [{"id": "1", "type": "COMM_RECV_NODE", "attr": attr}]]
+    for rank, own in enumerate(nodes):
+        messages = [{"version": "0.0.4"}, *own]
+        text = "\n".join(json.dumps(message) for message in messages)
+        (folder / f"step.{rank}.json").write_text(text)
+
+
+def test_a_trace_runs_by_its_folder_or_by_any_file(tmp_path: Path, write: Write, cli: Cli) -> None:
+    (tmp_path / "step").mkdir()
+    traces(tmp_path / "step")
+    document = {**CROSSBAR, "units": {"phit": "8 B", "cycle": "2 ns"}, "measure": {}}
+    files = [
+        write({**document, "workload": {"kind": "chakra", "file": name}}, f"{i}.json")
+        for i, name in enumerate(["step", "step/step.1.json"])
+    ]
+    results = [phit.run(file) for file in files]
+    assert results[0]["completion"] == results[1]["completion"] > 1500
+    assert results[0].tables["ranks"]["calc"].to_list() == [1500, 0]
+    # The contents of every file tell two points apart, also in a job.
+    jobs = {"kind": "jobs", "job": [{"program": {"kind": "chakra", "file": "step"}}]}
+    files.append(write({**document, "workload": jobs}, "jobs.json"))
+    assert phit.run(files[2])["completion"] == results[0]["completion"]
+    before = [phit.Experiment.read(file).points()[0].hash for file in files]
+    assert before == [phit.Experiment.read(file).points()[0].hash for file in files]
+    traces(tmp_path / "step", send=101)
+    assert all(phit.Experiment.read(file).points()[0].hash != old for file, old in zip(files, before, strict=True))
+    (tmp_path / "step" / "step.0.json").unlink()
+    for file, key in zip(files, ["workload.file", "workload.file", r"workload.job[0].program.file"], strict=True):
+        with pytest.raises(phit.InputError, match="rank 0: its file is missing") as error:
+            phit.run(file)
+        assert error.value.path == key
+    status, _, err = cli("run", files[1], "--set", "workload.file=step.txt")
+    assert status == 2
+    assert "step.txt" in err

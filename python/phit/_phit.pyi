@@ -103,6 +103,9 @@ class WorkloadError(ValueError):
 def workload_info(path: Path, options: str) -> str:
     """JSON of what the program in a file consists of; ``options`` is JSON of how traces are read."""
 
+def workload_files(path: Path) -> list[Path]:
+    """The files that a program is read from: all of a trace, in the order of the ranks, or the one of GOAL."""
+
 def workload_convert(path: Path, target: Path, options: str) -> None:
     """Reads a program and writes it as GOAL: binary if the name ends in .bin, compressed if .gz follows."""
 

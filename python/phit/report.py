@@ -115,7 +115,7 @@ def write_tables(folder: Folder) -> list[Path]:
 
 def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Every plot that the folder's tables allow, by file stem."""
-    from phit import plots, timelapse
+    from phit import plots, timelapse, tracks
 
     plot = {**folder.manifest.get("plot", {}), **(settings or {})}
     if folder.points.is_empty():
@@ -141,6 +141,10 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
             found["histogram"] = plots.histogram(data, names)
         elif table == "links":
             found["links"] = plots.link_utilisation(data, names)
+        elif table == "ranks":
+            found["ranks"] = tracks.of_ranks(data, names)
+        elif table == "tracks":
+            found["tracks"] = tracks.of_tracks(data, names)
         elif table == "probes" and (lapse := timelapse.of_probes(data, names)) is not None:
             found["timelapse"] = lapse
     return found

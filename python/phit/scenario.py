@@ -130,13 +130,12 @@ _FILES = {
 def _with_files(document: Document, folder: Path) -> Document:
     """The document with the files that it names, found from `folder`.
 
-    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`,
-    `workload.file` and `workload.placement.file`.
+    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
+    `file` of programs and placements in `workload` and its jobs.
     """
-    traffic, workload = document.get("traffic"), document.get("workload")
-    for table in (workload, workload.get("placement")) if isinstance(workload, dict) else ():
-        if isinstance(table, dict) and isinstance(table.get("file"), str):
-            table["file"] = str(folder / table["file"])
+    traffic = document.get("traffic")
+    for _, named in [*_programs(document), *_placements(document)]:
+        named["file"] = str(folder / named["file"])
     for section, keys in _FILES.items():
         table = document.get(section)
         for key in keys:
@@ -149,19 +148,45 @@ def _with_files(document: Document, folder: Path) -> Document:
     return document
 
 
+def _jobs(document: Document) -> Iterator[tuple[str, Document]]:
+    """The jobs of a workload, each with its path."""
+    workload = document.get("workload")
+    jobs = workload.get("job") if isinstance(workload, dict) else None
+    for number, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        if isinstance(job, dict):
+            yield f"workload.job[{number}]", job
+
+
+def _programs(document: Document) -> Iterator[tuple[str, Document]]:
+    """The programs that are read from files, each with its path."""
+    yield from _with_file([("workload", document.get("workload"))])
+    yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
+
+
+def _placements(document: Document) -> Iterator[tuple[str, Document]]:
+    """The placements that are read from files, each with its path."""
+    workload = document.get("workload")
+    if isinstance(workload, dict):
+        yield from _with_file([("workload.placement", workload.get("placement"))])
+    yield from _with_file((f"{path}.placement", job.get("placement")) for path, job in _jobs(document))
+
+
+def _with_file(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:
+    return ((path, table) for path, table in tables if isinstance(table, dict) and isinstance(table.get("file"), str))
+
+
 def _inlined(document: Document) -> Document:
     """The document with the contents of the files that it names in their places."""
     document = _with_graph(document)
-    routing, traffic, workload = (document.get(section) for section in ("routing", "traffic", "workload"))
+    routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
-    program = isinstance(workload, dict) and isinstance(workload.get("file"), str)
-    if not tables and not isinstance(trace, str | dict) and not program:
+    if not tables and not isinstance(trace, str | dict) and next(_programs(document), None) is None:
         return document
     found = copy.deepcopy(document)
-    if program:
+    for key, program in _programs(found):
         # The engine reads it; what it holds tells two points apart whose files have the same name.
-        found["workload"]["digest"] = _digest(Path(found["workload"]["file"]))
+        program["digest"] = _digest(Path(program["file"]), f"{key}.file")
     if tables and "file" in found["routing"]:
         path = Path(str(found["routing"].pop("file")))
         found["routing"]["entries"] = _rows(path, ("router", "destination", "port"))
@@ -207,15 +232,24 @@ def _with_graph(document: Document) -> Document:
     return found
 
 
-def _digest(path: Path) -> str:
-    """What tells the contents of a file from others."""
+def _digest(path: Path, key: str) -> str:
+    """What tells the contents of a program's file, or of those of all ranks, from others."""
+    try:
+        files = _phit.workload_files(path)
+    except _phit.WorkloadError as error:
+        raise InputError(f"{key}: {error}", key) from None
+    digests = [_digest_of_file(file, key) for file in files]
+    return digests[0] if len(digests) == 1 else f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
+
+
+def _digest_of_file(path: Path, key: str) -> str:
     try:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except FileNotFoundError:
-        raise InputError(f"workload.file: {path}: no such file", "workload.file") from None
+        raise InputError(f"{key}: {path}: no such file", key) from None
     except OSError as error:
-        raise InputError(f"workload.file: {path}: cannot be read ({error.strerror})", "workload.file") from None
+        raise InputError(f"{key}: {path}: cannot be read ({error.strerror})", key) from None
 
 
 def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:

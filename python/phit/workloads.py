@@ -63,6 +63,24 @@ def _time(job: dict[str, Any]) -> float | None:
     return float(job["finish"] - job["start"])
 
 
+def contention_by_phase(result: "Result", ideal: "Result") -> "pl.DataFrame":
+    """What each phase of a program takes each rank longer than on the ideal network; times in cycles.
+
+    A phase is a part that a rank begins when it has ended the one before: a step of a sequence, one of several times,
+    the calculation between. It needs `measure.phases`; of a program that is read from a file there are none.
+
+    Columns: rank, phase, kind, time (from its begin until its end), ideal (the same there), longer (the difference).
+    """
+    import polars as pl
+
+    both = [
+        run.tables["phases"].select("rank", "phase", "kind", time=pl.col("end") - pl.col("start"))
+        for run in (result, ideal)
+    ]
+    found = both[0].join(both[1].rename({"time": "ideal"}), on=["rank", "phase", "kind"], validate="1:1")
+    return found.with_columns(longer=pl.col("time") - pl.col("ideal")).sort("rank", "phase")
+
+
 def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     """What the jobs of a workload of `kind = "jobs"` do to one another: each alone, at its endpoints, and all together.
 

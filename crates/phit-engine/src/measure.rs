@@ -21,6 +21,6 @@ pub(crate) use declare::{Of, Quantity, unit};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
 pub(crate) use quantities::{Batches, Counters, Line, Precisions, Records, SATURATED_BELOW};
-pub use quantities::{MessageRow, OperationRow, Place, Precision, RankRow, Record};
+pub use quantities::{MessageRow, OperationRow, PhaseRow, Place, Precision, Programs, RankRow, Record, TrackRow};
 pub use reading::{Cost, Machine, Reading};
 pub use snapshot::Snapshot;

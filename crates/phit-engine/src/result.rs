@@ -120,6 +120,8 @@ impl Outcome {
             requests: self.scenario.traffic.requests.is_some(),
             messages: measure.messages,
             operations: measure.operations,
+            tracks: measure.tracks,
+            phases: measure.phases,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },
         })
     }

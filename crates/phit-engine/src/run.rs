@@ -12,9 +12,11 @@ use crate::needs::{self, Needs};
 use crate::proof::cdg::Messages;
 use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
-use crate::scenario::{Count, Scenario, SeriesBy, UnitsParams, Until, Warmup, check};
+use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
 use crate::traffic::Traffic;
+use crate::workload::Units;
+use phit_workload::run::Asked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +48,12 @@ pub struct Simulation {
     watchdog: Watchdog,
     /// Times that links have broken and that routing has got to know of it, in turns.
     breakdowns_seen: usize,
+}
+
+/// What a run is to say of a program.
+fn asked(measure: &MeasureParams) -> Asked {
+    let MeasureParams { messages, operations, tracks, phases, .. } = *measure;
+    Asked { messages, operations, tracks, phases }
 }
 
 /// Checks a scenario completely and returns what its network is built from.
@@ -83,9 +91,12 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
             (Traffic::build(&scenario.traffic, &*topology, load, bisection, scenario.seed)?, None)
         }
         Some(params) => {
-            let phit = scenario.units.as_ref().and_then(UnitsParams::phit_bits);
+            let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
+                phit: units.phit_bits(),
+                nanosecond: units.nanosecond_cycles(),
+            });
             let loads = (f64::from(max_load), bisection);
-            let workload = params.build(&*topology, scenario.seed, cycle, loads, phit)?;
+            let workload = params.build(&*topology, scenario.seed, cycle, loads, units)?;
             (Traffic::silent(topology.endpoints(), params.largest_packet())?, Some(Arc::new(workload)))
         }
     };
@@ -110,7 +121,7 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
         links,
         traffic: Arc::new(traffic),
         workload,
-        rows: (measure.messages, measure.operations),
+        rows: asked(measure),
         window,
         probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
         seed: scenario.seed,

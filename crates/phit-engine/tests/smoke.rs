@@ -41,7 +41,7 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         let workload = json!({ "kind": "collective", "collective": "all_gather", "ranks": 4, "bytes": 999 });
         with(json!({ "workload": workload, "units": { "phit": "2 B" } }), table)
     };
-    let workload = |table: Value| json!({ "workload": table, "units": { "phit": "2 B" } });
+    let workload = |table: Value| json!({ "workload": table, "units": { "phit": "2 B", "cycle": "1 ns" } });
     let placement = |table: Value| program(json!({ "workload": { "placement": table } }));
     // Enough local channels for the greediest of the mechanisms for Dragonflies.
     let on_dragonfly = |table: Value| {
@@ -193,6 +193,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("probe", "trees", json!({ "measure": { "probes": ["trees"] } })),
         ("router", "ideal", program(json!({ "router": { "kind": "ideal" } }))),
         ("workload", "goal", workload(json!({ "kind": "goal", "file": "identical/files/ring.goal" }))),
+        (
+            "workload",
+            "chakra",
+            workload(json!({ "kind": "chakra", "file": "identical/files/step.0.json", "options": {
+                "memory": { "latency": 40, "bandwidth": 16 }, "groups": { "1": [0, 1] },
+            } })),
+        ),
+        ("workload", "trace", workload(json!({ "kind": "trace", "file": "identical/files/calls-0.txt" }))),
         ("workload", "collective", workload(json!({ "kind": "collective", "collective": "all_to_all", "bytes": 99 }))),
         ("workload", "program", workload(json!({ "kind": "program", "goal": ONE }))),
         (

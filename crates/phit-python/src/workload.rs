@@ -1,7 +1,7 @@
 //! Programs of ranks: files read, written and made, JSON in and out.
 
 use phit_workload::chakra;
-use phit_workload::file::Input;
+use phit_workload::file::{self, Input};
 use phit_workload::source::{self, SourceKind};
 use phit_workload::{Action, Error, Operation, Program, RankProgram, Totals, Transfer, Until};
 use pyo3::create_exception;
@@ -34,6 +34,12 @@ fn workload_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<Strin
     let options: chakra::Options = parsed(py, options)?;
     let found = py.detach(|| Input::File(&path, &options).totals());
     found.map(|totals| shown(&totals)).map_err(|error| raised(py, &error))
+}
+
+/// The files that a program is read from: all of a trace, in the order of the ranks, or the one of GOAL.
+#[pyfunction]
+fn workload_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| file::files(&path)).map_err(|error| raised(py, &error))
 }
 
 fn shown(totals: &Totals) -> String {
@@ -142,6 +148,7 @@ fn workload_write(py: Python<'_>, program: &str, target: PathBuf) -> PyResult<()
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("WorkloadError", module.py().get_type::<WorkloadError>())?;
     module.add_function(wrap_pyfunction!(workload_info, module)?)?;
+    module.add_function(wrap_pyfunction!(workload_files, module)?)?;
     module.add_function(wrap_pyfunction!(workload_convert, module)?)?;
     module.add_function(wrap_pyfunction!(workload_make, module)?)?;
     module.add_function(wrap_pyfunction!(workload_kinds, module)?)?;

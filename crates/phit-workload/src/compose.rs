@@ -45,6 +45,11 @@ impl Composer {
         *frontier = vec![self.ranks[rank as usize].after(frontier, operation)];
     }
 
+    /// Operations that `rank` has so far.
+    pub fn operations(&self, rank: u32) -> u32 {
+        self.ranks[rank as usize].len()
+    }
+
     /// A tag that no message has yet.
     pub fn tag(&mut self) -> u32 {
         self.tag += 1;

@@ -16,13 +16,15 @@
 //!
 //! DUMPI, the MPI profiling library of the Structural Simulation Toolkit (SST), Sandia National Laboratories.
 
-use crate::chakra::Options;
-use crate::collective::{Collective, Members};
+use crate::chakra;
+use crate::collective::{Algorithm, Collective, Members};
 use crate::error::{Error, quoted};
 use crate::program::{ANY, Operation, Program, RankProgram};
 use crate::script::{Communicator, Costs, Frontier, Task, Work, one_task};
 use flate2::bufread::MultiGzDecoder;
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -41,18 +43,69 @@ fn parts(name: &str) -> Option<(&str, u32, &str)> {
     Some((prefix, rank.parse().ok()?, &name[stem.len()..]))
 }
 
+/// What a trace of MPI leaves open.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Options {
+    /// The algorithm of each collective; the usual one if it is not here.
+    pub algorithms: BTreeMap<Collective, Algorithm>,
+    /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    pub delay: u64,
+    /// Time for each byte that a collective combines, in nanoseconds.
+    pub combine: f64,
+}
+
+/// Options of any trace, if they are about nothing that one of MPI has not.
+impl TryFrom<&chakra::Options> for Options {
+    type Error = Error;
+
+    fn try_from(options: &chakra::Options) -> Result<Self, Error> {
+        let chakra::Options { algorithms, delay, combine, .. } = options.clone();
+        let own = Self { algorithms, delay, combine };
+        match chakra::Options::from(own.clone()) == *options {
+            true => Ok(own),
+            false => Err(Error::new("a trace of MPI takes the options algorithms, delay and combine alone")),
+        }
+    }
+}
+
+impl From<Options> for chakra::Options {
+    fn from(Options { algorithms, delay, combine }: Options) -> Self {
+        Self { algorithms, delay, combine, ..Self::default() }
+    }
+}
+
 /// Reads the traces of all ranks, whose names differ from that of `path` in the rank.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
-    let plain = Options {
-        algorithms: options.algorithms.clone(),
-        delay: options.delay,
-        combine: options.combine,
-        ..Options::default()
-    };
-    if *options != plain {
-        return Err(Error::new("a trace of MPI takes the options algorithms, delay and combine alone").within(path));
+    read_noted(path, options).map(|noted| noted.program)
+}
+
+/// The line that an operation of a rank comes from: the traces are read anew, since a program does not hold it.
+pub fn line_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
+    Ok(read_noted(path, options)?.line_of(rank, operation))
+}
+
+/// A program, and the lines of the calls that its operations come from.
+struct Noted {
+    program: Program,
+    /// By rank: the first operation of each call that has any, and the call's line.
+    lines: Vec<Vec<(u32, u64)>>,
+}
+
+impl Noted {
+    fn line_of(&self, rank: u32, operation: u32) -> Option<u64> {
+        let lines = self.lines.get(rank as usize)?;
+        let (_, line) = lines.get(lines.partition_point(|(first, _)| *first <= operation).checked_sub(1)?)?;
+        Some(*line)
     }
-    let files = files(path).map_err(|error| error.within(path))?;
+}
+
+fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
+    if !(options.combine >= 0.0 && options.combine.is_finite()) {
+        return Err(Error::key("combine", options.combine, "expected 0 or more"));
+    }
+    let files = files(path)?;
     let mut ranks = vec![];
     for (rank, file) in (0..).zip(&files) {
         let calls = open(file).and_then(|input| calls(input, files.len() as u32));
@@ -67,6 +120,11 @@ pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
     })
 }
 
+/// The files of the ranks, in their order.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    found(path).map_err(|error| error.within(path))
+}
+
 fn open(file: &Path) -> Result<Box<dyn BufRead>, Error> {
     let mut input = BufReader::new(File::open(file)?);
     Ok(match input.fill_buf()?.starts_with(&crate::goal::GZIP) {
@@ -75,7 +133,7 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, Error> {
     })
 }
 
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+fn found(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let Some((prefix, _, end)) = parts(&name) else { return Err(Error::new("expected a file PREFIX-RANK.txt")) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -403,6 +461,8 @@ struct Rank {
     /// What the next operation waits for.
     frontier: Frontier,
     requests: FxHashMap<i64, u32>,
+    /// See [`Noted`].
+    lines: Vec<(u32, u64)>,
 }
 
 impl Rank {
@@ -436,7 +496,7 @@ impl Rank {
 }
 
 /// Ranks go on by themselves up to their next collective, which they then do together.
-fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Program, Error> {
+fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Noted, Error> {
     let count = ranks.len() as u32;
     let all: Arc<[u32]> = (0..count).collect();
     let costs = Costs { start: options.delay, step: options.delay, combine: options.combine };
@@ -448,6 +508,7 @@ fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Program, Error> 
         for (number, (rank, calls)) in (0..).zip(ranks.iter_mut().zip(&mut calls)) {
             let mut own = None;
             for Call { line, calc, does } in calls.by_ref() {
+                rank.lines.push((rank.list.len(), line));
                 rank.calc(calc);
                 if let Does::Collective { collective, bytes, root } = does {
                     own = Some((line, (collective, bytes, root)));
@@ -486,8 +547,12 @@ fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Program, Error> 
         }
     }
     let mut program = Program::new(count);
-    (0..).zip(ranks).for_each(|(rank, made)| program.set(rank, made.list));
-    Ok(program)
+    let mut lines = vec![];
+    for (number, Rank { list, lines: own, .. }) in (0..).zip(ranks) {
+        program.set(number, list);
+        lines.push(own);
+    }
+    Ok(Noted { program, lines })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Something whose ranks can be had one by one, as often as one likes.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,10 @@ impl Input<'_> {
             Self::File(path, options) if is_trace(path) => {
                 let program = match chakra::is_trace(path) {
                     true => chakra::read_files(path, options)?,
-                    false => dumpi::read_files(path, options)?,
+                    false => {
+                        let options = dumpi::Options::try_from(*options).map_err(|error| error.within(path))?;
+                        dumpi::read_files(path, &options)?
+                    }
                 };
                 program.each_rank(ranks)
             }
@@ -111,6 +114,15 @@ impl Input<'_> {
         let mut order = Order { next: 0, kept: true };
         self.each_rank(&mut order)?;
         Ok(order.kept)
+    }
+}
+
+/// The files that a program is read from: all of a trace, or the one of GOAL.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    match () {
+        () if chakra::is_trace(path) => chakra::files(path),
+        () if dumpi::is_trace(path) => dumpi::files(path),
+        () => Ok(vec![path.into()]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
-use crate::plan::{Executable, Plan, Which};
+use crate::plan::{Executable, Phase, Plan, Which};
 use crate::program::{Action, Operation};
 use crate::ranks::Ranks;
 use crate::script::{Point, Script, Scripts, Task};
@@ -14,6 +14,8 @@ pub struct Generated {
     cpus: u8,
     /// By place of the rank.
     state: Vec<State>,
+    /// By place of the rank, if they are noted: when it ended each of its parts.
+    ends: Option<Vec<Vec<u64>>>,
 }
 
 impl Executable for Scripts {
@@ -101,13 +103,14 @@ impl Generated {
     /// The part of some ranks.
     pub fn of(scripts: Arc<Scripts>, ranks: Ranks) -> Self {
         let state = (0..ranks.len()).map(|_| State::default()).collect();
-        Self { cpus: scripts.cpus(), scripts, ranks, state }
+        Self { cpus: scripts.cpus(), scripts, ranks, state, ends: None }
     }
 
     /// Begins what can begin, of a rank.
     fn advance(&mut self, rank: u32, released: &mut Vec<Which>) {
-        let Self { scripts, ranks, state, .. } = self;
-        let state = &mut state[ranks.place(rank)];
+        let Self { scripts, ranks, state, ends, .. } = self;
+        let place = ranks.place(rank);
+        let state = &mut state[place];
         while let Some((script, tag)) = scripts.part(state.part) {
             if state.streams.is_empty() {
                 state.streams.resize_with(script.streams() as usize, Stream::default);
@@ -119,6 +122,9 @@ impl Generated {
                 return;
             }
             state.start = state.streams.iter().map(|stream| stream.time).max().unwrap_or(state.start);
+            if let Some(ends) = ends {
+                ends[place].push(state.start);
+            }
             state.streams.clear();
             state.part += 1;
         }
@@ -302,8 +308,22 @@ impl Plan for Generated {
         (0..state.operations.len() as u32).filter(|number| !state.free.contains(number)).collect()
     }
 
+    fn note_phases(&mut self) {
+        self.ends = Some(vec![vec![]; self.ranks.len()]);
+    }
+
+    fn phases(&self, rank: u32) -> Vec<Phase> {
+        let ends = self.ends.as_ref().map_or(&[][..], |ends| &ends[self.ranks.place(rank)]);
+        let mut start = 0;
+        let phase = |(number, &end): (u32, &u64)| {
+            let name = self.scripts.part(number).map_or("", |(script, _)| script.name());
+            Phase { name, start: std::mem::replace(&mut start, end), end }
+        };
+        (0..).zip(ends).map(phase).collect()
+    }
+
     fn bytes(&self) -> usize {
-        let Self { scripts: _, ranks: _, cpus: _, state } = self;
+        let Self { scripts: _, ranks: _, cpus: _, state, ends } = self;
         let of = |state: &State| {
             let State { part: _, start: _, streams, operations, free } = state;
             streams.capacity() * size_of::<Stream>()
@@ -311,6 +331,7 @@ impl Plan for Generated {
                 + operations.capacity() * size_of::<Released>()
                 + free.capacity() * size_of::<u32>()
         };
-        state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>()
+        let noted = ends.iter().flatten().map(|ends| ends.capacity() * size_of::<u64>()).sum::<usize>();
+        state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>() + noted
     }
 }

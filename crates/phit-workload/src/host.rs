@@ -140,6 +140,36 @@ pub struct Span {
     pub end: Option<u64>,
 }
 
+/// What a CPU does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Doing {
+    /// It calculates.
+    Calc,
+    /// It sends a message.
+    Send,
+    /// It takes a message in.
+    Receive,
+    /// See [`Usage::waiting`].
+    Waiting,
+    /// See [`Usage::blocked`].
+    Blocked,
+}
+
+/// A time in which a CPU does one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its rank.
+    pub rank: u32,
+    /// The CPU.
+    pub cpu: u8,
+    /// What it does.
+    pub doing: Doing,
+    /// From when.
+    pub start: u64,
+    /// Until when.
+    pub end: u64,
+}
+
 /// Operations that have been performed, as they come.
 #[derive(Debug, Default)]
 struct Log {
@@ -160,6 +190,8 @@ pub struct Hosts {
     /// Operations performed.
     performed: u64,
     log: Option<Log>,
+    /// What all CPUs have done, as it comes.
+    stretches: Option<Vec<Stretch>>,
     /// When each CPU is free, rank by rank.
     cpus: Vec<u64>,
     /// When each interface can send again.
@@ -187,6 +219,7 @@ impl Hosts {
             usage: vec![Usage::default(); ranks],
             performed: 0,
             log: None,
+            stretches: None,
             unit: 1,
             plan,
             params,
@@ -201,6 +234,17 @@ impl Hosts {
     /// The same with a list of all operations, see [`Self::spans`].
     pub fn with_spans(self) -> Self {
         Self { log: Some(Log::default()), ..self }
+    }
+
+    /// The same with a list of what CPUs do, see [`Self::stretches`].
+    pub fn with_stretches(self) -> Self {
+        Self { stretches: Some(Vec::new()), ..self }
+    }
+
+    /// The same with a plan that notes its phases, see [`Plan::phases`].
+    pub fn with_phases(mut self) -> Self {
+        self.plan.note_phases();
+        self
     }
 
     /// The program.
@@ -226,6 +270,7 @@ impl Hosts {
                 let end = now.saturating_add(time);
                 self.idle(rank, cpu, now, now);
                 self.usage(rank).calc += time;
+                self.does(rank, cpu, Doing::Calc, now, end);
                 self.cpus[cpu] = end;
                 self.started(rank, number, operation, now, effects);
                 self.done(rank, number, end, effects);
@@ -258,6 +303,7 @@ impl Hosts {
         let free = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
         self.idle(rank, own_cpu, now, now);
         self.usage(rank).overhead += free.saturating_sub(now);
+        self.does(rank, own_cpu, Doing::Send, now, free);
         self.cpus[own_cpu] = free;
         self.sending[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
         let left = now.saturating_add(overhead);
@@ -302,6 +348,7 @@ impl Hosts {
         let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
         self.idle(rank, cpu, left, now);
         self.usage(rank).overhead += end.saturating_sub(now);
+        self.does(rank, cpu, Doing::Receive, now, end);
         self.cpus[cpu] = end;
         self.receiving[nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
         let place = self.ranks.place(rank);
@@ -383,6 +430,12 @@ impl Hosts {
         self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
+    /// What CPUs have done, in no particular order; of each the times follow one another without a gap. Nothing without
+    /// [`Self::with_stretches`].
+    pub fn stretches(&self) -> &[Stretch] {
+        self.stretches.as_deref().unwrap_or_default()
+    }
+
     /// What is left.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
@@ -406,6 +459,7 @@ impl Hosts {
             usage,
             performed: _,
             log,
+            stretches,
             cpus,
             sending,
             receiving,
@@ -418,6 +472,7 @@ impl Hosts {
             + posted.capacity() * size_of::<Mailbox<u32>>()
             + unexpected.capacity() * size_of::<Mailbox<(Message, u64)>>()
             + log.as_ref().map_or(0, |log| log.spans.capacity() * size_of::<Span>())
+            + stretches.as_ref().map_or(0, |list| list.capacity() * size_of::<Stretch>())
     }
 
     fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
@@ -439,6 +494,17 @@ impl Hosts {
         let usage = self.usage(rank);
         usage.blocked += coming;
         usage.waiting += now - free - coming;
+        self.does(rank, cpu, Doing::Waiting, free, now - coming);
+        self.does(rank, cpu, Doing::Blocked, now - coming, now);
+    }
+
+    fn does(&mut self, rank: u32, cpu: usize, doing: Doing, start: u64, end: u64) {
+        if let Some(stretches) = &mut self.stretches
+            && start < end
+        {
+            let cpu = (cpu % self.plan.cpus()) as u8;
+            stretches.push(Stretch { rank, cpu, doing, start, end });
+        }
     }
 
     fn started(&mut self, rank: u32, number: u32, operation: Operation, now: u64, effects: &mut Effects) {

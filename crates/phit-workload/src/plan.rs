@@ -55,8 +55,28 @@ pub trait Plan: Debug + Send {
     /// Operations of a rank that have not been started.
     fn unperformed(&self, rank: u32) -> Vec<u32>;
 
+    /// Notes from now on when ranks end their phases, see [`Self::phases`].
+    fn note_phases(&mut self) {}
+
+    /// The phases that a rank has ended, one after the other: parts that it begins when it has ended the one before.
+    /// None of a program that knows of no such parts, or that has not been told to note them.
+    fn phases(&self, _rank: u32) -> Vec<Phase> {
+        vec![]
+    }
+
     /// Bytes of the state, without those of a program that others use, too.
     fn bytes(&self) -> usize;
+}
+
+/// A part of a program that a rank has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// What it was, in a word.
+    pub name: &'static str,
+    /// When the rank began it.
+    pub start: u64,
+    /// When the rank ended it.
+    pub end: u64,
 }
 
 /// An operation has been performed: what stands instead of a number of dependencies.

@@ -320,6 +320,14 @@ impl Program {
         (0..self.ranks()).try_for_each(|rank| ranks.rank(rank, self.rank(rank)))
     }
 
+    /// Counts calculations in other units of time, `over / under` of which an old one has; to the nearest one.
+    pub fn rescale(&mut self, (over, under): (u128, u128)) {
+        for stored in self.operations.iter_mut().filter(|stored| stored.kind == Kind::Calc) {
+            let scaled = u128::from(stored.amount).saturating_mul(over).saturating_add(under / 2) / under;
+            stored.amount = u64::try_from(scaled).unwrap_or(u64::MAX);
+        }
+    }
+
     /// Gives back the room that was kept for more ranks.
     pub fn shrink(&mut self) {
         self.operations.shrink_to_fit();

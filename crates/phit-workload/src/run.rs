@@ -1,8 +1,8 @@
 //! Programs on networks that carry whole messages, event by event.
 
-use crate::host::{Effects, HostParams, Hosts, Left, Message, Span, Usage};
+use crate::host::{Effects, HostParams, Hosts, Left, Message, Span, Stretch, Usage};
 use crate::network::{Hop, Network};
-use crate::plan::Plan;
+use crate::plan::{Phase, Plan};
 use crate::queue::Queue;
 
 /// What happens at a time.
@@ -29,6 +29,10 @@ pub struct Finish {
     pub messages: Vec<Carried>,
     /// Operations, if they are asked for.
     pub operations: Vec<Span>,
+    /// What CPUs have done, if it is asked for.
+    pub stretches: Vec<Stretch>,
+    /// By rank the phases that it has ended, if they are asked for.
+    pub phases: Vec<Vec<Phase>>,
     /// Events.
     pub events: u64,
 }
@@ -58,6 +62,19 @@ pub struct Asked {
     pub messages: bool,
     /// A list of all operations.
     pub operations: bool,
+    /// A list of what CPUs have done.
+    pub tracks: bool,
+    /// When ranks ended the phases of the program.
+    pub phases: bool,
+}
+
+impl Asked {
+    /// The hosts, which note what is asked for.
+    pub fn of(self, hosts: Hosts) -> Hosts {
+        let hosts = if self.operations { hosts.with_spans() } else { hosts };
+        let hosts = if self.tracks { hosts.with_stretches() } else { hosts };
+        if self.phases { hosts.with_phases() } else { hosts }
+    }
 }
 
 /// Executes a program over a network.
@@ -67,7 +84,7 @@ pub fn run(plan: Box<dyn Plan>, params: HostParams, network: impl Network) -> Fi
 
 /// Executes the program of `hosts`, which has not begun, over a network.
 pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finish {
-    let mut hosts = if asked.operations { hosts.with_spans() } else { hosts };
+    let mut hosts = asked.of(hosts);
     let mut queue = Queue::default();
     let mut effects = Effects::default();
     let mut messages: Vec<Carried> = Vec::new();
@@ -117,6 +134,8 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
         left: hosts.left(),
         messages,
         operations: hosts.spans().to_vec(),
+        stretches: hosts.stretches().to_vec(),
+        phases: ranks.iter().map(|rank| hosts.plan().phases(rank)).collect(),
         events,
     }
 }

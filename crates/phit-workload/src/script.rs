@@ -124,6 +124,9 @@ impl Task {
 
 /// What all ranks do.
 pub trait Script: Debug + Send + Sync {
+    /// What it is, in a word.
+    fn name(&self) -> &'static str;
+
     /// Streams of a rank.
     fn streams(&self) -> u32 {
         1
@@ -292,6 +295,10 @@ pub(crate) fn one_task(list: &mut RankProgram, task: &Task, tag: u32, start: Fro
 pub struct Calc(pub u64);
 
 impl Script for Calc {
+    fn name(&self) -> &'static str {
+        "calc"
+    }
+
     fn task(&self, _rank: u32, _stream: u32, number: u32) -> Option<Task> {
         (number == 0).then(|| Task::new(Work::Calc(self.0)))
     }
@@ -321,6 +328,10 @@ impl Communicators {
 }
 
 impl Script for Communicators {
+    fn name(&self) -> &'static str {
+        "collective"
+    }
+
     fn tags(&self) -> u32 {
         self.each.iter().map(|communicator| communicator.steps.lanes()).max().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
 //! Programs side by side, each with ranks of its own.
 
-use crate::plan::{Executable, Plan, Which};
+use crate::plan::{Executable, Phase, Plan, Which};
 use crate::program::{ANY, Action, Operation};
 use crate::ranks::Ranks;
 use std::sync::Arc;
@@ -128,6 +128,16 @@ impl Plan for TogetherPlan {
     fn unperformed(&self, rank: u32) -> Vec<u32> {
         let Running { plan, first, .. } = &self.parts[self.of(rank)];
         plan.unperformed(rank - first)
+    }
+
+    fn note_phases(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.plan.note_phases());
+    }
+
+    fn phases(&self, rank: u32) -> Vec<Phase> {
+        let Running { plan, first, start } = &self.parts[self.of(rank)];
+        let begun = |phase: Phase| Phase { start: phase.start.max(*start), end: phase.end.max(*start), ..phase };
+        plan.phases(rank - first).into_iter().map(begun).collect()
     }
 
     fn bytes(&self) -> usize {

@@ -11,14 +11,15 @@ import typer
 from rich.table import Table
 
 import phit
+from phit import perfetto as traces
 from phit.cli.app import File, Force, Settings, interruptible, note, out
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, readable
-from phit.scenario import Document, apply_settings, load
-from phit.workloads import contention, without_contention
+from phit.scenario import Document, apply_settings, load, set_path
+from phit.workloads import contention, contention_by_phase, without_contention
 from phit.workloads import interference as jobs_alone_and_together
 
 commands = typer.Typer()
@@ -43,14 +44,28 @@ def run(
     against: Annotated[
         Against | None, typer.Option(help="Run the workload on an ideal network, too: what contention costs.")
     ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a trace of the workload for ui.perfetto.dev: ranks, messages, how full ports are.",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Simulate one scenario."""
     document = apply_settings(load(file), settings)
-    if against is not None and "workload" not in document:
-        raise InputError(f"{file}: has no [workload]; --against compares when programs end")
+    if "workload" not in document:
+        if against is not None:
+            raise InputError(f"{file}: has no [workload]; --against compares when programs end")
+        if perfetto is not None:
+            raise InputError(f"{file}: has no [workload]; --perfetto shows what its ranks do")
     if "sweep" in document:
         raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `phit sweep`")
+    if against is not None:
+        set_path(document, "measure.phases", True)
+    if perfetto is not None:
+        document = traces.asked(document)
     with interruptible(), _left(as_json=as_json):
         if folder is None:
             with RunProgress() as progress:
@@ -64,6 +79,9 @@ def run(
         _show_result(result)
         if ideal is not None:
             _show_cost(result, ideal)
+    if perfetto is not None:
+        traces.write(result, perfetto)
+        note(f"wrote {perfetto}")
     if folder is not None:
         note(f"results in {folder}")
 
@@ -100,7 +118,8 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, f
                 result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
             results.add(point, result.answer())
         else:
-            result = Result(summary, {})
+            answer = results.answer(point)
+            result = Result(answer["summary"], answer["tables"])
         results.consolidate()
     return result
 
@@ -147,8 +166,34 @@ def _show_cost(result: Result, ideal: Result) -> None:
     out(table)
     if found.height > MOST_RANKS:
         out(f"and {found.height - MOST_RANKS:,} ranks that take no longer than these")
+    _show_phases(result, ideal)
     share = result["completion"] / ideal["completion"] - 1 if ideal["completion"] else 0.0
     out(f"completion {result['completion']:,} cycles, {100 * share:.1f} % more than {ideal['completion']:,}")
+
+
+def _show_phases(result: Result, ideal: Result) -> None:
+    """What each phase takes longer than on the ideal network, over all ranks: those that cost most."""
+    import polars as pl
+
+    found = contention_by_phase(result, ideal)
+    phases = found.group_by("phase", "kind").agg(
+        pl.col("time").mean(),
+        pl.col("ideal").mean(),
+        pl.col("longer").mean().alias("longer"),
+        most=pl.col("longer").max(),
+    )
+    if phases.height < 2:
+        return
+    title = "by phase: means over ranks, and the most that it takes a rank longer"
+    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    for name in ("phase", "kind", "time", "ideal", "longer", "most"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    shown = phases.sort("longer", "phase", descending=[True, False]).head(MOST_RANKS).sort("phase")
+    for row in shown.select("phase", "kind", "time", "ideal", "longer", "most").iter_rows():
+        table.add_row(*(readable(value) for value in row))
+    out(table)
+    if phases.height > MOST_RANKS:
+        out(f"and {phases.height - MOST_RANKS:,} phases that cost no more than these")
 
 
 @commands.command()

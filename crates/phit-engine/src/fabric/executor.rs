@@ -12,11 +12,12 @@
 //! sent, then words that a receive has taken a message.
 
 use crate::engine::{NONE, Tick};
-use crate::measure::{MessageRow, OperationRow, RankRow};
+use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
 use phit_workload::host::{Effects, Hosts, Left, Message, Taken};
+use phit_workload::run::Asked;
 use phit_workload::{Queue, Ranks};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -85,15 +86,6 @@ struct Coming {
     last: Tick,
 }
 
-/// What is asked of executors besides the program.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
-    /// A row for every message.
-    pub messages: bool,
-    /// A row for every operation.
-    pub operations: bool,
-}
-
 /// The hosts of a part of the ranks, and what they send and receive.
 pub(crate) struct Executor {
     workload: Arc<Workload>,
@@ -138,7 +130,7 @@ impl Executor {
         let count = ranks.len();
         let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts).with_unit(workload.unit);
         Self {
-            hosts: if asked.operations { hosts.with_spans() } else { hosts },
+            hosts: asked.of(hosts),
             workload,
             asked,
             ticks_per_cycle: ticks_per_cycle.into(),
@@ -375,14 +367,25 @@ impl Executor {
     }
 
     /// How the ranks have fared, and what else is asked for.
-    pub(crate) fn rows(&self) -> (Vec<RankRow>, Vec<MessageRow>, Vec<OperationRow>) {
+    pub(crate) fn rows(&self) -> Programs {
         let rank = |rank: u32| {
             let endpoint = self.workload.endpoints[rank as usize];
             let job = self.workload.job_of(rank).name.clone();
             RankRow { rank, job, endpoint, finish: self.hosts.finish(rank), usage: self.hosts.usage_of(rank) }
         };
-        let operations = self.hosts.spans().iter().map(|span| OperationRow(*span)).collect();
-        (self.hosts.ranks().iter().map(rank).collect(), self.rows.clone(), operations)
+        Programs {
+            ranks: self.hosts.ranks().iter().map(rank).collect(),
+            messages: self.rows.clone(),
+            operations: self.hosts.spans().iter().map(|span| OperationRow(*span)).collect(),
+            tracks: self.hosts.stretches().iter().map(|stretch| TrackRow(*stretch)).collect(),
+            phases: self
+                .hosts
+                .ranks()
+                .iter()
+                .flat_map(|rank| PhaseRow::of(rank, self.hosts.plan().phases(rank)))
+                .collect(),
+            ..Programs::default()
+        }
     }
 
     /// Bytes held, without the program's.

@@ -14,6 +14,7 @@ use crate::traffic::Traffic;
 use crate::workload::Workload;
 use links::LinkTable;
 use phit_workload::host::{Left, Message};
+use phit_workload::run::Asked;
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -67,8 +68,8 @@ pub struct Blueprint {
     pub traffic: Arc<Traffic>,
     /// The program that endpoints execute, if traffic is not drawn.
     pub workload: Option<Arc<Workload>>,
-    /// Rows of all messages, and of all operations, are asked for.
-    pub rows: (bool, bool),
+    /// Rows of a program that are asked for.
+    pub rows: Asked,
     /// What is recorded.
     pub window: Window,
     /// What is looked at besides.

@@ -50,6 +50,10 @@ pub struct Reading<'a> {
     pub messages: bool,
     /// The table of operations is asked for.
     pub operations: bool,
+    /// The table of what CPUs did is asked for.
+    pub tracks: bool,
+    /// The table of phases is asked for.
+    pub phases: bool,
     /// How the run was executed, and what it cost.
     pub machine: Machine,
 }

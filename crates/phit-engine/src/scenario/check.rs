@@ -1,6 +1,6 @@
 //! What must fit together before anything runs.
 
-use super::Scenario;
+use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
 use crate::routing::{Proof, RoutingKind};
@@ -37,7 +37,8 @@ pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
 fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
     if scenario.workload.is_none() {
-        let asked = [("messages", measure.messages), ("operations", measure.operations)];
+        let MeasureParams { messages, operations, tracks, phases, .. } = *measure;
+        let asked = [("messages", messages), ("operations", operations), ("tracks", tracks), ("phases", phases)];
         return match asked.iter().find(|(_, asked)| *asked) {
             None => Ok(()),
             Some((key, _)) => {
@@ -45,6 +46,12 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
                 Err(ScenarioError::new(format!("measure.{key}"), true, reason))
             }
         };
+    }
+    let params = scenario.workload.as_ref().map(|workload| workload.program.params());
+    let timed = scenario.units.as_ref().is_some_and(|units| units.cycle.is_some());
+    if params.is_some_and(|params| params.counts_nanoseconds()) && !timed {
+        let reason = "the times of a trace are nanoseconds: say how long a cycle is, as \"1 ns\"";
+        return Err(ScenarioError::missing("units.cycle", reason));
     }
     let known = scenario.units.as_ref().is_some_and(|units| units.phit.is_some());
     if scenario.router.params().counts_phits() && !known {

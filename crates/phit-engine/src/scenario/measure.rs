@@ -59,6 +59,13 @@ pub struct MeasureParams {
     /// Whether all operations of a workload are part of the result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub operations: bool,
+    /// Whether it is part of the result what the CPUs of a workload's ranks did from when until when.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tracks: bool,
+    /// Whether it is part of the result when each rank of a workload ended each phase: each step of a sequence, each
+    /// of several times.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub phases: bool,
     /// What is looked at in the measured time besides the packets delivered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
@@ -91,6 +98,8 @@ impl Default for MeasureParams {
             order: false,
             messages: false,
             operations: false,
+            tracks: false,
+            phases: false,
             probes: Vec::new(),
             max_warmup: 100_000,
             max_drain: 100_000,

@@ -44,6 +44,12 @@ impl UnitsParams {
         Some(value(&self.cycle)?.times(Fraction::new(1_000_000_000, 1)?)?.to_string())
     }
 
+    /// Cycles in a nanosecond, as a fraction.
+    pub(crate) fn nanosecond_cycles(&self) -> Option<(u128, u128)> {
+        let cycle = value(&self.cycle)?.times(Fraction::new(1_000_000_000, 1)?)?.inverse()?;
+        Some((cycle.over, cycle.under))
+    }
+
     /// Size of a phit in bits, as a fraction.
     pub(crate) fn phit_bits(&self) -> Option<(u128, u128)> {
         value(&self.phit).map(|size| (size.over, size.under))

@@ -130,11 +130,14 @@ impl WorkloadParams {
         seed: u64,
         ticks_per_cycle: Tick,
         (max_load, bisection): (f64, Option<f64>),
-        phit: Option<(u128, u128)>,
+        units: Units,
     ) -> Result<Workload, ScenarioError> {
         let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
         let free: Vec<u32> = (0..topology.endpoints()).collect();
-        let site = Site { topology, seed, ticks_per_cycle, max_load, bisection, free: &free, job: 0, placement };
+        let Units { phit, nanosecond } = units;
+        let nanosecond = nanosecond.map(|(over, under)| (over, under.saturating_mul(time_unit.into())));
+        let (job, free) = (0, &free[..]);
+        let site = Site { topology, seed, ticks_per_cycle, max_load, bisection, nanosecond, free, job, placement };
         let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
         let mut ranks = vec![NO_RANK; topology.endpoints() as usize];
         for (rank, &endpoint) in (0..).zip(&endpoints) {
@@ -203,6 +206,15 @@ impl JsonSchema for WorkloadParams {
         }
         Schema::try_from(schema).unwrap_or_default()
     }
+}
+
+/// What phits and cycles stand for, as far as that is known.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Units {
+    /// Bits of a phit, as a fraction.
+    pub phit: Option<(u128, u128)>,
+    /// Cycles in a nanosecond, as a fraction.
+    pub nanosecond: Option<(u128, u128)>,
 }
 
 /// A workload that fits a topology.

@@ -8,6 +8,7 @@ mod errors;
 mod ideal;
 mod jobs;
 mod random;
+mod traces;
 
 use phit_engine::result::Outcome;
 use serde_json::{Value, json};

@@ -86,7 +86,7 @@ proptest! {
             "kind": "program", "goal": goal, "packet_size": 20, "header": header,
             "host": { "eager": eager, "overhead": overhead }, "placement": "random",
         });
-        scenario["measure"] = json!({ "messages": true, "links": true, "endpoints": true });
+        scenario["measure"] = json!({ "messages": true, "tracks": true, "links": true, "endpoints": true });
         let run = |options| common::run_with(&scenario, options);
         let outcome = run(Options { threads: 1, partitions: Some(1) });
 
@@ -142,6 +142,27 @@ proptest! {
         for (rank, finish) in of("finish").into_iter().enumerate() {
             let sum: f64 = parts.iter().map(|part| part[rank]).sum();
             prop_assert!((sum - finish).abs() < 1e-9, "rank {rank}: {sum}, {finish}");
+        }
+
+        // So do the times of its track, which follow one another.
+        let (of_rank, state) = (numbers(&outcome, "tracks", "rank"), column(&tables, "tracks", "state"));
+        let times = |name: &str| column(&tables, "tracks", name).iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>();
+        let (start, end) = (times("start"), times("end"));
+        let mut reached = vec![0.0; ranks as usize];
+        let mut sums = vec![vec![0.0; ranks as usize]; 4];
+        for (i, &rank) in of_rank.iter().enumerate() {
+            prop_assert!(start[i] == reached[rank as usize] && start[i] < end[i], "rank {rank}, {}", start[i]);
+            reached[rank as usize] = end[i];
+            let part = match state[i].as_str().unwrap() {
+                "calc" => 0,
+                "send" | "receive" => 1,
+                "waiting" => 2,
+                _ => 3,
+            };
+            sums[part][rank as usize] += end[i] - start[i];
+        }
+        for (sum, part) in sums.iter().flatten().zip(parts.iter().flatten()) {
+            prop_assert!((sum - part).abs() < 1e-9);
         }
 
         // The same on any number of partitions.

@@ -1,6 +1,6 @@
 //! Traces as files: one a rank, `PREFIX.RANK.et`, perhaps compressed, or `PREFIX.RANK.json`.
 
-use super::graph::{Options, read};
+use super::graph::{Noted, Options, noted};
 use crate::error::Error;
 use crate::program::Program;
 use std::collections::BTreeMap;
@@ -23,17 +23,33 @@ fn parts(name: &str) -> Option<(&str, Option<u32>, &str)> {
 
 /// Reads the traces of all ranks: those of a folder, or those whose names differ from that of `path` in the rank.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
-    let files = files(path).map_err(|error| error.within(path))?;
+    read_noted(path, options).map(Noted::into_program)
+}
+
+/// The node that an operation of a rank comes from: the traces are read anew, since a program does not hold it.
+pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
+    Ok(read_noted(path, options)?.place_of(rank, operation))
+}
+
+fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
+    let files = files(path)?;
     let opened = files.iter().map(|file| File::open(file).map_err(|error| Error::from(error).within(file)));
     let opened: Vec<File> = opened.collect::<Result<_, _>>()?;
-    read(opened, options).map_err(|error| {
-        let file = error.rank.and_then(|rank| files.get(rank as usize)).cloned();
-        error.within(&file.unwrap_or_else(|| path.into()))
+    noted(opened, options).map_err(|error| match error.key {
+        Some(_) => error,
+        None => {
+            let file = error.rank.and_then(|rank| files.get(rank as usize)).cloned();
+            error.within(&file.unwrap_or_else(|| path.into()))
+        }
     })
 }
 
 /// The files of the ranks, in their order.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    found(path).map_err(|error| error.within(path))
+}
+
+fn found(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let own = match path.is_dir() {
         true => None,
         false => {

@@ -5,6 +5,7 @@ use super::json;
 use crate::collective::{Algorithm, Collective, Members};
 use crate::compose::{Composer, Frontier};
 use crate::error::{Error, quoted};
+use crate::goal::GZIP;
 use crate::program::{Operation, Program};
 use crate::script::Costs;
 use flate2::bufread::MultiGzDecoder;
@@ -57,7 +58,7 @@ pub struct Memory {
 }
 
 /// What a trace leaves open.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Options {
@@ -66,10 +67,12 @@ pub struct Options {
     /// How long calculations take.
     pub compute: Compute,
     /// What loads and stores take; they are refused without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// The algorithm of each collective; the usual one if it is not here.
     pub algorithms: BTreeMap<Collective, Algorithm>,
     /// Parts into which a collective is cut, sent one after the other.
+    #[schemars(range(min = 1))]
     pub chunks: u32,
     /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
     pub delay: u64,
@@ -77,6 +80,47 @@ pub struct Options {
     pub combine: f64,
     /// The ranks of each group that a collective may name; all of them if it names none.
     pub groups: BTreeMap<String, Vec<u32>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            dependencies: Dependencies::default(),
+            compute: Compute::default(),
+            memory: None,
+            algorithms: BTreeMap::new(),
+            chunks: 1,
+            delay: 0,
+            combine: 0.0,
+            groups: BTreeMap::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Refuses rates that stand for no time.
+    fn check(&self) -> Result<(), Error> {
+        let above = |key, rate: f64| match rate > 0.0 && rate.is_finite() {
+            true => Ok(()),
+            false => Err(Error::key(key, rate, "expected a number above 0")),
+        };
+        let time = |key, time: f64| match time >= 0.0 && time.is_finite() {
+            true => Ok(()),
+            false => Err(Error::key(key, time, "expected 0 or more")),
+        };
+        if self.chunks == 0 {
+            return Err(Error::key("chunks", 0, "expected 1 or more"));
+        }
+        if let Compute::Roofline { peak, bandwidth } = self.compute {
+            above("compute.roofline.peak", peak)?;
+            above("compute.roofline.bandwidth", bandwidth)?;
+        }
+        if let Some(Memory { latency, bandwidth }) = self.memory {
+            time("memory.latency", latency)?;
+            above("memory.bandwidth", bandwidth)?;
+        }
+        time("combine", self.combine)
+    }
 }
 
 /// The CPU of a rank that executes the nodes of its host processor, of its accelerator, and those that communicate.
@@ -105,20 +149,52 @@ const COLLECTIVES: [&str; 10] = [
 /// Reads the traces of all ranks, in their order, compressed by gzip or not. A unit of time of the program is a
 /// nanosecond.
 pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> Result<Program, Error> {
+    noted(files, options).map(Noted::into_program)
+}
+
+/// A program, and the nodes that its operations come from.
+pub(super) struct Noted {
+    program: Program,
+    graphs: Vec<Graph>,
+    /// By rank: the first operation of each node that has any, and the node.
+    origins: Vec<Vec<(u32, u32)>>,
+}
+
+impl Noted {
+    /// The program alone.
+    pub(super) fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// The node that an operation comes from, as errors name it.
+    pub(super) fn place_of(&self, rank: u32, operation: u32) -> Option<String> {
+        let origins = self.origins.get(rank as usize)?;
+        let (_, node) = origins.get(origins.partition_point(|(first, _)| *first <= operation).checked_sub(1)?)?;
+        Some(named(&self.graphs[rank as usize].nodes[*node as usize]))
+    }
+}
+
+/// The same as [`read`], with the nodes.
+pub(super) fn noted<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> Result<Noted, Error> {
+    options.check()?;
     let mut graphs = vec![];
     for (rank, file) in (0..).zip(files) {
         let mut input = BufReader::new(file);
-        let zipped = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        let nodes = match zipped {
-            true => nodes(BufReader::new(MultiGzDecoder::new(input))),
-            false => nodes(input),
-        };
-        let graph = nodes.and_then(|nodes| Graph::new(nodes, options));
+        let graph = input.fill_buf().map(|start| start.starts_with(&GZIP)).map_err(Error::from).and_then(|zipped| {
+            let nodes = match zipped {
+                true => nodes(BufReader::new(MultiGzDecoder::new(input))),
+                false => nodes(input),
+            };
+            Graph::new(nodes?, options)
+        });
         graphs.push(graph.map_err(|error| error.of(rank))?);
     }
-    let mut builder = Builder { composer: Composer::new(graphs.len() as u32), options, meetings: BTreeMap::new() };
-    builder.build(graphs)?;
-    Ok(builder.composer.finish())
+    let ranks = graphs.len();
+    let composer = Composer::new(ranks as u32);
+    let mut builder = Builder { composer, options, meetings: BTreeMap::new(), origins: vec![vec![]; ranks] };
+    builder.build(&mut graphs)?;
+    let Builder { composer, origins, .. } = builder;
+    Ok(Noted { program: composer.finish(), graphs, origins })
 }
 
 /// The nodes of a file, of protobuf messages or as JSON.
@@ -237,16 +313,18 @@ struct Builder<'o> {
     options: &'o Options,
     /// By group and place.
     meetings: BTreeMap<(String, u32), Meeting>,
+    /// See [`Noted`].
+    origins: Vec<Vec<(u32, u32)>>,
 }
 
 impl Builder<'_> {
-    fn build(&mut self, mut graphs: Vec<Graph>) -> Result<(), Error> {
+    fn build(&mut self, graphs: &mut [Graph]) -> Result<(), Error> {
         let mut moved = true;
         while std::mem::take(&mut moved) {
             for rank in 0..graphs.len() {
                 while let Some((_, number)) = graphs[rank].ready.pop_first() {
                     moved = true;
-                    self.add(rank as u32, number, &mut graphs).map_err(|error| error.of(rank as u32))?;
+                    self.add(rank as u32, number, graphs).map_err(|error| error.of(rank as u32))?;
                 }
             }
         }
@@ -258,7 +336,7 @@ impl Builder<'_> {
             let group = if group.is_empty() { "all ranks".into() } else { format!("group {}", quoted(group)) };
             return Err(wrong(node, format!("{who} of {group} never comes to it")).of(rank));
         }
-        for (rank, graph) in (0..).zip(&graphs) {
+        for (rank, graph) in (0..).zip(&*graphs) {
             if let Some(number) = graph.ends.iter().position(Option::is_none) {
                 return Err(wrong(&graph.nodes[number], "waits for itself, by way of others").of(rank));
             }
@@ -292,6 +370,7 @@ impl Builder<'_> {
             // It takes no time: what waits for it waits for what it waits for.
             None => frontier,
             Some(operation) => {
+                self.origins[rank as usize].push((self.composer.operations(rank), number));
                 self.composer.set_frontier(rank, frontier);
                 self.composer.one(rank, operation);
                 self.composer.frontier(rank).clone()
@@ -369,11 +448,12 @@ impl Builder<'_> {
         let algorithm = self.options.algorithms.get(&collective).copied();
         let algorithm = algorithm.unwrap_or(collective.usual());
         for (&rank, &number) in &meeting.came {
+            self.origins[rank as usize].push((self.composer.operations(rank), number));
             self.composer.set_frontier(rank, graphs[rank as usize].frontier(number));
         }
         let costs = Costs { start: self.options.delay, step: self.options.delay, combine: self.options.combine };
         let members = meeting.ranks.len() as u32;
-        let chunks = u64::from(self.options.chunks.max(1)).min(bytes.max(1));
+        let chunks = u64::from(self.options.chunks).min(bytes.max(1));
         for chunk in 0..chunks {
             let size = bytes / chunks + u64::from(chunk < bytes % chunks);
             // A trace says how much a rank has for all.
@@ -390,9 +470,14 @@ impl Builder<'_> {
 }
 
 fn wrong(node: &Node, message: impl Into<String>) -> Error {
+    Error::new(format!("{}: {}", named(node), message.into()))
+}
+
+/// `node 7 (send "ncclSend")`.
+fn named(node: &Node) -> String {
     let kind = NAMES.get(node.kind as usize).copied().unwrap_or("node");
     let name = if node.name.is_empty() { String::new() } else { format!(" {}", quoted(&node.name)) };
-    Error::new(format!("node {} ({kind}{name}): {}", node.id, message.into()))
+    format!("node {} ({kind}{name})", node.id)
 }
 
 fn attribute<'n>(node: &'n Node, name: &str) -> Option<&'n Value> {

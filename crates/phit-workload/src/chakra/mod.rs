@@ -5,7 +5,7 @@ mod format;
 mod graph;
 mod json;
 
-pub use files::{is_trace, read_files};
+pub use files::{files, is_trace, place_of, read_files};
 pub use graph::{Compute, Dependencies, Memory, Options, read};
 
 #[cfg(test)]

@@ -25,7 +25,10 @@ fn read(ranks: &[String]) -> Result<Program, String> {
         })
         .collect();
     let options = Options { algorithms: [(Collective::Barrier, Algorithm::Direct)].into(), ..Options::default() };
-    let program = parsed.and_then(|calls| assemble(calls, &options)).map_err(|error| error.to_string())?;
+    let program = parsed
+        .and_then(|calls| assemble(calls, &options))
+        .map(|noted| noted.program)
+        .map_err(|error| error.to_string())?;
     program.check().unwrap();
     Ok(program)
 }

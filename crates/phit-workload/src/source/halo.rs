@@ -54,6 +54,10 @@ struct Halo {
 }
 
 impl Script for Halo {
+    fn name(&self) -> &'static str {
+        "halo"
+    }
+
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let parts = |flip: bool| {
             let part = |(dim, &bytes): (usize, &u64), up: bool| {

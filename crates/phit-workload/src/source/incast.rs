@@ -73,6 +73,10 @@ struct Incast {
 }
 
 impl Script for Incast {
+    fn name(&self) -> &'static str {
+        "incast"
+    }
+
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let Self { root, sources, bytes, messages } = *self;
         let is_source = |rank: u32| rank != root && rank - u32::from(rank > root) < sources;

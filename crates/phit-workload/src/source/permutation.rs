@@ -89,6 +89,10 @@ struct Permutation {
 }
 
 impl Script for Permutation {
+    fn name(&self) -> &'static str {
+        "permutation"
+    }
+
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let Self { to, from, bytes, messages } = self;
         let parts = |peer| vec![Part { peer, bytes: *bytes, blocks: Blocks::one(0) }; *messages as usize];

@@ -68,6 +68,10 @@ struct First {
 }
 
 impl Script for First {
+    fn name(&self) -> &'static str {
+        self.script.name()
+    }
+
     fn streams(&self) -> u32 {
         self.script.streams()
     }

@@ -71,6 +71,10 @@ struct Sweep {
 }
 
 impl Script for Sweep {
+    fn name(&self) -> &'static str {
+        "sweep"
+    }
+
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let (wave, part) = (number / 3, number % 3);
         let corner = wave / self.planes;

@@ -442,6 +442,10 @@ impl Place {
 }
 
 impl Script for Training {
+    fn name(&self) -> &'static str {
+        "training"
+    }
+
     fn streams(&self) -> u32 {
         4
     }

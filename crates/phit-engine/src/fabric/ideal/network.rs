@@ -4,7 +4,7 @@ use super::Model;
 use crate::engine::Tick;
 use crate::fabric::zero_load::{Step, Way, Ways};
 use crate::fabric::{Blueprint, Fabric, Progress};
-use crate::measure::{Collector, MessageRow, OperationRow, RankRow, Snapshot};
+use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Snapshot, TrackRow};
 use crate::topology::{Peer, Topology};
 use crate::workload::{Packets, Workload};
 use phit_workload::Ranks;
@@ -44,7 +44,7 @@ impl IdealNetwork {
             topology: blueprint.topology.clone(),
             ways: Ways::new(blueprint, latency),
             ticks_per_cycle: blueprint.links.ticks_per_cycle,
-            asked: Asked { messages: blueprint.rows.0, operations: blueprint.rows.1 },
+            asked: blueprint.rows,
             finish: None,
             collector: Collector::new(blueprint.window.clone()),
             carried: (vec![0; endpoints], vec![0; endpoints]),
@@ -250,7 +250,16 @@ impl Fabric for IdealNetwork {
         };
         let messages = finish.messages.iter().map(message).collect();
         let operations = finish.operations.iter().map(|span| OperationRow(*span)).collect();
-        self.collector.counters.programs.add((ranks, messages, operations));
+        let tracks = finish.stretches.iter().map(|stretch| TrackRow(*stretch)).collect();
+        let phases = (0..).zip(&finish.phases).flat_map(|(rank, phases)| PhaseRow::of(rank, phases.clone())).collect();
+        self.collector.counters.programs.add(Programs {
+            ranks,
+            messages,
+            operations,
+            tracks,
+            phases,
+            ..Programs::default()
+        });
     }
 
     fn audit(&self) -> Result<(), String> {

@@ -13,7 +13,7 @@ use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
 use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel, poll};
-use crate::fabric::executor::{Asked, Executor};
+use crate::fabric::executor::Executor;
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
@@ -433,7 +433,7 @@ impl<'a> Plan<'a> {
     fn hosted(&self, index: usize, layout: &Layout<'_>) -> Option<Box<Hosted>> {
         let (workload, shared) = (self.workload.as_ref()?, layout.hosts.as_ref()?);
         let cycle = self.config.links.ticks_per_cycle;
-        let asked = Asked { messages: self.rows.0, operations: self.rows.1 };
+        let asked = self.rows;
         let executor = Executor::new(workload.clone(), shared.parts[index].clone(), asked, cycle, cycles(cycle));
         let mut own: Vec<u32> =
             layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();

@@ -39,7 +39,7 @@ pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};
 pub(crate) use saturation::SATURATED_BELOW;
-pub use workload::{MessageRow, OperationRow, RankRow};
+pub use workload::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 
 /// The tail of a packet reaches its endpoint.
 #[derive(Debug, Clone, Copy)]

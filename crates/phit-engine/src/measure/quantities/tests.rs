@@ -153,7 +153,7 @@ fn everything() -> Vec<Outcome> {
             "workload": { "kind": "jobs", "job": [
                 { "program": { "kind": "collective", "collective": "broadcast", "bytes": 9 } },
             ] },
-            "measure": { "messages": true, "operations": true },
+            "measure": { "messages": true, "operations": true, "tracks": true, "phases": true },
         })),
     ]
 }

@@ -5,8 +5,8 @@ use crate::engine::Tick;
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, list, ratio, unit};
 use crate::workload::{MadeJob, Workload};
-use phit_workload::Action;
-use phit_workload::host::{Message, Span, Usage};
+use phit_workload::host::{Doing, Message, Span, Stretch, Usage};
+use phit_workload::{Action, Phase};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -82,7 +82,29 @@ pub struct JobRow {
     pub latency: u64,
 }
 
-/// What is known of a program when it has ended: of all ranks, and of all messages and operations if asked for.
+/// A time in which a CPU of a rank did one thing, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackRow(pub Stretch);
+
+/// A phase of a program that a rank has ended, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseRow {
+    /// The rank.
+    pub rank: u32,
+    /// The number of the phase.
+    pub number: u32,
+    /// What it was, from when until when.
+    pub phase: Phase,
+}
+
+impl PhaseRow {
+    /// The phases of a rank, in their order.
+    pub fn of(rank: u32, phases: Vec<Phase>) -> impl Iterator<Item = Self> {
+        (0..).zip(phases).map(move |(number, phase)| Self { rank, number, phase })
+    }
+}
+
+/// What is known of a program when it has ended: of all ranks, and of messages, operations and CPUs if asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
     /// Ranks.
@@ -93,6 +115,10 @@ pub struct Programs {
     pub operations: Vec<OperationRow>,
     /// Jobs, if there are such.
     pub jobs: Vec<JobRow>,
+    /// What CPUs did.
+    pub tracks: Vec<TrackRow>,
+    /// Phases that ranks have ended.
+    pub phases: Vec<PhaseRow>,
 }
 
 impl Programs {
@@ -122,10 +148,20 @@ impl Programs {
     }
 
     /// Adds what one part of the network knows.
-    pub fn add(&mut self, (ranks, messages, operations): (Vec<RankRow>, Vec<MessageRow>, Vec<OperationRow>)) {
+    pub fn add(&mut self, part: Self) {
+        let Self { ranks, messages, operations, jobs, tracks, phases } = part;
         self.ranks.extend(ranks);
         self.messages.extend(messages);
         self.operations.extend(operations);
+        self.tracks.extend(tracks);
+        self.phases.extend(phases);
+        if self.jobs.is_empty() {
+            self.jobs = jobs;
+            return;
+        }
+        for (job, JobRow { packets, phits, latency, .. }) in self.jobs.iter_mut().zip(jobs) {
+            (job.packets, job.phits, job.latency) = (job.packets + packets, job.phits + phits, job.latency + latency);
+        }
     }
 
     /// Puts everything in its order, which does not depend on the parts that it came from.
@@ -133,6 +169,8 @@ impl Programs {
         self.ranks.sort_unstable_by_key(|row| row.rank);
         self.messages.sort_by_key(|row| (row.posted, row.source, row.injected, row.last, row.destination, row.send));
         self.operations.sort_by_key(|OperationRow(span)| (span.rank, span.start, span.number, span.end));
+        self.tracks.sort_by_key(|TrackRow(stretch)| (stretch.rank, stretch.cpu, stretch.start));
+        self.phases.sort_by_key(|row| (row.rank, row.number));
     }
 
     /// When the last rank has finished, in ticks.
@@ -187,6 +225,14 @@ impl Reading<'_> {
 
     fn of_operations<T: Into<Value>>(&self, value: impl Fn(&Span) -> T) -> Value {
         list(self.programs().operations.iter().map(|OperationRow(span)| value(span)))
+    }
+
+    fn of_tracks<T: Into<Value>>(&self, value: impl Fn(&Stretch) -> T) -> Value {
+        list(self.programs().tracks.iter().map(|TrackRow(stretch)| value(stretch)))
+    }
+
+    fn of_phases<T: Into<Value>>(&self, value: impl Fn(&PhaseRow) -> T) -> Value {
+        list(self.programs().phases.iter().map(value))
     }
 
     /// The mean over the ranks of a part of the time until the program has ended.
@@ -544,25 +590,118 @@ impl Counts for Programs {
                 },
             ],
         },
+        Table {
+            name: "tracks",
+            about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. They \
+                    follow one another without a gap until the CPU has nothing left to do; those of a rank come to \
+                    its times in the table `ranks`.",
+            there: When::Some("with `measure.tracks`"),
+            asked: |at| at.tracks,
+            columns: &[
+                Column {
+                    name: "rank",
+                    words: "rank",
+                    about: "Number of the rank.",
+                    values: |at| at.of_tracks(|stretch| stretch.rank),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "cpu",
+                    words: "CPU",
+                    about: "The CPU of the rank.",
+                    values: |at| at.of_tracks(|stretch| stretch.cpu),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "state",
+                    words: "state",
+                    unit: unit::NONE,
+                    about: "`calc`, `send` or `receive` (overhead of a message), `waiting` or `blocked`, as in `ranks`.",
+                    cell: Cell::Text,
+                    values: |at| {
+                        at.of_tracks(|stretch| match stretch.doing {
+                            Doing::Calc => "calc",
+                            Doing::Send => "send",
+                            Doing::Receive => "receive",
+                            Doing::Waiting => "waiting",
+                            Doing::Blocked => "blocked",
+                        })
+                    },
+                },
+                Column {
+                    name: "start",
+                    words: "start",
+                    about: "When it began.",
+                    values: |at| at.of_tracks(|stretch| at.in_cycles(stretch.start)),
+                    ..TIME
+                },
+                Column {
+                    name: "end",
+                    words: "end",
+                    about: "When it ended.",
+                    values: |at| at.of_tracks(|stretch| at.in_cycles(stretch.end)),
+                    ..TIME
+                },
+            ],
+        },
+        Table {
+            name: "phases",
+            about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each of several \
+                    times, the calculation between them. Programs that are read from files have none.",
+            there: When::Some("with `measure.phases`"),
+            asked: |at| at.phases,
+            columns: &[
+                Column {
+                    name: "rank",
+                    words: "rank",
+                    about: "Number of the rank.",
+                    values: |at| at.of_phases(|row| row.rank),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "phase",
+                    words: "phase",
+                    about: "Number of the phase within the program.",
+                    values: |at| at.of_phases(|row| row.number),
+                    ..NUMBERED
+                },
+                Column {
+                    name: "kind",
+                    words: "kind",
+                    unit: unit::NONE,
+                    about: "What it is: `calc`, `collective`, `halo`, ...",
+                    cell: Cell::Text,
+                    values: |at| at.of_phases(|row| row.phase.name),
+                },
+                Column {
+                    name: "start",
+                    words: "start",
+                    about: "When the rank began it: when it had ended the one before.",
+                    values: |at| at.of_phases(|row| at.in_cycles(row.phase.start)),
+                    ..TIME
+                },
+                Column {
+                    name: "end",
+                    words: "end",
+                    about: "When the rank ended it.",
+                    values: |at| at.of_phases(|row| at.in_cycles(row.phase.end)),
+                    ..TIME
+                },
+            ],
+        },
     ];
 
     fn merge(&mut self, other: &Self) {
-        let Self { ranks, messages, operations, jobs } = other.clone();
-        self.add((ranks, messages, operations));
-        if self.jobs.is_empty() {
-            self.jobs = jobs;
-            return;
-        }
-        for (job, JobRow { packets, phits, latency, .. }) in self.jobs.iter_mut().zip(jobs) {
-            (job.packets, job.phits, job.latency) = (job.packets + packets, job.phits + phits, job.latency + latency);
-        }
+        self.add(other.clone());
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks, messages, operations, jobs } = self;
+        let Self { ranks, messages, operations, jobs, tracks, phases } = self;
         ranks.capacity() * size_of::<RankRow>()
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()
             + jobs.capacity() * size_of::<JobRow>()
+            + tracks.capacity() * size_of::<TrackRow>()
+            + phases.capacity() * size_of::<PhaseRow>()
     }
 }

@@ -184,4 +184,8 @@ impl ProgramParams for Jobs {
         let jobs = self.job.iter().enumerate();
         jobs.filter_map(|(number, job)| Some((format!("job[{number}].traffic"), job.traffic.as_ref()?))).collect()
     }
+
+    fn counts_nanoseconds(&self) -> bool {
+        self.job.iter().filter_map(|job| job.program.as_ref()).any(|program| program.params().counts_nanoseconds())
+    }
 }

@@ -6,16 +6,18 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 use crate::traffic::TrafficParams;
-use phit_workload::Executable;
 use phit_workload::source::{self, Source};
+use phit_workload::{Executable, Program};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+mod chakra;
 mod collective;
 mod goal;
 mod inline;
 mod jobs;
 mod made;
+mod trace;
 
 /// Where a program is to be executed.
 pub struct Site<'a> {
@@ -29,6 +31,8 @@ pub struct Site<'a> {
     pub max_load: f64,
     /// The load that saturates the network's bisection, if it has one, in phits/(endpoint·cycle).
     pub bisection: Option<f64>,
+    /// Units of time of calculations in a nanosecond, as a fraction, if it is known how long a cycle is.
+    pub nanosecond: Option<(u128, u128)>,
     /// Endpoints that have no rank yet, in ascending order.
     pub free: &'a [u32],
     /// Number of the job.
@@ -89,6 +93,11 @@ pub trait ProgramParams: Debug {
     fn place_of(&self, _rank: u32, _number: u32) -> Option<String> {
         None
     }
+
+    /// True if its times are nanoseconds, so that it has to be known how long a cycle is.
+    fn counts_nanoseconds(&self) -> bool {
+        false
+    }
 }
 
 /// The program that parameters stand for, for as many ranks as they imply, or for all endpoints that are free. It is
@@ -96,14 +105,36 @@ pub trait ProgramParams: Debug {
 fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
     let ranks = params.ranks().unwrap_or(site.free.len() as u32);
     let scripts = source::scripts(params, Some(ranks), &[], site.seed);
-    scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| match error.key {
+    scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| at_key(error, ""))
+}
+
+/// An error at the parameter that it names, or else at `table`.
+fn at_key(error: phit_workload::Error, table: &str) -> ScenarioError {
+    match error.key {
         // What follows the key is its value.
         Some(key) => match error.message.strip_prefix(&format!("{key} = ")).and_then(|text| text.split_once(": ")) {
             Some((value, expected)) => ScenarioError::new(key, value, expected),
             None => ScenarioError::missing(key, error.message),
         },
-        None => ScenarioError::missing("", error.message),
-    })
+        None => ScenarioError::missing(table, error.message),
+    }
+}
+
+/// The program of a trace in `file`, whose times are nanoseconds.
+fn traced(
+    file: &str,
+    read: Result<Program, phit_workload::Error>,
+    site: &Site<'_>,
+) -> Result<Arc<dyn Executable>, ScenarioError> {
+    let mut program = read.and_then(|program| program.check().map(|()| program)).map_err(|error| match error.key {
+        Some(_) => at_key(error, "options").under("options"),
+        None => ScenarioError::new("file", format!("{file:?}"), error.to_string()),
+    })?;
+    if let Some(nanosecond) = site.nanosecond {
+        program.rescale(nanosecond);
+    }
+    program.shrink();
+    Ok(Arc::new(program))
 }
 
 impl ProgramKind {
@@ -124,6 +155,8 @@ crate::registry::registry! {
     /// `[workload]`: where the program comes from.
     pub enum ProgramKind: "workload" as ProgramParams {
         "goal" => Goal(goal::Goal),
+        "chakra" => Chakra(chakra::Chakra),
+        "trace" => Trace(trace::Trace),
         "collective" => Collective(source::CollectiveParams),
         "training" => Training(source::TrainingParams),
         "halo" => Halo(source::HaloParams),
