@@ -537,7 +537,7 @@ impl<'a> Plan<'a> {
         }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
-        let mut partition = Partition {
+        Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
@@ -617,9 +617,7 @@ impl<'a> Plan<'a> {
             free_messages: Vec::new(),
             hosted: self.hosted(index, layout),
             exchange,
-        };
-        partition.start();
-        partition
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 own_topology: old.own_topology,
                 messages: !old.timed,
                 sizes: (old.size as u16, old.size as u16),
+                requests: None,
             },
         );
     }
