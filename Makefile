@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench bench-threads bench-sweeps bench-counts schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench-sweeps: $(STAMPS)/build ## Time sweeps of a thousand short runs (a minute;
 
 bench-counts: ## Count instructions and cache misses for docs/performance.md (half an hour, on any machine with valgrind)
 	$(PYTHON) benches/measure.py --counts
+
+bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and read one of 10^7 operations (some minutes)
+	$(BIN)/python benches/workloads.py
 
 schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complete and check scenarios
 	$(BIN)/phit schema > docs/phit.schema.json

@@ -141,14 +141,17 @@ def load_curves(
     plot = plot or {}
     drawn = series_of(points, swept, plot)
     rows = curves(drawn, y)
+    log = bool(plot.get("log"))
+    if log:
+        rows = rows.filter(pl.col("x") > 0, pl.col("low") > 0)
     if rows.is_empty():
-        raise InputError(f"plot: no point has a value of {quoted(y)}")
+        raise InputError(f"plot: no point has a value of {quoted(y)}{' above 0, as plot.log needs' * log}")
     names = rows["series"].unique(maintain_order=True).to_list()
     chosen = alt.selection_point(fields=["series"], bind="legend", name="chosen")
     panels = rows["panel"].unique(maintain_order=True).to_list()
     x_title = title_of(plot.get("x") or ("traffic.load" if "traffic.load" in points.columns else "offered_load"))
-    charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen) for panel in panels]
-    clipped = diverges(y)
+    charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen, log) for panel in panels]
+    clipped = diverges(y) and not log
     note = "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
     text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
     return styled(_with_legend(charts, chosen), str(text), note)
@@ -163,12 +166,22 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
         return whole.add_params(chosen)
 
 
-def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any) -> Chart:
-    clipped = diverges(y)
+def _log(*columns: pl.Series) -> alt.Scale:
+    """A logarithmic axis for so many values."""
+    values = pl.concat(columns)
+    return alt.Scale(type="log", domain=[values.min(), values.max()], nice=True)
+
+
+def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any, log: bool) -> Chart:
+    clipped = diverges(y) and not log
     limit = latency_limit(rows) if clipped else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
     right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
     x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False), axis=alt.Axis(tickCount=7))
     axis = alt.Y("y:Q", title=title_of(y), scale=alt.Scale(domain=[0, limit], nice=False))
+    if log:
+        ticks = alt.Axis(format="~s", tickCount=7)
+        x = alt.X("x:Q", title=x_title, scale=_log(rows["x"]), axis=ticks)
+        axis = alt.Y("y:Q", title=title_of(y), scale=_log(rows["low"], rows["high"]), axis=ticks)
     scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
     legend = None if len(names) == 1 else alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2)
     colour = alt.Color("series:N", scale=scale, legend=legend)
@@ -185,7 +198,7 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
     data = rows.drop("values", "single", "seeds", "panel")
     base = alt.Chart(data)
     layers: list[Any] = []
-    if y == "accepted_load":
+    if y == "accepted_load" and not log:
         ideal = pl.DataFrame({"x": [0.0, min(right, limit)], "y": [0.0, min(right, limit)]})
         layers.append(
             alt.Chart(ideal).mark_line(color="#888", strokeDash=[5, 4], strokeWidth=1.2, clip=True).encode(x, axis)

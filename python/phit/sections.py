@@ -106,6 +106,7 @@ SECTIONS: dict[str, Schema] = {
                 "type": "string",
             },
             "facet": {"description": "Column with a panel for each value; by default the pattern.", "type": "string"},
+            "log": {"description": "Whether both axes are logarithmic.", "type": "boolean", "default": False},
             "title": {"description": "Title of every plot; by default the experiment's name.", "type": "string"},
         },
     },
