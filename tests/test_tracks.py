@@ -8,7 +8,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import perfetto, tracks
+from phit import perfetto, plots, tracks
 
 from .conftest import Cli, Write, tiny
 from .test_workloads import crossbar
@@ -208,3 +208,17 @@ def test_a_trace_without_its_library_is_refused(
     with pytest.raises(phit.InputError, match=r"needs the package perfetto; `pip install 'phit\[perfetto\]'`"):
         perfetto.write(result, tmp_path / "run.pftrace")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes_of_many_magnitudes_are_drawn_on_logarithmic_axes() -> None:
+    sizes = [8, 4096, 1 << 26]
+    rows = {"workload.bytes": sizes, "completion": [100, 900, 10_000_000], "routing": "minimal", "saturated": False}
+    points = pl.DataFrame(rows)
+    plot = {"x": "workload.bytes", "y": "completion", "log": True}
+    chart = plots.load_curves(points, "completion", ["workload.bytes"], plot).to_dict()
+    line = chart["hconcat"][0]["layer"][1]["encoding"]
+    assert [line[axis]["scale"]["type"] for axis in "xy"] == ["log", "log"]
+    assert [line[axis]["scale"]["domain"] for axis in "xy"] == [[8, 1 << 26], [100, 10_000_000]]
+    nothing = points.with_columns(completion=pl.lit(0))
+    with pytest.raises(phit.InputError, match=r"no point has a value of 'completion' above 0, as plot\.log needs"):
+        plots.load_curves(nothing, "completion", ["workload.bytes"], plot)

@@ -168,8 +168,8 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
 
 def _log(*columns: pl.Series) -> alt.Scale:
     """A logarithmic axis for so many values."""
-    values = pl.concat(columns)
-    return alt.Scale(type="log", domain=[values.min(), values.max()], nice=True)
+    values = [float(value) for column in columns for value in column]
+    return alt.Scale(type="log", domain=[min(values), max(values)], nice=True)
 
 
 def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any, log: bool) -> Chart:
