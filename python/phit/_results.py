@@ -355,7 +355,7 @@ class Quantities:
     def round_trip_mean(self) -> float | None:
         """Mean round trip (cycles).
 
-        `None` if not there; it is there of traffic whose packets are requests, of which some were answered in the measured time.
+        `None` if not there; it is there of traffic whose requests were answered in the measured time.
         """
         value: float | None = self._value("round_trip_mean")
         return value
