@@ -325,6 +325,60 @@ class Quantities:
         return value
 
     @property
+    def requests(self) -> int | None:
+        """Requests.
+
+        `None` if not there; it is there of traffic whose packets are requests.
+        """
+        value: int | None = self._value("requests")
+        return value
+
+    @property
+    def replies(self) -> int | None:
+        """Replies.
+
+        `None` if not there; it is there of traffic whose packets are requests.
+        """
+        value: int | None = self._value("replies")
+        return value
+
+    @property
+    def transaction_rate(self) -> float | None:
+        """Answered requests (1/(endpoint·cycle)).
+
+        `None` if not there; it is there of traffic whose packets are requests.
+        """
+        value: float | None = self._value("transaction_rate")
+        return value
+
+    @property
+    def round_trip_mean(self) -> float | None:
+        """Mean round trip (cycles).
+
+        `None` if not there; it is there of traffic whose requests were answered in the measured time.
+        """
+        value: float | None = self._value("round_trip_mean")
+        return value
+
+    @property
+    def outstanding_max(self) -> int | None:
+        """Most outstanding requests.
+
+        `None` if not there; it is there of traffic whose packets are requests.
+        """
+        value: int | None = self._value("outstanding_max")
+        return value
+
+    @property
+    def requests_completion(self) -> int | None:
+        """Completion of all requests (cycles).
+
+        `None` if not there; it is there of traffic with a number of requests that have all been answered.
+        """
+        value: int | None = self._value("requests_completion")
+        return value
+
+    @property
     def queueing(self) -> Mapping[str, int]:
         """Queue organisation."""
         value: Mapping[str, int] = self._value("queueing")

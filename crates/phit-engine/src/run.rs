@@ -14,7 +14,7 @@ use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::Breakdown;
-use crate::traffic::Traffic;
+use crate::traffic::{SourceQueue, Traffic};
 use crate::workload::Units;
 use phit_workload::run::Asked;
 use serde_json::{Value, json};
@@ -138,6 +138,8 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
     let vcs = links.vcs_of_each(Division::WHOLE, check::networks(scenario));
     let messages = match &scenario.traffic.requests {
+        // Endpoints take whatever comes, and in one queue replies may wait behind requests.
+        Some(requests) if requests.source_queue == SourceQueue::Together => None,
         Some(requests) if requests.virtual_networks => Some(Messages::Apart),
         Some(requests) if requests.room.is_some() => Some(Messages::Together),
         // Endpoints take whatever comes.

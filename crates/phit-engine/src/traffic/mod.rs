@@ -22,7 +22,7 @@ pub use destinations::Destinations;
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
 pub use processes::{ProcessKind, ProcessParams};
-pub use requests::{RequestParams, Requests};
+pub use requests::{RequestParams, Requests, SourceQueue};
 pub use source::{Generated, Source, Traffic};
 
 /// `[traffic]`: the offered traffic.

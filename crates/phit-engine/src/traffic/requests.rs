@@ -67,6 +67,28 @@ pub struct RequestParams {
     /// Requests and replies have a virtual network each: the first and the second half of the virtual channels of every
     /// link. Otherwise they share them all.
     pub virtual_networks: bool,
+    /// How requests and replies wait at their endpoint.
+    #[serde(skip_serializing_if = "SourceQueue::is_default")]
+    pub source_queue: SourceQueue,
+}
+
+/// How requests and replies wait at their endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum SourceQueue {
+    /// In a queue each: replies go first, and neither waits for the other's virtual channels.
+    #[default]
+    Apart,
+    /// In one: of what there is when a packet has left, a reply is next, and nothing passes it then (BookSim). Not with
+    /// `room`: replies would wait for requests.
+    Together,
+}
+
+impl SourceQueue {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for RequestParams {
@@ -83,6 +105,7 @@ impl Default for RequestParams {
             count: None,
             room: None,
             virtual_networks: true,
+            source_queue: SourceQueue::default(),
         }
     }
 }
@@ -104,8 +127,24 @@ impl RequestParams {
                 return Err(ScenarioError::new("requests.room", room, expected));
             }
         }
+        if let (Some(room), SourceQueue::Together) = (self.room, self.source_queue) {
+            let expected = "expected source_queue = \"apart\": replies that make room would wait behind requests";
+            return Err(ScenarioError::new("requests.room", room, expected));
+        }
+        let in_order = self.source_queue == SourceQueue::Together;
         let &Self { outstanding, writes, service, think, count, room, virtual_networks, .. } = self;
-        Ok(Requests { outstanding, writes, sizes, service, think, count, room, virtual_networks, seed: seed as u32 })
+        Ok(Requests {
+            outstanding,
+            writes,
+            sizes,
+            service,
+            think,
+            count,
+            room,
+            virtual_networks,
+            in_order,
+            seed: seed as u32,
+        })
     }
 }
 
@@ -124,6 +163,8 @@ pub struct Requests {
     pub room: Option<u32>,
     /// Requests and replies have virtual channels of their own.
     pub virtual_networks: bool,
+    /// They wait at their endpoint in one queue.
+    pub in_order: bool,
     writes: f64,
     /// Of a read and of a write, phits of the request and of the reply.
     sizes: [[u16; 2]; 2],

@@ -29,6 +29,7 @@ fn variants() -> Vec<Value> {
         json!({ "traffic": { "requests": { "outstanding": 40 } } }),
         json!({ "traffic": { "requests": { "outstanding": null } } }),
         json!({ "traffic": { "requests": { "virtual_networks": false } } }),
+        json!({ "traffic": { "requests": { "source_queue": "together" } } }),
         json!({ "traffic": { "requests": { "room": 7, "outstanding": 20 } } }),
         json!({ "traffic": { "requests": { "room": 9, "service": 40, "think": 5 } } }),
         json!({ "router": wormhole }),
@@ -156,6 +157,14 @@ fn proofs_follow_requests_and_replies_over_every_kind_of_route() {
         // The same channels either way.
         assert_eq!(&apart["channels"], channels, "{routing}");
     }
+    // Two routers with a channel each way in both networks: each follows the injection queue of its kind and router; those
+    // of requests lead to the injection queues of replies, as do injection queues of requests at the same router.
+    let line = json!({
+        "topology": { "kind": "mesh", "dims": [2] }, "router": { "links": { "default": { "vcs": 2 } } },
+        "traffic": { "load": 0.1, "requests": { "room": 1 } },
+    });
+    let report = run::verify(&scenario(&line)).unwrap();
+    assert_eq!((&report["channels"], &report["dependencies"]), (&json!(4), &json!(4 + 2 + 2)));
     // One virtual channel of each network is too few for a torus.
     let mut few = json!({
         "topology": grid, "router": { "links": { "default": { "vcs": 2 } } },
@@ -180,6 +189,10 @@ fn errors_name_key_value_and_expectation() {
         (json!({ "queueing": { "kind": "dbbm", "queues": 2 } }), "queueing.kind = \"dbbm\": endpoints with requests"),
         (json!({ "routing": { "kind": "tpr" } }), "routing.kind = \"tpr\": this mechanism decides"),
         (json!({ "traffic": { "requests": { "room": 6 } } }), "traffic.requests.room = 6: expected at least 7 phits"),
+        (
+            json!({ "traffic": { "requests": { "room": 9, "source_queue": "together" } } }),
+            "traffic.requests.room = 9: expected source_queue = \"apart\"",
+        ),
         (json!({ "traffic": { "requests": { "outstanding": 0 } } }), "traffic.requests.outstanding = 0"),
         (json!({ "traffic": { "requests": { "writes": 1.5 } } }), "traffic.requests.writes = 1.5"),
         (json!({ "traffic": { "requests": { "outstandng": 2 } } }), "did you mean \"outstanding\"?"),
@@ -198,7 +211,7 @@ fn errors_name_key_value_and_expectation() {
             "traffic.requests.room = 7: router.links.endpoint.ejection_buffer",
         ),
         (
-            json!({ "measure": { "precision": {} }, "traffic": { "requests": { "count": 5 } } }),
+            json!({ "measure": { "precision": { "latency_mean": 0.1 } }, "traffic": { "requests": { "count": 5 } } }),
             "`traffic.requests.count` ends",
         ),
     ];

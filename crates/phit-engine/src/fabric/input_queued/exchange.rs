@@ -80,6 +80,8 @@ pub(crate) struct Loop {
     requests: u32,
     /// No request will be generated any more.
     ended: bool,
+    /// What is sent next, where requests and replies wait in one queue.
+    next_kind: Option<Kind>,
 }
 
 /// What the endpoints of a partition have under way.
@@ -257,13 +259,13 @@ impl Partition {
                 0 => [Kind::Reply, Kind::Request],
                 _ => [Kind::Request, Kind::Reply],
             };
-            let (mut next, mut blocked, mut chosen) = (None::<Tick>, false, None);
+            let (mut next, mut blocked, mut chosen, mut committed) = (None::<Tick>, false, None, None);
             for kind in first {
                 let packet = match kind {
                     Kind::Request => endpoint.next,
                     Kind::Reply => it.replies.front().map(|reply| reply.packet),
                 };
-                let Some(packet) = packet else { continue };
+                let Some(packet) = packet.filter(|_| it.next_kind.is_none_or(|next| next == kind)) else { continue };
                 let sending = it.sending[kind as usize];
                 // A packet generated in one cycle can be sent in the next.
                 let at = ((packet.cycle + 1) * cycle).max(free);
@@ -272,6 +274,9 @@ impl Partition {
                     continue;
                 }
                 let size = self.config.flit_phits(packet.size, sending.sent);
+                if exchange.rule.in_order {
+                    committed = Some(kind);
+                }
                 match self.lane_of(endpoint, sending, kind, packet, size) {
                     Some(lane) => {
                         chosen = Some((kind, packet, lane, size));
@@ -280,9 +285,12 @@ impl Partition {
                     None => blocked = true,
                 }
                 // Flits of two packets would mix in one queue.
-                if sending.sent > 0 && !exchange.rule.virtual_networks {
+                if exchange.rule.in_order || sending.sent > 0 && !exchange.rule.virtual_networks {
                     break;
                 }
+            }
+            if let (Some(exchange), Some(_)) = (&mut self.exchange, committed) {
+                exchange.loops[e as usize].next_kind = committed;
             }
             let Some((kind, packet, lane, size)) = chosen else {
                 self.endpoints[e].blocked = blocked;
@@ -303,6 +311,9 @@ impl Partition {
         let Exchange { rule, loops } = &mut **exchange;
         let it = &mut loops[e as usize];
         it.sending[kind as usize] = Sending { sent, lane };
+        if sent == 0 {
+            it.next_kind = None;
+        }
         match kind {
             _ if sent > 0 => {}
             Kind::Request => self.draw_request(e),

@@ -89,9 +89,7 @@ impl Counts for Transactions {
             time: true,
             diverges: true,
             steady: true,
-            there: When::Some(
-                "of traffic whose packets are requests, of which some were answered in the measured time",
-            ),
+            there: When::Some("of traffic whose requests were answered in the measured time"),
             value: |at| {
                 let of = &at.counters.transactions;
                 let cycle = f64::from(at.window.ticks_per_cycle);
