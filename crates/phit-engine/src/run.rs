@@ -110,6 +110,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let mut survey = None;
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs)),
+        Proof::Steps(mechanisms) => (ORDER, escape::check_all(&*topology, &mechanisms, &vcs)),
         Proof::Escape(_) if !router.whole_packets() => {
             let reason = "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
