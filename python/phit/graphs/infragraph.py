@@ -1,8 +1,8 @@
 """InfraGraph: devices, their instances, and edges between components of instances, in JSON.
 
-The model of the Open Compute Project's and Keysight's InfraGraph (infragraph.dev). Instances of devices with a component
-of `choice` switch or port are routers. Of the other instances every component that has an edge to a router, a network
-interface, is an endpoint. What is inside a device is left out.
+The model of the Open Compute Project's and Keysight's InfraGraph (infragraph.dev). Instances of devices with a
+component of `choice` switch or port are routers. Of the other instances every component that has an edge to a router, a
+network interface, is an endpoint. What is inside a device is left out.
 """
 
 import re
@@ -108,9 +108,7 @@ def _side(
     if len(numbers) * len(parts) > MOST_INDICES:
         raise network.fail(where, f"{len(numbers) * len(parts)} components; expected at most {MOST_INDICES}")
     name = "{0}.{1}" if is_router else "{0}.{1}.{2}.{3}"
-    return [
-        [(name.format(instance, number, component, index), is_router) for index in parts] for number in numbers
-    ]
+    return [[(name.format(instance, number, component, index), is_router) for index in parts] for number in numbers]
 
 
 def _split(text: Any, where: str, network: Network) -> tuple[str, re.Match[str]]:

@@ -92,7 +92,9 @@ def _node_link(path: Path, network: Network) -> None:
         edges = next((document[key] for key in ("links", "edges") if isinstance(document.get(key), list)), None)
     nodes = document.get("nodes", []) if isinstance(document, dict) else None
     if edges is None or not isinstance(nodes, list):
-        raise InputError(f"{path}: expected node-link JSON, a table of `nodes` and `links`, or InfraGraph", "topology.file")
+        raise InputError(
+            f"{path}: expected node-link JSON, a table of `nodes` and `links`, or InfraGraph", "topology.file"
+        )
     for index, node in enumerate(nodes):
         where = f"nodes[{index}]"
         if not isinstance(node, dict) or not isinstance(node.get("id"), str | int):
