@@ -8,7 +8,7 @@
 //! not commit itself to another hop while it is blocked.
 //!
 //! The hops of all packets are followed from every router to every router; the dependencies are those of the escape
-//! hops alone.
+//! hops alone. With those of all hops and without circles no packets can wait for one another at all, as in `cdg`.
 
 use super::cdg::{Flaw, Report};
 use super::dependencies::Dependencies;
