@@ -73,7 +73,7 @@ def test_endpoints_may_be_nodes_of_the_graph() -> None:
         "kind": "graph", "routers": 3, "endpoints": [2, 0, 1], "links": [[0, 1], [1, 2]],
     }  # fmt: skip
     graph.add_edge("a", "s1")
-    with pytest.raises(InputError, match="endpoint 'a' has several links; expected one"):
+    with pytest.raises(InputError, match="endpoint 'a' has several links; expected one: a host with several"):
         phit.graph(graph)
 
 
@@ -131,3 +131,82 @@ def test_what_the_file_says_cannot_be_said_again(tmp_path: Path) -> None:
         section(path, links=[[0, 1]])
     with pytest.raises(InputError, match=r"no such file"):
         read(tmp_path / "none.csv")
+
+
+def infragraph() -> dict[str, Any]:
+    """Hosts of two interfaces, each at one leaf, and spines that all leaves are linked to."""
+    leaves, spines = 4, 3
+    server = {"name": "server", "components": [{"name": "nic", "choice": "nic", "count": 2}, xpu(2)]}
+    switch = {"name": "switch", "components": [{"name": "asic", "choice": "switch"}, port(16)]}
+    edges = [edge("slow", f"host[{i}]", "nic", f"leaf[{i}]", "port[0:2]") for i in range(leaves)]
+    pairs = [(leaf, spine) for leaf in range(leaves) for spine in range(spines)]
+    edges += [edge("fast", f"leaf[{a}]", f"port[{2 + b}]", f"spine[{b}]", f"port[{a}]") for a, b in pairs]
+    counts = [("host", "server", leaves), ("leaf", "switch", leaves), ("spine", "switch", spines)]
+    return {
+        "name": "fabric",
+        "devices": [server, switch],
+        "instances": [{"name": name, "device": device, "count": count} for name, device, count in counts],
+        "links": [rate("slow", 100), rate("fast", 400)],
+        "edges": edges,
+    }
+
+
+def xpu(count: int) -> dict[str, Any]:
+    return {"name": "xpu", "choice": "xpu", "count": count}
+
+
+def port(count: int) -> dict[str, Any]:
+    return {"name": "port", "choice": "port", "count": count}
+
+
+def rate(name: str, gigabits: int) -> dict[str, Any]:
+    return {"name": name, "physical": {"bandwidth": {"gigabits_per_second": gigabits}}}
+
+
+def edge(link: str, a: str, part_a: str, b: str, part_b: str, scheme: str = "one2one") -> dict[str, Any]:
+    ends = [{"instance": a, "component": part_a}, {"instance": b, "component": part_b}]
+    return {"scheme": scheme, "link": link, "ep1": ends[0], "ep2": ends[1]}
+
+
+def test_infragraph_names_instances_and_components(tmp_path: Path) -> None:
+    def read_as(document: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        return inlined({"kind": "graph", "file": str(written(tmp_path / "net.json", json.dumps(document)))})
+
+    document = infragraph()
+    topology, keys = read_as(document)
+    assert topology["routers"] == 7
+    assert topology["endpoints"] == [2, 2, 2, 2, 0, 0, 0]
+    assert topology["links"] == [[leaf, 4 + spine] for leaf in range(4) for spine in range(3)]
+    assert keys == {"fast bandwidth=4": {"bandwidth": 4}, "endpoint": {"bandwidth": 1}}
+    # Instances in the order of their numbers; components as far as both sides have one, or each to all.
+    document["edges"][:4] = [edge("slow", "host", "nic", "leaf[0:4]", "port")]
+    assert read_as(document) == (topology, keys)
+    document["edges"][1:] = [edge("fast", "leaf[0:3]", "port[2:4]", "spine[::-1]", "port[0:2]", "many2many")]
+    document["edges"] += [edge("fast", "leaf[3]", "port[7]", f"leaf[{i}]", "port[7]") for i in range(3)]
+    many = read_as(document)[0]
+    assert [row for row in many["links"] if row[1] > 3] == [[leaf, 6 - leaf] for leaf in range(3) for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"instance": "host[4]"}, "edges[0].ep1.instance: index '4'; expected a number below 4"),
+        ({"instance": "guest"}, "edges[0].ep1: there is no instance 'guest'"),
+        ({"component": "fan"}, "edges[0].ep1: there is no component 'fan' in 'host'"),
+        ({"component": "nic[0"}, "edges[0].ep1.component: 'nic[0'; expected a name, or one with indices"),
+        ({"instance": "host"}, "edges[0]: 4 instances at ep1 and 1 at ep2; expected as many"),
+    ],
+)
+def test_mistakes_in_infragraph_are_named(tmp_path: Path, change: dict[str, str], expected: str) -> None:
+    document = infragraph()
+    document["edges"][0]["ep1"] |= change
+    with pytest.raises(InputError) as caught:
+        section(written(tmp_path / "net.json", json.dumps(document)))
+    assert expected in str(caught.value)
+
+
+def test_links_of_endpoints_are_of_one_kind(tmp_path: Path) -> None:
+    document = infragraph()
+    document["edges"][0]["link"] = "fast"
+    with pytest.raises(InputError, match="links of endpoints of two kinds: bandwidth = 1 here and bandwidth = 4 at"):
+        section(written(tmp_path / "net.json", json.dumps(document)))

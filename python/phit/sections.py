@@ -170,8 +170,8 @@ def _add_files(properties: Schema) -> None:
         "type": "string",
         "description": "File of the network, found from the scenario's folder: an edge list (`.csv` with the columns "
         "source and target, and if needed class, latency, bandwidth, buffer and parallel), GraphML (`.graphml`), "
-        "node-link JSON (`.json`) or an adjacency list (`.adjlist`). It takes the place of `routers`, `links` and "
-        "`classes`.",
+        "node-link JSON or InfraGraph (`.json`), or an adjacency list (`.adjlist`). It takes the place of `routers`, "
+        "`links` and `classes`.",
     }
     for section, (keys, required) in _OWN_KINDS.items():
         properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": infiniband.KIND}} | keys))

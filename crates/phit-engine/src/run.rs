@@ -9,7 +9,7 @@ use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric};
 use crate::measure::{Batches, Collector, Precisions, Snapshot, Window, mean_of_batches, warmup};
 use crate::needs::{self, Needs};
-use crate::proof::cdg::Messages;
+use crate::proof::messages::Messages;
 use crate::proof::{Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
@@ -148,6 +148,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let mut survey = None;
     let (argument, result) = match scenario.routing.params().proof() {
         Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs, messages)),
+        Proof::Steps(mechanisms) => (ORDER, escape::check_all(&*topology, &mechanisms, &vcs, messages)),
         Proof::Escape(_) if !router.whole_packets() => {
             let reason = "under wormhole switching a channel need not take all of a packet";
             return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));

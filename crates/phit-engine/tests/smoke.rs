@@ -89,6 +89,13 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("topology", "jellyfish", topology(json!({ "kind": "jellyfish", "routers": 12, "links": 4 }))),
         ("topology", "xpander", topology(json!({ "kind": "xpander", "links": 4, "lift": 3 }))),
         ("topology", "dragonfly_plus", topology(json!({ "kind": "dragonfly_plus", "leaves": 2, "spines": 2 }))),
+        ("topology", "hamming_mesh", topology(json!({ "kind": "hamming_mesh", "board": [2, 2], "boards": [2, 2] }))),
+        (
+            "topology",
+            "rail_optimised",
+            topology(json!({ "kind": "rail_optimised", "rails": 2, "hosts": 2, "pods": 2, "spines": 2 })),
+        ),
+        ("topology", "xgft", topology(json!({ "kind": "xgft", "children": [3, 3], "parents": [2, 2] }))),
         ("routing", "minimal", routing(json!({ "kind": "minimal" }))),
         ("routing", "valiant", routing(json!({ "kind": "valiant", "via": "router" }))),
         (
@@ -113,6 +120,22 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             "routing",
             "contention_graph",
             with(topology(json!({ "kind": "slim_fly", "q": 3 })), routing(json!({ "kind": "contention_graph" }))),
+        ),
+        (
+            "routing",
+            "par_graph",
+            with(
+                topology(json!({ "kind": "slim_fly", "q": 3 })),
+                json!({ "router": { "links": { "default": { "vcs": 5 } } }, "routing": "par_graph" }),
+            ),
+        ),
+        (
+            "routing",
+            "polarized",
+            with(
+                topology(json!({ "kind": "slim_fly", "q": 3 })),
+                json!({ "router": { "links": { "default": { "vcs": 5 } } }, "routing": "polarized" }),
+            ),
         ),
         ("routing", "dimension_order", routing(json!({ "kind": "dimension_order" }))),
         (

@@ -86,6 +86,18 @@ class Network:
             raise self.fail(where, f"parallel = {parallel}; expected at most {MOST_PARALLEL}")
         self.edges[ends] = Edge((a, b), where, _text(attributes.get("class")) or "link", overrides, parallel)
 
+    def join(self, a: str, b: str, attributes: Mapping[str, Any], where: str) -> None:
+        """Adds an edge, or one more in parallel to one that is the same."""
+        edge = self.edges.get(frozenset((a, b)))
+        if edge is None:
+            self.edge(a, b, attributes, where)
+        elif (_text(attributes.get("class")) or "link") != edge.kind:
+            raise self.fail(where, f"links of two kinds between {quoted(a)} and {quoted(b)}; expected one kind")
+        else:
+            edge.parallel += 1
+            if edge.parallel > MOST_PARALLEL:
+                raise self.fail(where, f"more than {MOST_PARALLEL} parallel links between {quoted(a)} and {quoted(b)}")
+
     def add(self, graph: "nx.Graph[Any]") -> None:
         """Adds all nodes and edges of a graph of `networkx`."""
         for node, attributes in graph.nodes(data=True):
@@ -128,6 +140,7 @@ class Network:
         between = [edge for edge in self.edges.values() if all(end in number for end in edge.ends)]
         self._check_whole(routers, between)
         names, links = self._classes(between)
+        links |= self._endpoint_links(number)
         classes = {name: index for index, name in enumerate(names)}
         rows = [
             [number[edge.ends[0]], number[edge.ends[1]], *([classes[_class(edge)]] if classes[_class(edge)] else [])]
@@ -155,7 +168,8 @@ class Network:
                 if other not in number:
                     raise self.fail(edge.where, f"a link between two endpoints, {quoted(end)} and {quoted(other)}")
                 if end in router or edge.parallel > 1:
-                    raise self.fail(edge.where, f"endpoint {quoted(end)} has several links; expected one")
+                    expected = "expected one: a host with several is as many endpoints, or a router with one endpoint"
+                    raise self.fail(edge.where, f"endpoint {quoted(end)} has several links; {expected}")
                 router[end] = other
         for name, node in self.nodes.items():
             if node.is_endpoint and name not in router:
@@ -164,6 +178,15 @@ class Network:
         for name in router.values():
             counts[name] = counts.get(name, 0) + 1
         return counts
+
+    def _endpoint_links(self, number: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+        """What the links of endpoints that are nodes say for `router.links.endpoint`."""
+        edges = [edge for edge in self.edges.values() if not all(end in number for end in edge.ends)]
+        if unlike := next((edge for edge in edges if edge.overrides != edges[0].overrides), None):
+            said = [", ".join(f"{key} = {value}" for key, value in edge.overrides) for edge in (edges[0], unlike)]
+            expected = f"{said[1] or 'nothing'} here and {said[0] or 'nothing'} at {edges[0].where}"
+            raise self.fail(unlike.where, f"links of endpoints of two kinds: {expected}; expected the same for all")
+        return {"endpoint": dict(edges[0].overrides)} if edges and edges[0].overrides else {}
 
     def _check_whole(self, routers: list[str], edges: list[Edge]) -> None:
         """Names two routers that no links join."""

@@ -1,4 +1,4 @@
-"""Reads networks from files: edge lists, GraphML, node-link JSON, adjacency lists."""
+"""Reads networks from files: edge lists, GraphML, node-link JSON, InfraGraph, adjacency lists."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
 from phit.errors import InputError
+from phit.graphs import infragraph
 from phit.graphs.network import Network
 from phit.text import quoted, shortened
 
@@ -83,12 +84,17 @@ def _node_link(path: Path, network: Network) -> None:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON: {error}", "topology.file") from None
+    if infragraph.is_infragraph(document):
+        infragraph.read(document, network)
+        return
     edges = None
     if isinstance(document, dict):
         edges = next((document[key] for key in ("links", "edges") if isinstance(document.get(key), list)), None)
     nodes = document.get("nodes", []) if isinstance(document, dict) else None
     if edges is None or not isinstance(nodes, list):
-        raise InputError(f"{path}: expected node-link JSON, a table of `nodes` and `links`", "topology.file")
+        raise InputError(
+            f"{path}: expected node-link JSON, a table of `nodes` and `links`, or InfraGraph", "topology.file"
+        )
     for index, node in enumerate(nodes):
         where = f"nodes[{index}]"
         if not isinstance(node, dict) or not isinstance(node.get("id"), str | int):

@@ -8,77 +8,107 @@
 //! not commit itself to another hop while it is blocked.
 //!
 //! The hops of all packets are followed from every router to every router; the dependencies are those of the escape
-//! hops alone.
+//! hops alone. With those of all hops and without circles no packets can wait for one another at all, as in `cdg`.
 
-use super::cdg::{Channel, Flaw, Messages, Report, Walk};
-use crate::engine::poll;
-use crate::fabric::seams::routing::{Adaptive, Standing};
-use crate::topology::{Hops, Topology};
-use std::collections::HashSet;
+use super::cdg::{Flaw, Report};
+use super::dependencies::Dependencies;
+use super::messages::Messages;
+use super::walk::{self, Packet, Rule, Start, Walk, Way};
+use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::topology::Topology;
 
-/// Proves that every packet can always escape, or shows why not. Time grows with the square of the number of routers
-/// and with the number of channels.
+/// Proves that every packet can always escape, or shows why not.
 pub(crate) fn check(
     topology: &dyn Topology,
     mechanism: &dyn Adaptive,
     vcs: &[u8],
     messages: Option<Messages>,
 ) -> Result<Report, Flaw> {
-    let mut walk = Walk::new(topology, vcs, messages);
-    for to in topology.hosts() {
-        follow(&mut walk, topology, mechanism, to, vcs)?;
-    }
-    walk.conclude()
+    followed(topology, mechanism, vcs, messages, false)
 }
 
-fn follow(
-    walk: &mut Walk<'_>,
+/// Proves that no channels wait for one another in a circle, whichever of its hops a packet waits for, or shows why
+/// not. Of several mechanisms each takes all the steps of the last, or more.
+pub(crate) fn check_all(
     topology: &dyn Topology,
-    mechanism: &dyn Adaptive,
-    to: u32,
+    mechanisms: &[Box<dyn Adaptive>],
     vcs: &[u8],
-) -> Result<(), Flaw> {
-    let mut seen: HashSet<(Standing, Option<u32>)> = HashSet::new();
-    let injected = |at| Standing { at, to, came: (0, 0), hops: Hops::default(), memo: 0 };
-    let mut open: Vec<(u32, Standing, Option<u32>)> = topology.hosts().map(|r| (r, injected(r), None)).collect();
-    let mut steps = Vec::new();
-    while let Some((start, packet, holds)) = open.pop() {
-        poll();
-        if packet.at == to {
-            walk.last.extend(holds);
-            continue;
-        }
-        if !seen.insert((packet, holds)) {
-            continue;
-        }
-        walk.states += 1;
-        let longest = mechanism.longest(topology);
-        if packet.hops.total() >= longest {
-            return Err(Flaw::TooLong { from: start, hops: longest });
-        }
-        steps.clear();
-        mechanism.steps(topology, &packet, vcs, &mut steps);
-        if !steps.iter().any(|step| step.escape) {
-            return Err(Flaw::Stranded { from: start, at: packet.at });
-        }
-        for step in &steps {
-            for vc in step.hop.vc..step.hop.vc.saturating_add(step.hop.vcs) {
-                let channel = Channel { router: packet.at, port: step.hop.port, vc };
-                let Some(&next) = walk.index.get(&channel) else {
-                    return Err(Flaw::NoSuchChannel { from: start, channel });
-                };
-                match holds {
-                    _ if !step.escape => {}
-                    Some(held) => drop(walk.dependencies.add_edge(held, next, ())),
-                    None => drop(walk.first.insert(next)),
-                }
-                let end = walk.ends[next as usize];
-                let mut hops = packet.hops;
-                hops.add(end.class);
-                let there = Standing { at: end.router, to, came: (end.class, vc), hops, memo: step.memo };
-                open.push((start, there, Some(next)));
-            }
+    messages: Option<Messages>,
+) -> Result<Report, Flaw> {
+    let mut found = Ok(Report { channels: 0, dependencies: 0, states: 0 });
+    for mechanism in mechanisms {
+        found = followed(topology, &**mechanism, vcs, messages, true);
+        if found.is_ok() {
+            break;
         }
     }
-    Ok(())
+    found
+}
+
+fn followed(
+    topology: &dyn Topology,
+    mechanism: &dyn Adaptive,
+    vcs: &[u8],
+    messages: Option<Messages>,
+    all: bool,
+) -> Result<Report, Flaw> {
+    let mut walk = Walk::new(topology, vcs);
+    let starts: Vec<Start> = topology.hosts().map(Start::injected).collect();
+    let longest = mechanism.longest(topology);
+    let mut ends = vec![false; walk.dependencies.ends.len()];
+    for to in topology.hosts() {
+        let mut steps = Steps { topology, mechanism, vcs, to, longest, all, steps: Vec::new() };
+        walk.follow(&starts, &mut steps, |channel| ends[channel as usize] = true)?;
+    }
+    walk.dependencies.left = ends;
+    walk.conclude(messages)
+}
+
+/// The steps of packets towards one router.
+struct Steps<'a> {
+    topology: &'a dyn Topology,
+    mechanism: &'a dyn Adaptive,
+    vcs: &'a [u8],
+    to: u32,
+    /// Links on the longest route.
+    longest: u32,
+    /// Packets may wait for any hop, not only for those by which they escape.
+    all: bool,
+    steps: Vec<Step>,
+}
+
+impl Steps<'_> {
+    fn standing(&self, &Packet { at, came, hops, memo }: &Packet) -> Standing {
+        Standing { at, to: self.to, came, hops, memo }
+    }
+}
+
+impl Rule for Steps<'_> {
+    fn is_there(&self, packet: &Packet) -> bool {
+        self.mechanism.has_arrived(&self.standing(packet))
+    }
+
+    fn ways(
+        &mut self,
+        dependencies: &Dependencies,
+        packet: &Packet,
+        from: u32,
+        out: &mut Vec<Way>,
+    ) -> Result<(), Flaw> {
+        if packet.hops.total() >= self.longest {
+            return Err(Flaw::TooLong { from, hops: self.longest });
+        }
+        let standing = self.standing(packet);
+        self.steps.clear();
+        self.mechanism.steps(self.topology, &standing, self.vcs, &mut self.steps);
+        if !self.steps.iter().any(|step| step.escape) {
+            return Err(Flaw::Stranded { from, at: packet.at });
+        }
+        for step in &self.steps {
+            walk::channels(dependencies, packet.at, step.hop, from, |channel| {
+                out.push(Way { channel, memo: step.memo, waits: self.all || step.escape });
+            })?;
+        }
+        Ok(())
+    }
 }

@@ -5,8 +5,11 @@
 
 pub(crate) mod bubble;
 pub(crate) mod cdg;
+mod dependencies;
 pub(crate) mod escape;
+pub(crate) mod messages;
 pub(crate) mod tables;
+mod walk;
 
 pub use crate::fabric::seams::routing::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use cdg::{Channel, Flaw, Report, check};

@@ -5,7 +5,9 @@
 //! SL-to-VL tables, those that these name). What is followed is the table that a run takes, entry by entry; nothing is
 //! taken for granted of how it was made.
 
-use super::cdg::{Channel, Flaw, Messages, Report, Walk};
+use super::cdg::{Channel, Flaw, Report};
+use super::dependencies::Dependencies;
+use super::messages::{self, Messages};
 use crate::engine::{NONE, poll};
 use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires};
 use std::collections::BTreeMap;
@@ -64,28 +66,12 @@ pub(crate) fn check(
     messages: Option<Messages>,
 ) -> (Survey, Result<Report, Flaw>) {
     let wires = Wires::new(topology);
-    let mut walk = Walk::new(topology, vcs, messages);
+    let mut dependencies = Dependencies::new(topology, vcs);
     let first = |place: u32| {
         let (router, port) = wires.owner(place);
-        walk.index.get(&Channel { router, port, vc: 0 }).copied().unwrap_or(NONE)
+        dependencies.number(Channel { router, port, vc: 0 }).unwrap_or(NONE)
     };
     let channels: Vec<u32> = (0..wires.places() as u32).map(first).collect();
-    let most = vcs.iter().skip(1).copied().max().unwrap_or(1).max(1);
-    // A bit for every channel, and output and channel behind it, so that each dependency is added once.
-    let after = |place: u32| match wires.far(place).router {
-        NONE => 0,
-        router => u64::from(wires.ports(router)) * u64::from(most),
-    };
-    let mut room = 0u64;
-    let starts: Vec<u64> = (0..wires.places() as u32)
-        .map(|place| {
-            let start = room;
-            room += after(place) * u64::from(most);
-            start
-        })
-        .collect();
-    let mut known = vec![0u64; room.div_ceil(64) as usize];
-
     let layers = table.layers();
     let by_lane = layers.is_some_and(|layers| layers.channels.is_some());
     let sources = groups(topology, by_lane || layers.is_some_and(|layers| layers.by_endpoint));
@@ -125,30 +111,21 @@ pub(crate) fn check(
             *survey.hops.entry(path.len() as u32).or_default() += pairs;
             survey.nonminimal += if path.len() as u32 > distances[source.router as usize] { pairs } else { 0 };
             met_layers[usize::from(layer)] = true;
-            let mut held: Option<(u32, u8)> = None;
-            let number = |place: u32, vc: u8| channels[place as usize] + u32::from(vc);
+            let mut held: Option<u32> = None;
             for &(place, channel) in path {
                 loads[place as usize] += pairs;
                 met_channels[usize::from(channel)] = true;
                 let there = vcs.get(usize::from(wires.far(place).class)).copied().unwrap_or(1).max(1);
                 let vc = channel.min(there - 1);
-                if let Some((before, in_vc)) = held {
-                    let port = wires.owner(place).1;
-                    let behind = u64::from(port) * u64::from(most) + u64::from(vc);
-                    let bit = starts[before as usize] + u64::from(in_vc) * after(before) + behind;
-                    let (word, mask) = ((bit / 64) as usize, 1 << (bit % 64));
-                    if known[word] & mask == 0 {
-                        known[word] |= mask;
-                        walk.dependencies.add_edge(number(before, in_vc), number(place, vc), ());
-                    }
+                let taken = channels[place as usize] + u32::from(vc);
+                match held {
+                    Some(held) => dependencies.add(held, taken),
+                    None => dependencies.entered[taken as usize] = true,
                 }
-                if held.is_none() && messages.is_some() {
-                    walk.first.insert(number(place, vc));
-                }
-                held = Some((place, vc));
+                held = Some(taken);
             }
-            if messages.is_some() {
-                walk.last.extend(held.map(|(place, vc)| number(place, vc)));
+            if let Some(held) = held {
+                dependencies.left[held as usize] = true;
             }
         }
     }
@@ -157,10 +134,11 @@ pub(crate) fn check(
     }
     let count = |met: &[bool]| met.iter().filter(|met| **met).count();
     (survey.layers, survey.channels) = (count(&met_layers), count(&met_channels));
-    walk.states = survey.hops.values().sum::<u64>() as usize;
-    let result = match flaw {
-        Some(flaw) => Err(flaw),
-        None => walk.conclude(),
+    let states = survey.hops.values().sum::<u64>() as usize;
+    let result = match (flaw, messages) {
+        (Some(flaw), _) => Err(flaw),
+        (None, None) => dependencies.conclude(states),
+        (None, Some(kind)) => messages::conclude(&dependencies, topology, vcs, kind, states),
     };
     (survey, result)
 }

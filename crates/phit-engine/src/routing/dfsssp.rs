@@ -40,6 +40,8 @@ struct Routes<'a> {
     /// Those of the next one.
     next: Vec<u32>,
     moved: u64,
+    /// Dependencies of links on links that the last moves have left without routes.
+    opened: Vec<(u32, u32)>,
 }
 
 /// A link in a search for circles.
@@ -63,6 +65,7 @@ impl<'a> Routes<'a> {
             here: vec![0; count],
             next: vec![0; count],
             moved: 0,
+            opened: Vec::new(),
         };
         for from in wires.hosts() {
             for to in wires.hosts().filter(|&to| to != from) {
@@ -135,9 +138,12 @@ impl<'a> Routes<'a> {
                     first => {
                         self.open(&way[first as usize..], layer);
                         // The way is no longer one behind a dependency that is gone.
-                        let on = |pair: &[Visit]| self.dependencies.on(pair[0].link, self.wires.owner(pair[1].link).1);
-                        if let Some(last) = way.windows(2).position(|pair| self.here[on(pair)] == 0) {
-                            way.drain(last + 1..).for_each(|visit| state[visit.link as usize] = NEW);
+                        let on_way = |&(held, wanted): &(u32, u32)| {
+                            let place = state[held as usize];
+                            way.get(place as usize + 1).is_some_and(|visit| visit.link == wanted).then_some(place)
+                        };
+                        if let Some(last) = self.opened.iter().filter_map(on_way).min() {
+                            way.drain(last as usize + 1..).for_each(|visit| state[visit.link as usize] = NEW);
                         }
                     }
                 }
@@ -157,10 +163,10 @@ impl<'a> Routes<'a> {
         let ((router, port), (behind, next_port)) = (self.wires.owner(held), self.wires.owner(wanted));
         let mut sources = Vec::new();
         let wires = self.wires;
-        for to in wires.hosts() {
-            if self.table.towards(router, to) != port || self.table.towards(behind, to) != next_port || behind == to {
-                continue;
-            }
+        let table = self.table;
+        self.opened.clear();
+        for to in table.columns_over(router, port).filter(|&to| behind != to && table.towards(behind, to) == next_port)
+        {
             // All routers whose way to this one leads over the two links.
             sources.clear();
             sources.push(router);
@@ -192,6 +198,9 @@ impl<'a> Routes<'a> {
                 let dependency = self.dependencies.on(held, port);
                 self.here[dependency] -= 1;
                 self.next[dependency] += 1;
+                if self.here[dependency] == 0 {
+                    self.opened.push((held, place));
+                }
             }
             held = Some(place);
             at = self.wires.far(place).router;

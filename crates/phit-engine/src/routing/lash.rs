@@ -108,9 +108,10 @@ impl<'a> Layer<'a> {
                 continue;
             }
             if !self.put_in_order(pair[0], pair[1]) {
-                // With all others of this route it may close a circle that it would not close without them.
-                self.refused[dependency] |= added.is_empty();
+                // With the others of this route it may close a circle that it does not close without them.
+                let with_others = !added.is_empty();
                 added.into_iter().for_each(|dependency: usize| self.present[dependency] = false);
+                self.refused[dependency] = !(with_others && self.put_in_order(pair[0], pair[1]));
                 return false;
             }
             self.present[dependency] = true;

@@ -10,12 +10,15 @@ mod dfsssp;
 mod dimension_order;
 mod group_links;
 pub mod in_transit;
+mod ladder;
 mod lash;
 mod layered;
 mod minimal;
 mod olm;
 mod par;
+mod par_graph;
 mod piggyback;
+mod polarized;
 mod source_adaptive;
 mod table;
 mod tpr;
@@ -36,6 +39,8 @@ crate::registry::registry! {
         "ugal_l" => UgalL(ugal::UgalL),
         "ugal_g" => UgalG(ugal::UgalG),
         "par" => Par(par::Par),
+        "par_graph" => ParGraph(par_graph::ParGraph),
+        "polarized" => Polarized(polarized::Polarized),
         "piggyback" => Piggyback(piggyback::Piggyback),
         "olm" => Olm(olm::Olm),
         "contention_base" => ContentionBase(contention::Base),

@@ -67,7 +67,7 @@ pub enum Queue {
 
 impl Queue {
     /// Phits of virtual channel `vc` of output `port`, or of all its channels.
-    fn length(self, view: &RouterView<'_>, port: u16, vc: u8) -> u32 {
+    pub(super) fn length(self, view: &RouterView<'_>, port: u16, vc: u8) -> u32 {
         match self {
             Self::Phits => view.occupancy(port, vc),
             Self::Port => view.port_occupancy(port),
@@ -117,9 +117,14 @@ pub enum Cost {
 impl Cost {
     /// The cost of a route.
     pub(super) fn of(self, route: &Route) -> i64 {
+        self.of_queue(route.queue, route.hops)
+    }
+
+    /// That of one with so many phits in the queues that are looked at, and so many hops.
+    pub(super) fn of_queue(self, queue: u32, hops: u32) -> i64 {
         match self {
-            Self::QueueHops => i64::from(route.queue) * i64::from(route.hops),
-            Self::Queue => i64::from(route.queue),
+            Self::QueueHops => i64::from(queue) * i64::from(hops),
+            Self::Queue => i64::from(queue),
         }
     }
 

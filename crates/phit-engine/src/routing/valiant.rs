@@ -79,13 +79,7 @@ const GLOBAL: u8 = 2;
 
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if host_groups(topology).len() < 2 {
-            return Err(ScenarioError::new(
-                "kind",
-                "\"valiant\"",
-                "needs a topology of at least two groups or routers",
-            ));
-        }
+        check("valiant", topology)?;
         if self.second_half == SecondHalf::Next && (self.via != Via::Router || !topology.is_dragonfly()) {
             return Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\""));
         }
@@ -114,6 +108,17 @@ impl RoutingParams for Valiant {
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule(self.clone()))
+    }
+}
+
+/// Refuses networks in which there is nowhere to go first.
+pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    match host_groups(topology).len() < 2 {
+        true => {
+            let expected = "needs a topology of at least two groups or routers";
+            Err(ScenarioError::new("kind", format!("{kind:?}"), expected))
+        }
+        false => Ok(()),
     }
 }
 

@@ -33,7 +33,7 @@ pub use cascade::{Cascade, Channels};
 pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
 pub use dragonfly::{Arrangement, Dragonfly};
-pub use families::{DragonflyPlus, Jellyfish, PolarFly, SlimFly, Xpander};
+pub use families::{DragonflyPlus, HammingMesh, Jellyfish, PolarFly, RailOptimised, SlimFly, Xgft, Xpander};
 pub use faults::Faults;
 pub use graph::Graph;
 pub use grid::{Mesh, Torus};
@@ -292,6 +292,9 @@ crate::registry::registry! {
         "jellyfish" => Jellyfish(families::Jellyfish),
         "xpander" => Xpander(families::Xpander),
         "dragonfly_plus" => DragonflyPlus(families::DragonflyPlus),
+        "hamming_mesh" => HammingMesh(families::HammingMesh),
+        "rail_optimised" => RailOptimised(families::RailOptimised),
+        "xgft" => Xgft(families::Xgft),
     }
 }
 

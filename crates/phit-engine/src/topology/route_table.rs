@@ -2,6 +2,7 @@
 
 use super::{Hop, HopState, Hops, Leg, Topology};
 use crate::engine::poll;
+use std::ops::Range;
 
 /// The output port of every router for every destination, as distributed table-based routing has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +96,9 @@ pub struct Crossing {
 
 /// Routes of one leg.
 const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
+
+/// Entries that are looked at together.
+const CHUNK: usize = 64;
 
 /// Most entries of a table.
 pub(crate) const MOST_ENTRIES: u64 = 1 << 28;
@@ -197,6 +201,21 @@ impl RouteTable {
     pub fn towards(&self, router: u32, to: u32) -> u16 {
         debug_assert!(self.is_of_routers(), "columns of routers");
         self.entry(router, to)
+    }
+
+    /// The columns that `router` reaches over `port`, in order: destinations, or routers in a table of these.
+    pub fn columns_over(&self, router: u32, port: u16) -> impl Iterator<Item = u32> + '_ {
+        let (first, count) = (router as usize * self.columns as usize, self.columns as usize);
+        let chunks = (0..count).step_by(CHUNK).map(move |start| first + start..first + count.min(start + CHUNK));
+        // Most ports lead to few of many columns: a chunk is looked at as a whole first.
+        let meets = move |chunk: &Range<usize>| match &self.ports {
+            Ports::Words(ports) => ports[chunk.clone()].iter().fold(false, |met, &other| met | (other == port)),
+            Ports::Bytes(ports) => {
+                ports[chunk.clone()].iter().fold(false, |met, &other| met | (u16::from(other) == port))
+            }
+        };
+        let columns = chunks.filter(meets).flatten().map(move |place| (place - first) as u32);
+        columns.filter(move |&column| self.entry(router, column) == port)
     }
 
     /// Replaces the output port of `router` for a column: a destination, or a router in a table of these.

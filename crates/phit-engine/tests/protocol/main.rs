@@ -12,6 +12,7 @@ mod conservation;
 mod determinism;
 mod faults;
 mod fbicm;
+mod graphs;
 mod limits;
 mod measure;
 mod requests;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::Rng;
-use crate::topology::Port;
+use crate::topology::{Peer, Port};
 
 /// Routers in a ring; port 0 to an endpoint, port 1 to the next router's port 2. `rule` gives the VC of a hop.
 #[derive(Debug)]

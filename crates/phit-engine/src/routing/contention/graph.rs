@@ -7,9 +7,9 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
-use crate::routing::in_transit::{DIRECT, Trigger};
-use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology};
+use crate::routing::in_transit::Trigger;
+use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants, ladder};
+use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,27 +42,10 @@ pub struct Graph {
 
 impl RoutingParams for Graph {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        let refuse = |expected: &str| Err(ScenarioError::new("kind", "\"contention_graph\"", expected));
-        if topology.tree().is_some() {
-            return refuse("needs a network without levels; trees have routing.kind = \"clos\" with counters");
-        }
-        let leads_back = |router: u32, port: u16| match topology.port(router, port).peer {
-            Peer::Router { router: far, port: there } => {
-                topology.port(far, there).peer == (Peer::Router { router, port })
-            }
-            Peer::Endpoint(_) | Peer::None => true,
-        };
-        let both_ways = |router: u32| (0..topology.ports(router)).all(|port| leads_back(router, port));
-        match (0..topology.routers()).all(both_ways) {
-            true => Ok(()),
-            false => refuse("needs links that lead both ways"),
-        }
+        ladder::check("contention_graph", topology)
     }
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        let hops = longest(self.misroute, topology);
-        let mut needed = vec![hops.min(255) as u8; topology.classes().len()];
-        needed[0] = 1;
-        (needed, format!("one VC for each hop of a route of up to {hops}"))
+        ladder::vcs_needed(topology, longest(self.misroute, topology))
     }
     fn proof(&self) -> Proof {
         Proof::Escape(Box::new(AnyCounters(self.misroute)))
@@ -90,11 +73,6 @@ fn longest(misroute: Where, topology: &dyn Topology) -> u32 {
     .max(1)
 }
 
-/// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first, number).
-fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
-    Leg { index: taken.min(254) as u8, of: hops.min(255) as u8, to_group: false }.share(vcs)
-}
-
 /// True if a packet that stands at `at` after `taken` hops may leave its minimal route.
 fn may_leave(misroute: Where, taken: u32, misrouted: bool) -> bool {
     match misroute {
@@ -106,9 +84,8 @@ fn may_leave(misroute: Where, taken: u32, misrouted: bool) -> bool {
 /// Calls `see` with the ports of router `at` to all other routers than that behind `first`, from which minimal routes
 /// to router `to` are no longer than any.
 fn others(topology: &dyn Topology, at: u32, to: u32, first: u16, mut see: impl FnMut(u16)) {
-    let near = |port: u16| match topology.port(at, port).peer {
-        Peer::Router { router, .. } => topology.distance(router, to) <= topology.diameter(),
-        Peer::Endpoint(_) | Peer::None => false,
+    let near = |port: u16| {
+        ladder::behind(topology, at, port).is_some_and(|next| topology.distance(next, to) <= topology.diameter())
     };
     (0..topology.ports(at)).filter(|&port| port != first && near(port)).for_each(&mut see);
 }
@@ -118,20 +95,13 @@ struct AnyCounters(Where);
 
 impl Adaptive for AnyCounters {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
-        let &Standing { at, to, came, hops, memo } = packet;
+        let &Standing { at, to, hops, memo, .. } = packet;
         let taken = hops.total();
-        let hop = |port: u16| {
-            let class = usize::from(topology.port(at, port).class);
-            let (vc, vcs) = channels(taken, longest(self.0, topology), vcs[class]);
-            Hop { port, vc, vcs }
-        };
-        let mut minimal = Vec::new();
-        let state = HopState { came_by: came.0, came_in: 0, leg_hops: Hops::default() };
-        topology.minimal_hops(at, to, DIRECT, state, &topology.vcs_needed(DIRECT).0, &mut minimal);
-        for first in minimal {
-            out.push(Step { hop: hop(first.port), memo, escape: true });
+        let hop = |port: u16| ladder::step(topology, packet, port, longest(self.0, topology), vcs);
+        for first in ladder::minimal_ports(topology, packet, to) {
+            out.push(Step { hop: hop(first), memo, escape: true });
             if may_leave(self.0, taken, memo == 1) {
-                others(topology, at, to, first.port, |port| out.push(Step { hop: hop(port), memo: 1, escape: false }));
+                others(topology, at, to, first, |port| out.push(Step { hop: hop(port), memo: 1, escape: false }));
             }
         }
     }
@@ -149,18 +119,6 @@ struct Rule {
     found: Vec<Hop>,
 }
 
-/// The hop of `packet` over `port`, of a route of up to `hops` hops.
-fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32) -> Hop {
-    let (vc, vcs) = channels(packet.hops.total(), hops, view.vcs()[usize::from(view.class(port))]);
-    Hop { port, vc, vcs }
-}
-
-/// The minimal output of the packet here, the same whenever it is asked for.
-fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
-    let (to, state) = (packet.destination_router, packet.hop_state());
-    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs(), &mut packet.rng(view.router)).port
-}
-
 /// In [`Packet::flags`]: has left its minimal route.
 const LEFT: u8 = 1;
 
@@ -171,7 +129,7 @@ impl Routing for Rule {
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         packet.scratch = 0;
-        let first = minimal_port(view, packet);
+        let first = ladder::minimal_port(view, packet, packet.destination_router);
         view.watch_chosen();
         let may_leave = may_leave(self.misroute, packet.hops.total(), packet.flags == LEFT);
         if may_leave && self.contention.is_contended(view, first) {
@@ -179,7 +137,7 @@ impl Routing for Rule {
             found.clear();
             others(view.topology, view.router, packet.destination_router, first, |port| {
                 view.watch(port..port + 1);
-                let hop = over(view, port, packet, hops);
+                let hop = ladder::over(view, port, packet, hops);
                 if view.takes(port, hop.vc, packet.size.into()) && contention.is_calm(view, port) {
                     found.push(hop);
                 }
@@ -189,7 +147,7 @@ impl Routing for Rule {
                 return Some(found[view.rng.below(found.len() as u32) as usize]);
             }
         }
-        Some(over(view, first, packet, self.hops))
+        Some(ladder::over(view, first, packet, self.hops))
     }
 
     fn departs(&mut self, _: &RouterView<'_>, _: u16, _: u16, _: Hop, packet: &mut Packet) {
@@ -202,7 +160,7 @@ impl Routing for Rule {
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
         let wanted = match packet.destination_router == at.router {
             true => packet.ejection_port,
-            false => minimal_port(at, packet),
+            false => ladder::minimal_port(at, packet, packet.destination_router),
         };
         self.contention.count(at, port, queue, wanted);
     }

@@ -1,6 +1,6 @@
 //! Dragonfly+, or Megafly: groups of two levels, joined by their upper levels.
 
-use super::routers;
+use super::Size;
 use crate::error::ScenarioError;
 use crate::topology::graph::{Link, Wiring};
 use crate::topology::{Topology, TopologyParams};
@@ -63,9 +63,18 @@ impl TopologyParams for DragonflyPlus {
                 format!("{expected}; expected a divisor of {links} and 1"),
             ));
         }
-        let group = leaves.saturating_add(spines);
-        let count = routers("groups", groups.min(u32::MAX.into()) as u32, groups.saturating_mul(group.into()))?;
-        let (groups, links) = (groups as u32, links as u32);
+        let size = |links, endpoints| Size {
+            of: self.groups.map_or(("spines", spines.to_string()), |groups| ("groups", groups.to_string())),
+            each: "endpoints_per_leaf",
+            routers: groups.saturating_mul(u64::from(leaves) + u64::from(spines)),
+            links,
+            said: endpoints,
+            else_endpoints: 0,
+        };
+        size(u64::from(leaves) + u64::from(ports), None).check()?;
+        let each = self.endpoints_per_leaf.unwrap_or(spines);
+        let (count, each) = size(spines.into(), Some(each)).check()?;
+        let (group, groups, links) = (leaves + spines, groups as u32, links as u32);
         let mut wiring = Vec::new();
         for (g, leaf, spine) in
             (0..groups).flat_map(|g| (0..leaves).flat_map(move |l| (0..spines).map(move |s| (g, l, s))))
@@ -83,7 +92,6 @@ impl TopologyParams for DragonflyPlus {
                 wiring.push(Link { ends: [spine(g, link), spine(far, back)], class: 2, ports: None });
             }
         }
-        let each = self.endpoints_per_leaf.unwrap_or(spines);
         let endpoints = (0..count).map(|router| if router % group < leaves { each } else { 0 }).collect();
         let wiring = Wiring { classes: vec!["local".into(), "global".into()], endpoints, links: wiring, group };
         Ok(Arc::new(wiring.build()?))

@@ -1,6 +1,6 @@
 //! Jellyfish: routers linked at random.
 
-use super::{regular, routers};
+use super::{Size, ill_drawn, regular};
 use crate::engine::{Rng, Stream, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Topology, TopologyParams};
@@ -48,6 +48,45 @@ struct Draft {
     linked: BTreeSet<[u32; 2]>,
     /// Free ports of each router.
     free: Vec<u32>,
+    open: Open,
+}
+
+/// The routers that have free ports, in a tree of sums (P. M. Fenwick, "A new data structure for cumulative frequency
+/// tables", Software: Practice and Experience 1994): the n-th of them is found in as many steps as the number of
+/// routers has bits.
+struct Open {
+    /// At place i, how many of the routers before i are open, of as many as the lowest bit of i says.
+    sums: Vec<u32>,
+    count: u32,
+}
+
+impl Open {
+    /// All routers.
+    fn all(routers: u32) -> Self {
+        Self { sums: (0..=routers).map(|place| place & place.wrapping_neg()).collect(), count: routers }
+    }
+
+    fn set(&mut self, router: u32, open: bool) {
+        let change = if open { 1 } else { u32::MAX };
+        self.count = self.count.wrapping_add(change);
+        let mut place = router as usize + 1;
+        while let Some(sum) = self.sums.get_mut(place) {
+            *sum = sum.wrapping_add(change);
+            place += place & place.wrapping_neg();
+        }
+    }
+
+    /// The open router with `before` others before it.
+    fn nth(&self, mut before: u32) -> u32 {
+        let mut place = 0;
+        for step in (0..usize::BITS - self.sums.len().leading_zeros()).rev().map(|bit| 1 << bit) {
+            if self.sums.get(place + step).is_some_and(|&sum| sum <= before) {
+                place += step;
+                before -= self.sums[place];
+            }
+        }
+        place as u32
+    }
 }
 
 fn pair(a: u32, b: u32) -> [u32; 2] {
@@ -61,19 +100,34 @@ impl Draft {
 
     fn link(&mut self, a: u32, b: u32) {
         self.linked.insert(pair(a, b));
-        self.free[a as usize] -= 1;
-        self.free[b as usize] -= 1;
+        for router in [a, b] {
+            self.free[router as usize] -= 1;
+            if self.free[router as usize] == 0 {
+                self.open.set(router, false);
+            }
+        }
+    }
+
+    fn unlink(&mut self, a: u32, b: u32) {
+        self.linked.remove(&pair(a, b));
+        for router in [a, b] {
+            if self.free[router as usize] == 0 {
+                self.open.set(router, true);
+            }
+            self.free[router as usize] += 1;
+        }
     }
 
     /// Two routers with free ports that are not linked, at random; `None` if there are none.
     fn draw(&self, rng: &mut Rng) -> Option<(u32, u32)> {
-        let open: Vec<u32> = (0..self.free.len() as u32).filter(|&router| self.free[router as usize] > 0).collect();
+        let Open { count, .. } = self.open;
         // Nearly every draw serves while many are open. At the end all pairs are listed.
-        let drawn = (0..64 * u32::from(open.len() > 1)).find_map(|_| {
-            let (a, b) = (open[rng.below(open.len() as u32) as usize], open[rng.below(open.len() as u32) as usize]);
+        let drawn = (0..64 * u32::from(count > 1)).find_map(|_| {
+            let (a, b) = (self.open.nth(rng.below(count)), self.open.nth(rng.below(count)));
             (a != b && !self.are_linked(a, b)).then_some((a, b))
         });
         drawn.or_else(|| {
+            let open: Vec<u32> = (0..count).map(|before| self.open.nth(before)).collect();
             let pairs = open.iter().enumerate().flat_map(|(i, &a)| open[i + 1..].iter().map(move |&b| (a, b)));
             let left: Vec<(u32, u32)> = pairs.filter(|&(a, b)| !self.are_linked(a, b)).collect();
             (!left.is_empty()).then(|| left[rng.below(left.len() as u32) as usize])
@@ -90,9 +144,7 @@ impl Draft {
             return false;
         }
         let [c, d] = fit[rng.below(fit.len() as u32) as usize];
-        self.linked.remove(&pair(c, d));
-        self.free[c as usize] += 1;
-        self.free[d as usize] += 1;
+        self.unlink(c, d);
         self.link(a, c);
         self.link(b, d);
         true
@@ -113,13 +165,22 @@ impl TopologyParams for Jellyfish {
     }
 
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        let count = routers("routers", self.routers, self.routers.into())?;
-        if self.links >= count {
-            let expected = format!("expected fewer than {count}, the number of routers");
+        if self.links >= self.routers {
+            let expected = format!("expected fewer than {}, the number of routers", self.routers);
             return Err(ScenarioError::new("links", self.links, expected));
         }
+        let size = Size {
+            of: ("routers", self.routers.to_string()),
+            each: "endpoints_per_router",
+            routers: self.routers.into(),
+            links: self.links.into(),
+            said: Some(self.endpoints_per_router),
+            else_endpoints: 1,
+        };
+        let (count, endpoints) = size.check()?;
         let mut rng = Rng::new(self.seed, Stream::Topology, 0);
-        let mut draft = Draft { linked: BTreeSet::new(), free: vec![self.links; count as usize] };
+        let free = vec![self.links; count as usize];
+        let mut draft = Draft { linked: BTreeSet::new(), free, open: Open::all(count) };
         loop {
             while let Some((a, b)) = draft.draw(&mut rng) {
                 poll();
@@ -129,10 +190,7 @@ impl TopologyParams for Jellyfish {
                 break;
             }
         }
-        let blame = |error: ScenarioError| {
-            let expected = format!("with seed {} the graph falls apart ({error}); try another seed", self.seed);
-            ScenarioError::new("links", self.links, expected)
-        };
-        regular(count, self.endpoints_per_router, draft.linked.into_iter(), 1).map_err(blame)
+        let links = draft.linked.into_iter();
+        regular(count, endpoints, links, 1).map_err(|error| ill_drawn(self.seed, error))
     }
 }

@@ -2,22 +2,62 @@
 
 mod dragonfly_plus;
 mod galois;
+mod hamming_mesh;
 mod jellyfish;
 mod polarfly;
+mod rail_optimised;
 mod slim_fly;
+mod xgft;
 mod xpander;
 
-use super::graph::{Link, Wiring};
+use super::graph::{Link, MOST_ROUTERS, Wiring};
 use super::{Topology, limits};
 use crate::error::ScenarioError;
 pub use dragonfly_plus::DragonflyPlus;
+pub use hamming_mesh::HammingMesh;
 pub use jellyfish::Jellyfish;
 pub use polarfly::PolarFly;
+pub use rail_optimised::RailOptimised;
 pub use slim_fly::SlimFly;
 use std::sync::Arc;
+pub use xgft::Xgft;
 pub use xpander::Xpander;
 
-/// A network of one class of links in which every router has as many endpoints.
+/// How large a family's network would be, and the keys that say so.
+struct Size {
+    /// The key that gives the number of routers and of their links, and its value.
+    of: (&'static str, String),
+    /// The key that gives the number of endpoints, if it is there.
+    each: &'static str,
+    routers: u64,
+    /// Links of the router that has most.
+    links: u64,
+    /// Endpoints of each router that has some, as said.
+    said: Option<u32>,
+    /// Endpoints of each router that has some if nothing is said.
+    else_endpoints: u64,
+}
+
+impl Size {
+    /// Checks that the network can be built, before anything is, and returns the numbers of routers and of endpoints at
+    /// each.
+    fn check(&self) -> Result<(u32, u32), ScenarioError> {
+        let (key, value) = &self.of;
+        let &Self { routers, links, .. } = self;
+        if routers > MOST_ROUTERS.into() {
+            let expected = format!("{routers} routers; expected at most {MOST_ROUTERS}");
+            return Err(ScenarioError::new(*key, value, expected));
+        }
+        limits::ports(key, value, links)?;
+        let endpoints = self.said.map_or(self.else_endpoints, u64::from);
+        let (key, value) = self.said.map_or((*key, value.clone()), |said| (self.each, said.to_string()));
+        let value = &value;
+        limits::ports(key, value, links + endpoints)?;
+        Ok((limits::routers(key, value, routers, endpoints)?, endpoints as u32))
+    }
+}
+
+/// A network of one class of links in which every router has as many endpoints. The family has checked its [`Size`].
 fn regular(
     routers: u32,
     endpoints: u32,
@@ -30,10 +70,11 @@ fn regular(
     Ok(Arc::new(wiring.build()?))
 }
 
-/// Checks that so many routers can be numbered: the graph will say whether they are too many. `key` and `value` are to
-/// blame if not.
-fn routers(key: &str, value: u32, routers: u64) -> Result<u32, ScenarioError> {
-    limits::routers(key, value, routers, 1)
+/// The error of a network that was drawn at random and is in parts, or has routes that are too long.
+fn ill_drawn(seed: u64, found: ScenarioError) -> ScenarioError {
+    let between = found.value.unwrap_or_default();
+    let expected = format!("the graph falls apart, {between}: {}; try another seed, or more links", found.expected);
+    ScenarioError::new("seed", seed, expected)
 }
 
 #[cfg(test)]

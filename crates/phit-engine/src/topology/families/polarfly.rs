@@ -1,7 +1,7 @@
 //! PolarFly: as many routers of diameter two as can be, but for a few.
 
 use super::galois::Field;
-use super::{regular, routers};
+use super::{Size, regular};
 use crate::error::ScenarioError;
 use crate::topology::{Topology, TopologyParams};
 use schemars::JsonSchema;
@@ -44,7 +44,15 @@ impl TopologyParams for PolarFly {
         let Some(field) = Field::new(q) else {
             return Err(ScenarioError::new("q", q, "expected a power of a prime: 2, 3, 4, 5, 7, 8, 9, 11, ..."));
         };
-        let count = routers("q", q, u64::from(q) * u64::from(q) + u64::from(q) + 1)?;
+        let size = Size {
+            of: ("q", q.to_string()),
+            each: "endpoints_per_router",
+            routers: u64::from(q) * u64::from(q) + u64::from(q) + 1,
+            links: u64::from(q) + 1,
+            said: self.endpoints_per_router,
+            else_endpoints: u64::from(q + 1).div_ceil(2),
+        };
+        let (count, endpoints) = size.check()?;
         let mut points: Vec<[u32; 3]> = (0..q).flat_map(|a| (0..q).map(move |b| [1, a, b])).collect();
         points.extend((0..q).map(|b| [0, 1, b]));
         points.push([0, 0, 1]);
@@ -52,7 +60,6 @@ impl TopologyParams for PolarFly {
             |u: &[u32; 3], v: &[u32; 3]| u.iter().zip(v).fold(0, |sum, (&u, &v)| field.add(sum, field.times(u, v)));
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| [a, b]));
         let orthogonal = |ends: &[u32; 2]| product(&points[ends[0] as usize], &points[ends[1] as usize]) == 0;
-        let endpoints = self.endpoints_per_router.unwrap_or((q + 1).div_ceil(2));
         regular(count, endpoints, pairs.filter(orthogonal), 1)
     }
 }

@@ -1,7 +1,7 @@
 //! The Slim Fly: almost as many routers of diameter two as can be.
 
 use super::galois::Field;
-use super::{regular, routers};
+use super::{Size, regular};
 use crate::error::ScenarioError;
 use crate::topology::{Topology, TopologyParams};
 use schemars::JsonSchema;
@@ -61,6 +61,16 @@ impl TopologyParams for SlimFly {
             return Err(ScenarioError::new("q", q, expected));
         };
         let generators = generators(&field);
+        let degree = q + generators[0].len() as u32;
+        let size = Size {
+            of: ("q", q.to_string()),
+            each: "endpoints_per_router",
+            routers: 2 * u64::from(q) * u64::from(q),
+            links: degree.into(),
+            said: self.endpoints_per_router,
+            else_endpoints: degree.div_ceil(2).into(),
+        };
+        let (routers, endpoints) = size.check()?;
         let number = |s: u32, x: u32, y: u32| (s * q + x) * q + y;
         let mut links = Vec::new();
         for (s, x, y) in (0..2).flat_map(|s| (0..q).flat_map(move |x| (0..q).map(move |y| (s, x, y)))) {
@@ -71,8 +81,6 @@ impl TopologyParams for SlimFly {
             let y = field.add(field.times(m, x), c);
             links.push([number(0, x, y), number(1, m, c)]);
         }
-        let degree = q + generators[0].len() as u32;
-        let endpoints = self.endpoints_per_router.unwrap_or(degree.div_ceil(2));
-        regular(routers("q", q, 2 * u64::from(q) * u64::from(q))?, endpoints, links.into_iter(), q)
+        regular(routers, endpoints, links.into_iter(), q)
     }
 }

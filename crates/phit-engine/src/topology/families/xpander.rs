@@ -1,6 +1,6 @@
 //! Xpander: a random lift of a complete graph.
 
-use super::{regular, routers};
+use super::{Size, ill_drawn, regular};
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
 use crate::topology::{Topology, TopologyParams};
@@ -50,7 +50,15 @@ impl TopologyParams for Xpander {
 
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let nodes = self.links + 1;
-        let count = routers("lift", self.lift, u64::from(nodes) * u64::from(self.lift))?;
+        let size = Size {
+            of: ("lift", self.lift.to_string()),
+            each: "endpoints_per_router",
+            routers: u64::from(nodes) * u64::from(self.lift),
+            links: self.links.into(),
+            said: Some(self.endpoints_per_router),
+            else_endpoints: 1,
+        };
+        let (count, endpoints) = size.check()?;
         let mut rng = Rng::new(self.seed, Stream::Topology, 0);
         let mut matching: Vec<u32> = (0..self.lift).collect();
         let mut links = Vec::new();
@@ -58,6 +66,6 @@ impl TopologyParams for Xpander {
             rng.shuffle(&mut matching);
             links.extend((0..self.lift).zip(&matching).map(|(i, &j)| [a * self.lift + i, b * self.lift + j]));
         }
-        regular(count, self.endpoints_per_router, links.into_iter(), self.lift)
+        regular(count, endpoints, links.into_iter(), self.lift).map_err(|error| ill_drawn(self.seed, error))
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Distances {
 }
 
 /// Most routers: pairs of them are numbered in 32 bits.
-pub(super) const MOST_ROUTERS: u32 = 1 << 16;
+pub(in crate::topology) const MOST_ROUTERS: u32 = 1 << 16;
 
 /// No path.
 const FAR: u8 = u8::MAX;

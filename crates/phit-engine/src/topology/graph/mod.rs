@@ -7,6 +7,7 @@ use super::faults::Faults;
 use super::{Topology, TopologyParams};
 use crate::error::ScenarioError;
 use crate::packet::MOST_CLASSES;
+pub(super) use distances::MOST_ROUTERS;
 pub(super) use network::{Link, Wiring};
 use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor};

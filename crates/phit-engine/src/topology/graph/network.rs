@@ -92,6 +92,8 @@ impl Wiring {
     /// The ports of every router behind those of its endpoints.
     fn ports(&self) -> Result<Vec<Vec<Far>>, ScenarioError> {
         let mut far: Vec<Vec<Far>> = vec![Vec::new(); self.endpoints.len()];
+        // The places before these have links.
+        let mut filled = vec![0; self.endpoints.len()];
         for (index, Link { ends, class, ports }) in self.links.iter().enumerate() {
             let refuse = |expected: String| {
                 let value = match ports {
@@ -110,7 +112,11 @@ impl Wiring {
             for (side, &end) in ends.iter().enumerate() {
                 let (own, endpoints) = (&mut far[end as usize], self.endpoints[end as usize]);
                 let place = match ports {
-                    None => own.iter().position(|far| *far == NOWHERE).unwrap_or(own.len()),
+                    None => {
+                        let free = &mut filled[end as usize];
+                        *free += own[*free..].iter().take_while(|far| **far != NOWHERE).count();
+                        *free
+                    }
                     Some(ports) => match u32::from(ports[side]).checked_sub(endpoints) {
                         Some(place) => place as usize,
                         None => {

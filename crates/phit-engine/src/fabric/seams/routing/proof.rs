@@ -8,6 +8,9 @@ pub enum Proof {
     /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle
     /// (`proof/cdg.rs`).
     Order(Vec<Routes>),
+    /// Packets take such steps, and no channels wait for one another in a circle (`proof/escape.rs`). The last says
+    /// exactly which; those before it may say more, if they are followed in less time: one without a circle will do.
+    Steps(Vec<Box<dyn Adaptive>>),
     /// Every packet can always escape, under virtual cut-through or store-and-forward (`proof/escape.rs`).
     Escape(Box<dyn Adaptive>),
     /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
@@ -129,10 +132,14 @@ pub struct Step {
     pub escape: bool,
 }
 
-/// A mechanism whose packets may always escape.
+/// A mechanism whose packets' steps can be followed.
 pub trait Adaptive: Send {
     /// All hops that a packet may take with `vcs` virtual channels per link class, appended to `out`.
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>);
+    /// True if it is ejected where it stands.
+    fn has_arrived(&self, packet: &Standing) -> bool {
+        packet.at == packet.to
+    }
     /// Links on its longest route.
     fn longest(&self, topology: &dyn Topology) -> u32;
 }
