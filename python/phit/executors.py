@@ -67,7 +67,9 @@ def _sigint_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def run_here(scenarios: Sequence[str], told: Fractions, force: bool = False) -> Iterator[tuple[int, Answer | Exception]]:
+def run_here(
+    scenarios: Sequence[str], told: Fractions, force: bool = False
+) -> Iterator[tuple[int, Answer | Exception]]:
     """Runs scenarios one after another in this process."""
     shares = [0.0] * len(scenarios)
     for i, scenario in enumerate(scenarios):
@@ -109,7 +111,9 @@ def run_in_processes(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_on(executor: Executor, scenarios: Sequence[str], force: bool = False) -> Iterator[tuple[int, Answer | Exception]]:
+def run_on(
+    executor: Executor, scenarios: Sequence[str], force: bool = False
+) -> Iterator[tuple[int, Answer | Exception]]:
     """Runs scenarios on an executor that somebody else owns."""
     futures = _submit(executor, scenarios, force)
     try:
@@ -119,9 +123,7 @@ def run_on(executor: Executor, scenarios: Sequence[str], force: bool = False) ->
             future.cancel()
 
 
-def _submit(
-    executor: Executor, scenarios: Sequence[str], force: bool, share: int = 1
-) -> "dict[Future[str], int]":
+def _submit(executor: Executor, scenarios: Sequence[str], force: bool, share: int = 1) -> "dict[Future[str], int]":
     return {executor.submit(execute, i, scenario, force, share): i for i, scenario in enumerate(scenarios)}
 
 

@@ -45,7 +45,9 @@ def _groups() -> Iterator[int]:
             if not old and controllers:
                 continue
             root = GROUPS / "memory" if old else GROUPS
-            limit, used = ("memory.limit_in_bytes", "memory.usage_in_bytes") if old else ("memory.max", "memory.current")
+            limit, used = (
+                ("memory.limit_in_bytes", "memory.usage_in_bytes") if old else ("memory.max", "memory.current")
+            )
             here = root / path.lstrip("/")
             for group in (here, *here.parents):
                 most, now = _number(group / limit), _number(group / used)
