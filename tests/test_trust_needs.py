@@ -45,13 +45,13 @@ def test_what_does_not_fit_is_refused_in_one_line(cli: Cli, write: Write) -> Non
 @pytest.mark.usefixtures("narrow")
 def test_a_point_that_does_not_fit_leaves_the_others(cli: Cli, write: Write, tmp_path: Path) -> None:
     points = {"product": {"topology": [SMALL["topology"], HUGE["topology"]]}}
-    for workers in (1, 2):
-        target = tmp_path / f"out{workers}"
-        status, _, err = cli("sweep", write(small(sweep=points)), "--out", target, "--workers", workers)
-        assert status == 1
-        assert "1 of 2 points failed" in err
-        assert "729,000 endpoints" in err or workers == 2
-        assert len(list((target / "points").glob("*.json"))) == 1
+    target = tmp_path / "out"
+    # In this process: others would see the machine as it is.
+    status, _, err = cli("sweep", write(small(sweep=points)), "--out", target, "--workers", 1)
+    assert status == 1
+    assert "1 of 2 points failed" in err
+    assert "729,000 endpoints" in err
+    assert len(list((target / "points").glob("*.json"))) == 1
 
 
 def test_force_is_the_users_word(monkeypatch: pytest.MonkeyPatch, cli: Cli, write: Write) -> None:
