@@ -87,8 +87,8 @@ impl Serialize for Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology` must
-    /// be there, and `traffic` or `workload`.
+    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology`
+    /// must be there, and `traffic` or `workload`.
     pub fn from_value(value: &Value) -> Result<Self, ScenarioError> {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
