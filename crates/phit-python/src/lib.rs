@@ -89,7 +89,8 @@ fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(scenario.to_value().to_string())
 }
 
-/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints, routers (JSON text).
+/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints, routers (JSON
+/// text).
 #[pyfunction]
 fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;

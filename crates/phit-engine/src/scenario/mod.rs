@@ -215,7 +215,8 @@ fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> Scenari
     error
 }
 
-/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is read, filled
+/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is
+/// read, filled
 /// in and written has to mean the same.
 fn without_nulls(value: &Value) -> Cow<'_, Value> {
     fn any(value: &Value) -> bool {

@@ -1,8 +1,10 @@
-//! Whatever stands in a scenario or in a file of a program, the engine answers: a result, or a refusal that names a key.
+//! Whatever stands in a scenario or in a file of a program, the engine answers: a result, or a refusal that names
+//! a key.
 //!
 //! Cases are drawn from a seed, one number each: documents that the schema allows, or nearly, and files with changes.
 //! A case that fails is made smaller for as long as it fails in the same way, and printed. `make test` draws some
-//! hundreds; `make fuzz MINUTES=n` draws for as long as it is told to, from another seed each time (`SEED=n`: that one).
+//! hundreds; `make fuzz MINUTES=n` draws for as long as it is told to, from another seed each time (`SEED=n`:
+//! that one).
 
 #[path = "../common/mod.rs"]
 mod common;
