@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,11 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 		PROPTEST_RNG_SEED=$$seed cargo test --workspace --quiet || exit 1; \
 		$(PYTEST) --hypothesis-seed=$$seed || exit 1; \
 	done
+
+MINUTES ?= 10
+fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, folders and traces for MINUTES (10); SEED=n: those of before
+	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture
+	PHIT_MORE=$(MINUTES) $(PYTEST) tests/test_trust_paths.py tests/test_trust_texts.py tests/test_trust_traces.py
 
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate

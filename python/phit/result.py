@@ -163,8 +163,8 @@ def run(
     The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second. A
     network that is expected to take more memory than the machine has left is refused, unless `force` is true.
 
-    What Ctrl-C leaves of the measurement is the attribute `partial` of the `KeyboardInterrupt`: a `Result` of the cycles
-    up to there, whose ``["stopped"]`` is true; `None` if there is nothing yet.
+    What Ctrl-C leaves of the measurement is the attribute `partial` of the `KeyboardInterrupt`: a `Result` of the
+    cycles up to there, whose ``["stopped"]`` is true; `None` if there is nothing yet.
 
     Raises:
         ScenarioError: the scenario cannot be simulated, or needs more memory than there is.

@@ -174,7 +174,8 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Most characters of a value, of a path and of what was expected that a message shows: documents may come from anybody.
+/// Most characters of a value, of a path and of what was expected that a message shows: documents may come from
+/// anybody.
 const LONGEST_VALUE: usize = 200;
 const LONGEST_PATH: usize = 300;
 const LONGEST_TEXT: usize = 1500;

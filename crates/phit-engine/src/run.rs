@@ -439,12 +439,12 @@ impl Simulation {
     }
 
     /// What has been measured since `start` by a run that was stopped: as if it had been meant to end now. Nothing
-    /// before there is a batch of it.
+    /// before a cycle is over.
     fn partial(&mut self, start: Tick, before: Snapshot) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         self.advance_to(self.now.next_multiple_of(cycle));
         let end = self.now.min(self.fabric.collectors().first()?.span().end);
-        if end - start < self.blueprint.window.batch {
+        if end < start + cycle {
             return None;
         }
         self.fabric.open_window(start..end);

@@ -89,7 +89,8 @@ fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(scenario.to_value().to_string())
 }
 
-/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints and routers (JSON text).
+/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints, routers (JSON
+/// text).
 #[pyfunction]
 fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
@@ -100,8 +101,8 @@ fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(json!({ "bytes": bytes, "endpoints": needs.endpoints, "routers": needs.routers, "parts": parts }).to_string())
 }
 
-/// Run a scenario (JSON text) and return its summary and tables (JSON text). Refused if it is expected to take more than
-/// `memory` bytes. What was measured before a signal stopped it is the attribute `partial` of what that raised.
+/// Run a scenario (JSON text) and return its summary and tables (JSON text). Refused if it is expected to take more
+/// than `memory` bytes. What was measured before a signal stopped it is the attribute `partial` of what that raised.
 #[pyfunction]
 #[pyo3(signature = (scenario, threads = 1, progress = None, partitions = None, memory = None))]
 fn run(

@@ -346,3 +346,68 @@ pub fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_local_detour_is_possible_again_after_a_global_hop() {
+        // A packet that comes to the group of its destination by a way around: local, global, local.
+        assert_eq!(detour(0, false, LOCAL, 0), Some(Detour::Local));
+        let flags = flags_after(0, Some(Detour::Local), LOCAL);
+        assert_eq!(detour(LOCAL, false, LOCAL, flags), None, "once in each group");
+        let flags = flags_after(flags, None, LOCAL);
+        assert_eq!(detour(LOCAL, false, LOCAL, flags), None, "also after a minimal hop");
+        let flags = flags_after(flags, None, GLOBAL);
+        assert_eq!(detour(GLOBAL, false, LOCAL, flags), Some(Detour::Local));
+        let flags = flags_after(flags, Some(Detour::Local), LOCAL);
+        assert_eq!(detour(LOCAL, false, LOCAL, flags), None);
+        // Out of its own group by way of another router.
+        let flags = flags_after(0, Some(Detour::LocalThenGlobal), LOCAL);
+        assert_eq!((flags & GLOBAL_NEXT, detour(LOCAL, true, LOCAL, flags)), (GLOBAL_NEXT, None));
+        assert_eq!(flags_after(flags, None, GLOBAL), 0);
+        assert_eq!(detour(LOCAL, true, GLOBAL, 0), Some(Detour::LocalThenGlobal));
+        assert_eq!(detour(0, true, LOCAL, 0), Some(Detour::Global));
+        assert_eq!(detour(0, false, GLOBAL, 0), None);
+    }
+
+    #[test]
+    fn the_longest_way_has_a_detour_in_each_group() {
+        let topology = crate::topology::Dragonfly {
+            p: 1,
+            a: 4,
+            h: 1,
+            groups: None,
+            arrangement: Default::default(),
+            faults: None,
+        };
+        let topology = crate::topology::TopologyParams::build(&topology).unwrap();
+        let to = topology.routers() - 1;
+        let vcs = [1, 3, 2];
+        // Everything that a packet from router 0 may do, as words of its hops.
+        let mut open = vec![(Standing { at: 0, to, came: (0, 0), hops: Default::default(), memo: 0 }, String::new())];
+        let mut words = std::collections::BTreeSet::new();
+        while let Some((packet, word)) = open.pop() {
+            if packet.at == to {
+                words.insert(word);
+                continue;
+            }
+            assert!(word.len() < 8, "{word}");
+            let mut steps = Vec::new();
+            AnyTrigger.steps(&*topology, &packet, &vcs, &mut steps);
+            for step in steps {
+                let port = topology.port(packet.at, step.hop.port);
+                let crate::topology::Peer::Router { router, .. } = port.peer else { continue };
+                let mut hops = packet.hops;
+                hops.add(port.class);
+                let letter = if port.class == LOCAL { 'l' } else { 'g' };
+                let next = Standing { at: router, came: (port.class, step.hop.vc), hops, memo: step.memo, ..packet };
+                open.push((next, format!("{word}{letter}")));
+            }
+        }
+        assert!(words.contains("llgll"), "{words:?}");
+        assert!(words.contains("llgllgll"), "{words:?}");
+        assert!(!words.contains("lll") && !words.iter().any(|word| word.contains("lll")), "{words:?}");
+    }
+}

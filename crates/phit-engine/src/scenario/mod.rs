@@ -87,8 +87,8 @@ impl Serialize for Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology` must
-    /// be there, and `traffic` or `workload`.
+    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology`
+    /// must be there, and `traffic` or `workload`.
     pub fn from_value(value: &Value) -> Result<Self, ScenarioError> {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
@@ -216,7 +216,8 @@ fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> Scenari
     error
 }
 
-/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is read, filled
+/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is
+/// read, filled
 /// in and written has to mean the same.
 fn without_nulls(value: &Value) -> Cow<'_, Value> {
     fn any(value: &Value) -> bool {

@@ -266,7 +266,8 @@ pub fn host_groups(topology: &dyn Topology) -> Range<u32> {
 
 /// What a topology's file provides besides the graph.
 pub trait TopologyParams {
-    /// Bytes that the graph takes, if it has tables that grow faster than the network; the parameters need not be right.
+    /// Bytes that the graph takes, if it has tables that grow faster than the network; the parameters need
+    /// not be right.
     fn needs(&self) -> f64 {
         0.0
     }

@@ -10,7 +10,7 @@ pub(crate) struct Grid {
 
 impl Grid {
     pub(crate) fn new(dims: &[u32]) -> Result<Self, Error> {
-        if dims.is_empty() || size(dims).is_none_or(|size| size == 0) {
+        if dims.is_empty() || size(dims) == 0 {
             return Err(Error::key("dims", format!("{dims:?}"), "expected one number or more, each 1 or more"));
         }
         Ok(Self { dims: dims.to_vec() })
@@ -39,9 +39,9 @@ impl Grid {
     }
 }
 
-/// Ranks of a grid; `None` if there are too many.
-pub(crate) fn size(dims: &[u32]) -> Option<u32> {
-    dims.iter().try_fold(1u32, |size, dim| size.checked_mul(*dim)).filter(|size| *size < u32::MAX)
+/// Ranks of a grid; the largest number if there are more.
+pub(crate) fn size(dims: &[u32]) -> u32 {
+    dims.iter().fold(1u32, |size, dim| size.saturating_mul(*dim))
 }
 
 /// What holds for each dimension, given once for all or one by one.

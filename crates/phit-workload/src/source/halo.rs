@@ -35,7 +35,7 @@ pub struct HaloParams {
 
 impl Source for HaloParams {
     fn ranks(&self) -> Option<u32> {
-        size(&self.dims)
+        Some(size(&self.dims))
     }
 
     fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {

@@ -53,6 +53,9 @@ pub trait Source: Debug {
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error>;
 }
 
+/// Most ranks of a program that is made: each has tables.
+const MOST_RANKS: u32 = 1 << 26;
+
 /// The scripts of a source, for as many ranks as it implies, or for `ranks`.
 pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u64) -> Result<Scripts, Error> {
     let count = match (source.ranks(), ranks) {
@@ -65,6 +68,9 @@ pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u6
     };
     if count == 0 {
         return Err(Error::key("ranks", 0, "expected 1 rank or more"));
+    }
+    if count > MOST_RANKS {
+        return Err(Error::key("ranks", count, format!("expected at most {MOST_RANKS} ranks")));
     }
     // Groups of more ranks than there are say nothing.
     let fits = groups.iter().map(|size| u64::from(*size)).sum::<u64>() == u64::from(count);

@@ -44,7 +44,7 @@ pub struct SweepParams {
 
 impl Source for SweepParams {
     fn ranks(&self) -> Option<u32> {
-        size(&self.dims)
+        Some(size(&self.dims))
     }
 
     fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {

@@ -128,7 +128,7 @@ fn yes() -> bool {
 
 impl Source for TrainingParams {
     fn ranks(&self) -> Option<u32> {
-        super::grid::size(&[self.tensor, self.expert, self.data, self.pipeline])
+        Some(super::grid::size(&[self.tensor, self.expert, self.data, self.pipeline]))
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {

@@ -1,6 +1,7 @@
 //! The waiting time for a success in independent trials.
 //!
-//! Logarithms are those of the `libm` crate, whose bits are the same everywhere: those of C libraries differ from one to
+//! Logarithms are those of the `libm` crate, whose bits are the same everywhere: those of C libraries differ from
+//! one to
 //! another, and from processor to processor.
 
 use crate::engine::Rng;

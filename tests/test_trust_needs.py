@@ -1,0 +1,106 @@
+"""Runs have a size that is told before, and can be stopped."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from phit import _phit, machine
+
+from .conftest import Cli, Write
+from .hostile import SMALL, one_error, small
+
+HUGE: dict[str, Any] = {
+    "topology": {"kind": "torus", "dims": [90, 90, 90]},
+    "traffic": {"load": 0.1, "packet_size": 8},
+    "measure": {"warmup": 10, "cycles": 20},
+}
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a gigabyte."""
+    monkeypatch.setattr(machine, "memory", lambda processes=1: 10**9 // processes)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_what_does_not_fit_is_refused_in_one_line(cli: Cli, write: Write) -> None:
+    for command in (("run",), ("saturate", "--no-bound")):
+        status, out, err = cli(command[0], write(HUGE), *command[1:])
+        one_error(status, err)
+        assert (status, out) == (2, "")
+        assert "729,000 endpoints" in err
+        assert "1.0 GB" in err
+    with pytest.raises(phit.ScenarioError, match="729,000 endpoints"):
+        phit.run(HUGE)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_point_that_does_not_fit_leaves_the_others(cli: Cli, write: Write, tmp_path: Path) -> None:
+    points = {"product": {"topology": [SMALL["topology"], HUGE["topology"]]}}
+    target = tmp_path / "out"
+    # In this process: others would see the machine as it is.
+    status, _, err = cli("sweep", write(small(sweep=points)), "--out", target, "--workers", 1)
+    assert status == 1
+    assert "1 of 2 points failed" in err
+    assert "729,000 endpoints" in err
+    assert len(list((target / "points").glob("*.json"))) == 1
+
+
+def test_force_is_the_users_word(monkeypatch: pytest.MonkeyPatch, cli: Cli, write: Write) -> None:
+    monkeypatch.setattr(machine, "memory", lambda processes=1: 1000)  # noqa: ARG005
+    assert cli("run", write(SMALL))[0] == 2
+    assert cli("run", write(SMALL), "--force")[0] == 0
+    assert phit.run(SMALL, force=True)["packets"] > 0
+
+
+def test_what_the_machine_has_left() -> None:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    left = machine.memory()
+    assert left is not None
+    assert 0 < left <= 4 * total
+    half = machine.memory(2)
+    assert half is not None
+    assert half < left
+    code = "import phit.machine as m; print(m.memory())"
+    limited = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, resource.RLIM_INFINITY)),
+    )
+    assert 0 < int(limited.stdout) < 1_500_000_000
+
+
+def test_needs_say_what_takes_what() -> None:
+    needs = json.loads(_phit.needs(json.dumps(HUGE)))
+    assert needs["routers"] == needs["endpoints"] == 90**3
+    assert needs["bytes"] == pytest.approx(sum(needs["parts"].values()), rel=1e-6)
+    assert 1e9 < needs["bytes"] < 2e9
+
+
+def test_ctrl_c_leaves_a_partial_result(write: Write) -> None:
+    path = write(small(measure={"warmup": 10, "cycles": 50_000_000, "batches": 1000, "histogram": False}))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "phit", "run", str(path), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    summary = json.loads(out)
+    assert summary["stopped"] is True
+    assert 0 < summary["cycles"] < 50_000_000
+    assert summary["packets"] > 0
+    assert "partial result" in err
