@@ -128,7 +128,8 @@ def _left_out(parts: Sequence[Part[S]]) -> str:
 
 def _not_run(figures: Sequence[Figure[S]]) -> str:
     """Which figures are not on the page."""
-    return f" Not run: {'; '.join(_heading(figure) for figure in figures)}." if figures else ""
+    names = "; ".join(_heading(figure) for figure in figures)
+    return f" Of these nothing was run, or too little to be shown: {names}." if names else ""
 
 
 def _figure(part: Part[S], folder: str) -> str:

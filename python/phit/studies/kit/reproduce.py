@@ -197,13 +197,16 @@ def _write(
             not_run.append(figure)
             continue
         shown = _drawn(tables[name], shares)
+        text = figure.prose(tables[name], setting)
+        if shown.is_empty() and not text:
+            not_run.append(figure)
+            continue
         paths = [] if shown.is_empty() else charts.write(figure.charts(shown, setting), folder / FIGURES)
         written += paths
         hashes = {point.hash for _, point in everything.cases[name]} - counted
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        text = figure.prose(tables[name], setting)
         wanted = _hashes(figure.cases(setting, seeds), everything.cases[name])
         left_out = wanted - done.hashes - absent
         absent |= left_out
