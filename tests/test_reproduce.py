@@ -16,7 +16,7 @@ from phit.studies.contention.load import mixed
 from phit.studies.contention.paper import MECHANISMS
 from phit.studies.kit import page
 from phit.studies.kit.plan import Case, Done, Plan
-from phit.studies.kit.reproduce import _drawn, publish, reproduce
+from phit.studies.kit.reproduce import _drawn, _run_shares, publish, reproduce
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import READING, Figure
 from phit.studies.kit.tables import steady, transient
@@ -73,24 +73,19 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
 def test_the_page_says_which_runs_were_left_out(reproduced: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(reproduced, tmp_path / "r"))
     every = len(study.figures["5b"].cases(study.setting(Scale.SMOKE), None))
-    words = r"Of the (\d+) runs (\d+) were left out: each figure says how many it has\."
-
-    def said() -> tuple[int, int]:
-        total, missing = re.findall(words, (folder / "report.md").read_text())[0]
-        return int(total), int(missing)
-
-    # Two figures without runs of their own share one with this figure, and are shown with it.
-    assert f"\n{every} runs, " in (folder / "report.md").read_text()
-    total, missing = said()
-    assert total - missing == every
+    page_of = folder / "report.md"
+    # Figures that share a run or two with this one are named, and not shown with next to nothing.
+    assert f"\n{every} runs, " in page_of.read_text()
+    assert "were left out" not in page_of.read_text()
+    assert "too little to be shown: Figure 5a: Latency and throughput under uniform traffic; " in page_of.read_text()
     minimal = [
         path for path in (folder / "points").iterdir() if json.loads(path.read_text())["values"]["curve"] == "MIN"
     ]
     for path in minimal[:2]:
         path.unlink()
     reproduce(study, ["5b"], Scale.SMOKE, out=folder, run=False)
-    assert f"\n{every - 2} of {every} runs, " in (folder / "report.md").read_text()
-    assert said() == (total, missing + 2)
+    assert f"\n{every - 2} of {every} runs, " in page_of.read_text()
+    assert f"Of the {every} runs 2 were left out: each figure says how many it has." in page_of.read_text()
 
 
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path, undrawn: pytest.MonkeyPatch) -> None:
@@ -249,10 +244,12 @@ def test_responses_over_seeds() -> None:
 def test_a_page_tells_what_was_left_out_and_what_was_added() -> None:
     setting = study.setting(Scale.SMOKE)
     part = page.Part(study.figures["5a"], [], runs=7, cpu_seconds=1.0, missing=4, further=2)
-    text = page.text(study, Scale.SMOKE, setting, study.judge({}, setting), [part], "figures")
+    findings, absent = study.judge({}, setting), [study.figures["6"], study.figures["updates"]]
+    text = page.text(study, Scale.SMOKE, setting, findings, [part], "figures", not_run=absent)
     assert "Of the 9 runs 4 were left out: each figure says how many it has." in text
     assert "Besides, 2 runs are of further seeds" in text
     assert "5 of 9 runs and 2 of further seeds, 1 s of CPU time." in text
+    assert "too little to be shown: Figure 6: Mixed traffic; Beyond the paper: what ECtN sends, and when." in text
 
 
 def test_a_reading_with_next_to_no_runs_is_not_drawn() -> None:
@@ -263,10 +260,11 @@ def test_a_reading_with_next_to_no_runs_is_not_drawn() -> None:
         for seed in (1, 2)
     ]
     there = [f"full{load}1" for load in range(4)] + ["half02", "half11", "half12", "less01", "less02"]
+    shares = _run_shares(planned, Done(frozenset(there)))
+    assert shares == {"full": 1.0, "half": 0.5, "less": 0.25}
     table = pl.DataFrame({READING: ["full", "half", "less"], "load": [0, 0, 0]})
-    drawn = _drawn(table, planned, Done(frozenset(there)))
-    assert drawn[READING].to_list() == ["full", "half"]
-    assert _drawn(table.drop(READING), planned, Done()).height == 3
+    assert _drawn(table, shares)[READING].to_list() == ["full", "half"]
+    assert _drawn(table.drop(READING), {None: 0.1}).height == 3
 
 
 def test_pictures_that_a_page_no_longer_shows_are_removed(tmp_path: Path) -> None:

@@ -217,8 +217,11 @@ def test_what_is_settled_and_why() -> None:
         judge(claim(by(-3.0), fact=missing), None),
         judge(claim(by(-3.0), fact=lambda _: None), None),
         judge(claim(lambda _: Judgement(exact(True), "")), None),
+        judge(claim(missing, **proved), None),
+        judge(claim(missing, fact=missing), None),
     ]
-    assert [f.settled for f in findings] == [True, False, False, True, False, False, False, True]
+    assert [f.settled for f in findings] == [True, False, False, True, False, False, False, True, True, False]
+    assert [f.verdict.value for f in findings[8:]] == ["not run", "not run"]
     assert findings[3].because == "the bound is 0.44 (phit bound)"
     assert [f.verdict.value for f in findings[:4]] == ["holds", "undecided", "undecided", "differs"]
     assert reasons(findings) == ["* **X1**: the bound is 0.44 (phit bound)"]

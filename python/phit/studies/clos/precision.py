@@ -1,5 +1,7 @@
 """What routing knows of buffers, and when: figures 14 to 16, claims K17 to K20 (section 5)."""
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -47,7 +49,7 @@ def precisions(setting: Setting, seeds: int | None) -> list[Case]:
     found = []
     for flits, loads in setting.near.items():
         for load in loads:
-            common = {"buffer": BUFFER, "flits": flits, "measure": _settled(setting, flits, load)}
+            common: dict[str, Any] = {"buffer": BUFFER, "flits": flits, "measure": _settled(setting, flits, load)}
             found += runs(setting, seeds, [OBLIVIOUS], [load], {"flits": flits, "bits": -1}, **common)
             for bits in setting.bits:
                 labels = {"flits": flits, "bits": bits}

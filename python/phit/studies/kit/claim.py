@@ -110,7 +110,7 @@ class Claim(Generic[E]):
     first: Revision[E] | None = None
     """The rule before its revision, if it has been revised."""
     fact: Callable[[E], Fact | None] | None = None
-    """What says that the claim cannot hold, if anything does: asked for where it differs."""
+    """What says that the claim cannot hold, if anything does: asked for where it differs, or was not run."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Finding:
 
     @property
     def settled(self) -> bool:
-        """It holds with a margin, or differs with one where an independent fact says why it cannot hold."""
+        """It holds with a margin, or an independent fact says why it cannot, where it differs or was not run."""
         return bool(self.because)
 
 
@@ -207,7 +207,8 @@ def _margin(check: Check) -> float | None:
 def _because(claim: Claim[E], evidence: E, verdict: Verdict, margin: float | None) -> str:
     if verdict is Verdict.HOLDS:
         return f"holds, {margin_words(margin)}"
-    if verdict is not Verdict.DIFFERS or claim.fact is None:
+    # What cannot hold cannot, whether it was run or not; runs that are undecided may yet decide.
+    if verdict is Verdict.UNDECIDED or claim.fact is None:
         return ""
     try:
         fact = claim.fact(evidence)
@@ -362,10 +363,10 @@ def measured(findings: Sequence[Finding]) -> str:
 
 
 def reasons(findings: Sequence[Finding]) -> list[str]:
-    """The facts that settle claims which differ, in Markdown, each once for all readings that it speaks of."""
+    """The facts by which claims cannot hold, in Markdown, each once for all readings that it speaks of."""
     found: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
-        if finding.settled and finding.verdict is Verdict.DIFFERS:
+        if finding.settled and finding.verdict is not Verdict.HOLDS:
             found.setdefault((finding.id, finding.because), []).append(finding.reading)
     return [f"* **{name}**{_under(under)}: {why}" for (name, why), under in found.items()]
 

@@ -43,8 +43,12 @@ def text(
     parts: Sequence[Part[S]],
     folder: str,
     wall_time: str = "",
+    not_run: Sequence[Figure[S]] = (),
 ) -> str:
-    """The whole page; pictures are in `folder`, `wall_time` is what all runs took, if that is known."""
+    """The whole page; pictures are in `folder`, `wall_time` is what all runs took, if that is known.
+
+    Figures of which nothing, or next to nothing, was run are named alone.
+    """
     own = study.setting(scale)
     chosen = {key: getattr(setting, key, None) for key in CYCLES}
     given = [f"--{key} {value}" for key, value in chosen.items() if value != getattr(own, key, None)]
@@ -66,7 +70,7 @@ def text(
         *_remarks(study, scale, findings),
         *_readings(study, findings),
         "## Figures",
-        f"{', '.join(took)}.{_left_out(parts)}",
+        f"{', '.join(took)}.{_left_out(parts)}{_not_run(not_run)}",
         *(_figure(part, folder) for part in parts),
         "## Options",
         study.options(setting),
@@ -120,6 +124,12 @@ def _left_out(parts: Sequence[Part[S]]) -> str:
     total = missing + sum(part.runs for part in parts) - further
     words = f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
     return words + (f" Besides, {further:,} runs are of further seeds, as `--budget` adds them." if further else "")
+
+
+def _not_run(figures: Sequence[Figure[S]]) -> str:
+    """Which figures are not on the page."""
+    names = "; ".join(_heading(figure) for figure in figures)
+    return f" Of these nothing was run, or too little to be shown: {names}." if names else ""
 
 
 def _figure(part: Part[S], folder: str) -> str:

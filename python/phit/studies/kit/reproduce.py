@@ -3,7 +3,7 @@
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from phit.studies.kit import charts, claim, page
 from phit.studies.kit.claim import E, Finding, Judged
 from phit.studies.kit.plan import WORK_PER_SECOND, Case, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
-from phit.studies.kit.study import READING, Study
+from phit.studies.kit.study import READING, Figure, Study
 from phit.sweeping import run_points
 from phit.text import csv_text
 
@@ -190,17 +190,23 @@ def _write(
     parts: list[page.Part[S]] = []
     counted: set[str] = set()
     absent: set[str] = set()
+    not_run: list[Figure[S]] = []
     for name, figure in study.figures.items():
-        if tables[name].is_empty():
+        shares = _run_shares(everything.cases[name], done)
+        if tables[name].is_empty() or max(shares.values(), default=0) < SHOWN:
+            not_run.append(figure)
             continue
-        shown = _drawn(tables[name], everything.cases[name], done)
+        shown = _drawn(tables[name], shares)
+        text = figure.prose(tables[name], setting)
+        if shown.is_empty() and not text:
+            not_run.append(figure)
+            continue
         paths = [] if shown.is_empty() else charts.write(figure.charts(shown, setting), folder / FIGURES)
         written += paths
         hashes = {point.hash for _, point in everything.cases[name]} - counted
         counted |= hashes
         found = done.points.filter(pl.col("point").is_in(list(hashes)))
         images = [path.name for path in paths if path.suffix == ".png"]
-        text = figure.prose(tables[name], setting)
         wanted = _hashes(figure.cases(setting, seeds), everything.cases[name])
         left_out = wanted - done.hashes - absent
         absent |= left_out
@@ -209,7 +215,7 @@ def _write(
         parts.append(page.Part(figure, images, found.height, cpu_seconds, text, len(left_out), further))
     findings = study.judge(tables, setting)
     written.append(claim.write(findings, folder / CLAIMS))
-    text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time)
+    text = page.text(study, scale, setting, findings, parts, FIGURES, done.wall_time, not_run)
     write_atomically(folder / PAGE, lambda file: file.write(text.encode()))
     return Report(findings, tables, [*written, folder / PAGE], failure)
 
@@ -224,18 +230,25 @@ def _hashes(wanted: Sequence[Case], planned: Sequence[tuple[Case, Point]]) -> se
 DRAWN = 0.5
 """A reading is drawn if this share of a figure's points was run under it: of less, a picture would have no curves."""
 
+SHOWN = 0.2
+"""A figure is on the page if this share of its points was run, under one reading at least."""
 
-def _drawn(table: pl.DataFrame, planned: Sequence[tuple[Case, Point]], done: Done) -> pl.DataFrame:
-    """The rows of a figure's table that are drawn."""
-    if READING not in table.columns:
-        return table
+
+def _run_shares(planned: Sequence[tuple[Case, Point]], done: Done) -> dict[object, float]:
+    """By reading: the share of a figure's points of which a seed was run; readings that are not told apart are one."""
     points: dict[object, dict[str, bool]] = {}
     for case, point in planned:
         labels = str({key: value for key, value in case.labels.items() if key != "seed"})
         of_reading = points.setdefault(case.labels.get(READING), {})
         of_reading[labels] = of_reading.get(labels, False) or point.hash in done.hashes
-    kept = [reading for reading, of in points.items() if sum(of.values()) >= DRAWN * len(of)]
-    return table.filter(pl.col(READING).is_in(kept))
+    return {reading: sum(of.values()) / len(of) for reading, of in points.items()}
+
+
+def _drawn(table: pl.DataFrame, shares: Mapping[object, float]) -> pl.DataFrame:
+    """The rows of a figure's table that are drawn."""
+    if READING not in table.columns:
+        return table
+    return table.filter(pl.col(READING).is_in([reading for reading, share in shares.items() if share >= DRAWN]))
 
 
 def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:

@@ -259,7 +259,7 @@ class Study(Generic[S, E]):
             paper: the paper's value, as the rule takes it.
             remark: why it differs at the paper's scale, as far as that is known, in Markdown.
             first: the rule before its revision, if it has been revised; the page shows both.
-            fact: what says that the claim cannot hold, if anything does; asked for where it differs.
+            fact: what says that the claim cannot hold, if anything does; asked for where it differs, or was not run.
         """
 
         def register(rule: Rule[E]) -> Rule[E]:

@@ -71,8 +71,12 @@ def load_runs(
     ]
 
 
-def load_charts(figure: Figure[Setting], table: pl.DataFrame, setting: Setting) -> Charts:
-    """Latency over accepted load over the share of nonminimal packets, a column for each reading."""
+def load_charts(figure: Figure[Setting], table: pl.DataFrame, setting: Setting, *, around: bool = False) -> Charts:
+    """Latency over accepted load over the share of nonminimal packets, a column for each reading.
+
+    Loads begin at 0, or, for those `around` saturation, just below the lowest.
+    """
+    domain = (float(min(table["load"])) - 0.01, float(max(table["load"])) + 0.01) if around else None
     table = table.with_columns(
         nonminimal=100 * pl.col("misrouted_globally"), nonminimal_half=100 * pl.col("misrouted_globally_half")
     )
@@ -80,7 +84,9 @@ def load_charts(figure: Figure[Setting], table: pl.DataFrame, setting: Setting) 
     columns = []
     for reading in (reading for reading in READINGS if reading.name in table[READING]):
         rows = table.filter(pl.col(READING) == reading.name)
-        draw = partial(panel, rows, "mechanism", "load", look=LOOK, x_title=load_axis(UNIT), width=330, legend=names)
+        draw = partial(
+            panel, rows, "mechanism", "load", look=LOOK, x_title=load_axis(UNIT), width=330, legend=names, domain=domain
+        )
         columns.append(
             over(
                 draw(y="latency_mean", y_title=LATENCY, clip=True, title=f"Reading: {reading.name}"),
@@ -89,7 +95,8 @@ def load_charts(figure: Figure[Setting], table: pl.DataFrame, setting: Setting) 
             )
         )
     notes = (f"{describe(setting)}; {seeds_note(table)}", LOAD_MARKS)
-    return {figure.name: finished(beside(*columns), f"Figure {figure.name}: {figure.title}", notes)}
+    title = f"Figure {figure.name}: {figure.title}" if figure.name.isdigit() else figure.title
+    return {figure.name: finished(beside(*columns), title, notes)}
 
 
 @study.figure("2", title="Uniform traffic", caption=CAPTION)

@@ -49,7 +49,7 @@ def around_saturation(setting: Setting, seeds: int | None) -> list[Case]:
 
 @around_saturation.draw
 def _edge_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    return load_charts(around_saturation, table, setting)
+    return load_charts(around_saturation, table, setting, around=True)
 
 
 def _beats_local(curves: Curves) -> tuple[Check, str]:
