@@ -133,7 +133,8 @@ fn members(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// A shortest circle through the lowest of so many channels that is in one, where `of` tells those on which one depends.
+/// A shortest circle through the lowest of so many channels that is in one, where `of` tells those on which one
+/// depends.
 ///
 /// Channels on which no other depends are taken away, one after another (A. B. Kahn, "Topological sorting of large
 /// networks", Communications of the ACM 1962): what is left is in circles, or behind them.

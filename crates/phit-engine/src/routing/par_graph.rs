@@ -11,9 +11,9 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Progressive adaptive routing (Jiang, Kim and Dally, ISCA 2009) on any network whose links lead both ways: UGAL-L that
-/// a packet repeats after each of its first hops for as long as it has gone minimally; a Valiant route, once chosen,
-/// stays. It was made for Dragonflies, where the first hops are those in the source group (`par`).
+/// Progressive adaptive routing (Jiang, Kim and Dally, ISCA 2009) on any network whose links lead both ways: UGAL-L
+/// that a packet repeats after each of its first hops for as long as it has gone minimally; a Valiant route, once
+/// chosen, stays. It was made for Dragonflies, where the first hops are those in the source group (`par`).
 ///
 /// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

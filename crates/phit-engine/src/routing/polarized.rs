@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Polarized {
-    /// Most hops of a route, each of which needs a virtual channel: 4 d - 3 in a network of diameter d if left out. With
-    /// fewer, hops after which a minimal route would not fit are left out.
+    /// Most hops of a route, each of which needs a virtual channel: 4 d - 3 in a network of diameter d if left out.
+    /// With fewer, hops after which a minimal route would not fit are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 255))]
     pub hops: Option<u32>,

@@ -27,7 +27,7 @@ pub struct RequestParams {
     /// generate another one goes on when a reply has come. If left out, there is no limit. With a limit `load` may be
     /// left out: endpoints then generate a request in every cycle in which they may have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 65_535))]
     pub outstanding: Option<u32>,
     /// Share of the requests that are writes, from 0 to 1; the others are reads.
     #[schemars(range(min = 0, max = 1))]

@@ -88,7 +88,8 @@ fn mean_distance(topology: &dyn Topology) -> f64 {
 }
 
 /// A graph takes all shortest paths where a torus takes dimension order and a Dragonfly local, global, local: where two
-/// groups are joined by fewer links over a third, its routes are shorter. Each hop is a router of 2 cycles and a link of
+/// groups are joined by fewer links over a third, its routes are shorter. Each hop is a router of 2 cycles and a link
+/// of
 /// 3. At a low load what is left is queueing, of less than half a cycle in the mean, that differs by less than a tenth.
 #[test]
 fn under_minimal_routing_a_graph_is_as_fast_as_the_native_network() {
@@ -180,7 +181,8 @@ fn a_network_saturates_where_its_tables_say() {
             value["router"]["output_buffer"] = json!(32);
             value["router"]["links"]["default"]["buffer"] = json!(512);
             value["queueing"] = json!("voqsw");
-            value["traffic"]["packet_size"] = json!(1);
+            // The crossbar is twice as fast only for packets of several phits.
+            value["traffic"]["packet_size"] = json!(8);
             value["measure"] = json!({ "warmup": 1500, "cycles": 3000, "links": true });
             value
         };
@@ -191,7 +193,7 @@ fn a_network_saturates_where_its_tables_say() {
         let bound = f64::from(endpoints - 1) / most as f64;
         assert!((0.02..0.95).contains(&bound), "{topology}: {bound}");
         let accepted = |load: f64| number(&run(&value(load)), "/accepted_load") / load;
-        let below = accepted(0.8 * bound);
+        let below = accepted(0.9 * bound);
         assert!(below > 0.97, "{topology} below {bound}: {below}");
         let above = run(&value(1.2 * bound));
         let accepted = number(&above, "/accepted_load") / (1.2 * bound);
@@ -199,7 +201,7 @@ fn a_network_saturates_where_its_tables_say() {
         let tables = above.tables();
         let busy = tables["links"]["utilisation"].as_array().unwrap().iter().filter_map(Value::as_f64);
         let busiest = busy.fold(0.0, f64::max);
-        assert!(busiest > 0.85, "{topology} above {bound}: {busiest}");
+        assert!(busiest > 0.97, "{topology} above {bound}: {busiest}");
     }
 }
 

@@ -157,8 +157,8 @@ fn proofs_follow_requests_and_replies_over_every_kind_of_route() {
         // The same channels either way.
         assert_eq!(&apart["channels"], channels, "{routing}");
     }
-    // Two routers with a channel each way in both networks: each follows the injection queue of its kind and router; those
-    // of requests lead to the injection queues of replies, as do injection queues of requests at the same router.
+    // Two routers with a channel each way in both networks: each follows the injection queue of its kind and router;
+    // those of requests lead to the injection queues of replies, as do injection queues of requests at the same router.
     let line = json!({
         "topology": { "kind": "mesh", "dims": [2] }, "router": { "links": { "default": { "vcs": 2 } } },
         "traffic": { "load": 0.1, "requests": { "room": 1 } },

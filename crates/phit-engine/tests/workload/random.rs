@@ -146,7 +146,9 @@ proptest! {
 
         // So do the times of its track, which follow one another.
         let (of_rank, state) = (numbers(&outcome, "tracks", "rank"), column(&tables, "tracks", "state"));
-        let times = |name: &str| column(&tables, "tracks", name).iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>();
+        let times = |name: &str| -> Vec<f64> {
+            column(&tables, "tracks", name).iter().map(|v| v.as_f64().unwrap()).collect()
+        };
         let (start, end) = (times("start"), times("end"));
         let mut reached = vec![0.0; ranks as usize];
         let mut sums = vec![vec![0.0; ranks as usize]; 4];

@@ -112,10 +112,6 @@ impl Partition {
             let Some((traffic, place)) = workload.beside(endpoint.number) else { continue };
             let (mut source, mut next) = (endpoint.source.clone(), endpoint.next);
             let due = |packet: &Generated| packet.cycle * self.settings.ticks_per_cycle < end;
-            // What is drawn has been counted, of whatever cycle it is.
-            if let Some(packet) = next.filter(|packet| !due(packet)) {
-                (packets, phits) = (packets - 1, phits - u64::from(packet.size));
-            }
             while next.as_ref().is_some_and(due) {
                 next = traffic.next(place, &mut source, self.settings.cycles);
                 if let Some(packet) = next.filter(due) {

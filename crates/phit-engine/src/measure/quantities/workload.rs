@@ -592,8 +592,8 @@ impl Counts for Programs {
         },
         Table {
             name: "tracks",
-            about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. They \
-                    follow one another without a gap until the CPU has nothing left to do; those of a rank come to \
+            about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. \
+                    They follow one another without a gap until the CPU has nothing left to do; those of a rank come to \
                     its times in the table `ranks`.",
             there: When::Some("with `measure.tracks`"),
             asked: |at| at.tracks,
@@ -616,7 +616,8 @@ impl Counts for Programs {
                     name: "state",
                     words: "state",
                     unit: unit::NONE,
-                    about: "`calc`, `send` or `receive` (overhead of a message), `waiting` or `blocked`, as in `ranks`.",
+                    about: "`calc`, `send` or `receive` (overhead of a message), `waiting` or `blocked`, as in \
+                            `ranks`.",
                     cell: Cell::Text,
                     values: |at| {
                         at.of_tracks(|stretch| match stretch.doing {
@@ -646,8 +647,8 @@ impl Counts for Programs {
         },
         Table {
             name: "phases",
-            about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each of several \
-                    times, the calculation between them. Programs that are read from files have none.",
+            about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each of \
+                    several times, the calculation between them. Programs that are read from files have none.",
             there: When::Some("with `measure.phases`"),
             asked: |at| at.phases,
             columns: &[

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A rail-optimised network, as of NVIDIA's DGX SuperPOD: hosts of `rails` accelerators that a switch in the host joins,
-/// and pods of `hosts` hosts, in which accelerator i of all hosts is linked to leaf switch i, its rail. Spine switches
-/// join the leaves of all rails and pods; without spines each rail is apart, a rail-only network (Wang, Ghobadi,
-/// Shakeri, Zhang and Hasani, "Rail-only: a low-cost high-performance network for training LLMs with trillion
+/// A rail-optimised network, as of NVIDIA's DGX SuperPOD: hosts of `rails` accelerators that a switch in the host
+/// joins, and pods of `hosts` hosts, in which accelerator i of all hosts is linked to leaf switch i, its rail. Spine
+/// switches join the leaves of all rails and pods; without spines each rail is apart, a rail-only network (Wang,
+/// Ghobadi, Shakeri, Zhang and Hasani, "Rail-only: a low-cost high-performance network for training LLMs with trillion
 /// parameters", HOTI 2024), of one pod.
 ///
 /// Each accelerator is a router with one endpoint: the number of accelerator i of host j of pod k is (k `hosts` + j)

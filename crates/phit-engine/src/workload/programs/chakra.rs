@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// An execution trace of Chakra, a file for each rank: protobuf, also compressed by gzip, or JSON (S. Sridharan et al.,
 /// "Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution Traces", 2023). Its times are
-/// nanoseconds, so that `units.cycle` has to be said; each calculation takes the whole number of cycles next to its own.
+/// nanoseconds, so that `units.cycle` has to be said; each calculation takes the whole number of cycles next to its
+/// own.
 ///
 /// ```toml
 /// [workload]
