@@ -32,7 +32,9 @@ thread_local! {
 pub fn hear_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
-        PANIC.with_borrow_mut(|words| *words = format!("panic at {place}: {}", info.payload_as_str().unwrap_or("")));
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        PANIC.with_borrow_mut(|words| *words = format!("panic at {place}: {}", text.unwrap_or("")));
     }));
 }
 
@@ -189,12 +191,9 @@ pub fn of_program(program: &Program) -> Judged {
         Ok(read) => {
             // What is written of it is read as the same.
             let mut text = Vec::new();
-            let written = phit_workload::goal::text::Writer::new(&mut text);
-            let mut written = written;
-            if let Err(error) = read.each_rank(&mut written) {
+            if let Err(error) = read.each_rank(&mut phit_workload::goal::text::Writer::new(&mut text)) {
                 return wrong("a program cannot be written", error.to_string());
             }
-            drop(written);
             match phit_workload::goal::read(&*text) {
                 Ok(again) if again == read => Ok("a file read"),
                 Ok(_) => wrong("a program is another when it is written and read", String::new()),

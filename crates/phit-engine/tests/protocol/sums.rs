@@ -17,7 +17,7 @@ fn dragonfly(routing: &str) -> Value {
     })
 }
 
-fn column<'a>(table: &'a Value, name: &str) -> Vec<Option<f64>> {
+fn column(table: &Value, name: &str) -> Vec<Option<f64>> {
     table[name].as_array().unwrap_or_else(|| panic!("{name}")).iter().map(Value::as_f64).collect()
 }
 

@@ -593,8 +593,8 @@ impl Counts for Programs {
         Table {
             name: "tracks",
             about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. \
-                    They follow one another without a gap until the CPU has nothing left to do; those of a rank come to \
-                    its times in the table `ranks`.",
+                    They follow one another without a gap until the CPU has nothing left to do; those of a rank come \
+                    to its times in the table `ranks`.",
             there: When::Some("with `measure.tracks`"),
             asked: |at| at.tracks,
             columns: &[
