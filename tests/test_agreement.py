@@ -252,9 +252,9 @@ def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest
     first = simulate([case], workers=1, results=tmp_path / "kept")
     asked: list[str] = []
 
-    def counted(documents: list[str], told: executors.Fractions) -> Iterator[tuple[int, Any]]:
+    def counted(documents: list[str], told: executors.Fractions, force: bool) -> Iterator[tuple[int, Any]]:
         asked.extend(documents)
-        return executors.run_here(documents, told)
+        return executors.run_here(documents, told, force)
 
     monkeypatch.setattr(sweeping, "run_here", counted)
     assert simulate([case], workers=1, results=tmp_path / "kept") == first

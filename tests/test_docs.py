@@ -76,8 +76,10 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    text, precise = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, requests, precise = blocks(ROOT / "docs" / "scenarios.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
+    traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
+    assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
 
 

@@ -46,6 +46,7 @@ COUNTED_OTHERWISE = {
     "precompute": "at most two cycles of the router",
     "redecide": "true or false",
     "trace": "messages",
+    "traffic": "a table",
     "cycle_ns": "nanoseconds",
     "phit_bytes": "bytes",
     "start": "of a file, in cycles",

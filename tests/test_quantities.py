@@ -28,8 +28,9 @@ def result() -> phit.Result:
 
 @pytest.fixture(scope="module")
 def program() -> phit.Result:
-    barrier = {"kind": "collective", "collective": "barrier", "ranks": 4}
-    document = tiny(units={"phit": "8 B"}, workload=barrier, measure={"messages": True, "operations": True})
+    barrier = {"program": {"kind": "collective", "collective": "barrier", "ranks": 4}}
+    asked = dict.fromkeys(("messages", "operations", "tracks", "phases"), True)
+    document = tiny(units={"phit": "8 B"}, workload={"kind": "jobs", "job": [barrier]}, measure=asked)
     return phit.run({key: table for key, table in document.items() if key != "traffic"})
 
 

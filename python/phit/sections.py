@@ -230,10 +230,11 @@ def _kind(section: Schema, name: str) -> Schema:
 
 
 def _with_load(properties: Schema) -> Schema:
-    """The traffic of a complete scenario: a load, unless a trace says what is sent."""
+    """The traffic of a complete scenario: a load, unless a trace or a limit of requests says what is sent."""
     traffic: Schema = properties["traffic"]
     required = [key for key in traffic["required"] if key != "load"]
-    return traffic | {"required": required, "anyOf": [{"required": ["load"]}, {"required": ["trace"]}]}
+    limited = {"properties": {"requests": {"required": ["outstanding"]}}, "required": ["requests"]}
+    return traffic | {"required": required, "anyOf": [{"required": ["load"]}, {"required": ["trace"]}, limited]}
 
 
 def _without_required(part: Any) -> Any:

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct RequestParams {
     /// Requests of an endpoint that have been generated and of which it has no reply, at most; a process that would
     /// generate another one goes on when a reply has come. If left out, there is no limit. With a limit `load` may be
-    /// left out: endpoints then generate a request in every cycle in which they may have one.
+    /// left out: endpoints then generate a request whenever they may have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_535))]
     pub outstanding: Option<u32>,

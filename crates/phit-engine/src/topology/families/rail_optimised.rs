@@ -36,7 +36,7 @@ pub struct RailOptimised {
     /// Hosts of a pod.
     #[schemars(range(min = 1))]
     pub hosts: u32,
-    /// Pods.
+    /// Pods, which the spine joins.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub pods: u32,
