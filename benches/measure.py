@@ -412,13 +412,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a third of the time, for a first impression")
     parser.add_argument("--counts", action="store_true", help="count under cachegrind, and nothing else")
+    parser.add_argument("--case", default="", help="with --counts: only cases whose name contains this")
     parser.add_argument("--executable", type=Path, help="the benchmark, if it is not to be built")
     parser.add_argument("--dry-run", action="store_true", help="print the document instead of writing it")
     options = parser.parse_args()
 
     engine = Engine(options.executable or build(), options.quick)
     if options.counts:
-        COUNTS.write_text(json.dumps(counted_anew(engine), indent=1) + "\n")
+        count_anew(engine, options.case)
         print(f"written: {COUNTS.relative_to(ROOT)}", file=sys.stderr)
         return
     # Before anything is measured: a case without words would lose it all.
@@ -462,16 +463,20 @@ def main() -> None:
     print(f"written: {DOCUMENT.relative_to(ROOT)}, {RESULTS.relative_to(ROOT)}", file=sys.stderr)
 
 
-def counted_anew(engine: Engine) -> dict[str, Record]:
-    """Counts of all cases, and those of one with a larger cache."""
+def count_anew(engine: Engine, wanted: str) -> None:
+    """Counts the cases whose names contain a text, and one with a larger cache; each is written when it is there."""
     if shutil.which("valgrind") is None:
         raise SystemExit("measure.py: counts need valgrind")
-    counts: dict[str, Record] = {}
+    counts: dict[str, Record] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     for case in COUNTED:
+        if wanted not in case:
+            continue
         counts[case] = trimmed(engine.count(case))
         print(f"{case:<32} {counts[case]['all']['instructions']:6.0f} instructions per hop", file=sys.stderr)
-    counts["large"] = {"all": engine.count(PROFILED, LARGE)["all"]}
-    return counts
+        if case == PROFILED:
+            counts["large"] = {"all": engine.count(PROFILED, LARGE)["all"]}
+        kept = [name for name in (*COUNTED, "large") if name in counts]
+        COUNTS.write_text(json.dumps({name: counts[name] for name in kept}, indent=1) + "\n")
 
 
 def trimmed(count: Record) -> Record:

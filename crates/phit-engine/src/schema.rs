@@ -268,6 +268,10 @@ impl Walk<'_> {
                 }
             }
             Value::Array(list) => {
+                // What reads tables takes lists as well, as values of keys in the order of their declaration.
+                if is_table(schema) {
+                    found.push(ScenarioError::new(path.words(), value, "expected a table"));
+                }
                 if let Some(expected) = wrong_length(list.len(), least, most) {
                     found.push(ScenarioError::new(path.words(), value, expected));
                 }
@@ -328,6 +332,14 @@ fn is_about(value: &Value, schema: &Value) -> bool {
     };
     let listed = schema.get("enum").and_then(Value::as_array).is_none_or(|names| names.contains(value));
     types && listed && schema.get("const").is_none_or(|only| only == value)
+}
+
+/// True if a schema is that of a table, which may be left out.
+fn is_table(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.contains(&"object".into()) && !names.contains(&"array".into()),
+        name => name == Some(&"object".into()),
+    }
 }
 
 /// The names that may stand in a number's place, as `, or "infinite"`.

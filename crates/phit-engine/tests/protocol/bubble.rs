@@ -319,7 +319,7 @@ fn settings_that_the_node_does_not_read_are_refused() {
         ),
         (
             error(json!({ "router": { "node": { "answer": 0 } } })),
-            "router.node.answer = 0: expected a whole number of phits, at least 1",
+            "router.node.answer = 0: expected a whole number of phits from 1 to 1000000",
         ),
         (
             error(json!({ "measure": { "probes": [{ "kind": "ports" }] } })),

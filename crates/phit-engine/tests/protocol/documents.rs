@@ -39,6 +39,20 @@ fn a_key_that_is_null_is_left_out() {
 }
 
 #[test]
+fn a_list_is_no_table() {
+    for (place, list) in
+        [("/measure", json!([1000])), ("/router/links/default", json!([3])), ("/traffic/requests", json!([1]))]
+    {
+        let mut value = explicit();
+        let (table, key) = place.rsplit_once('/').unwrap();
+        value.pointer_mut(table).unwrap()[key] = list;
+        let error = Scenario::from_value(&value).unwrap_err();
+        assert!(error.to_string().contains("expected a table"), "{error}");
+        assert_eq!(error.path, place[1..].replace('/', "."));
+    }
+}
+
+#[test]
 fn one_measured_cycle_is_one() {
     let value = with(explicit(), json!({ "measure": { "cycles": 1 } }));
     assert_eq!(scenario(&completed(&value)), scenario(&value));

@@ -26,7 +26,7 @@ pub struct NodeParams {
     #[serde(skip_serializing_if = "Acceptance::is_default")]
     pub acceptance: Acceptance,
     /// Size of an answer, or of a credit, in phits; at least 1.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 1_000_000))]
     #[schemars(extend("x-unit" = "phits"))]
     pub answer: u32,
     /// An endpoint sends at most this much, as a multiple of the load that saturates the network's bisection: in the
