@@ -45,8 +45,7 @@ def of_tracks(tracks: pl.DataFrame, names: Mapping[str, str] | None = None) -> C
         tracks: the table `tracks` of a result, with `point` if it is of several.
         names: what to call the points.
     """
-    panels, notes = _panels(tracks, names or {}, _tracks_of_a_run)
-    return styled(alt.vconcat(*panels, spacing=24), "What ranks do", notes)
+    return _panels(tracks, names or {}, _tracks_of_a_run, "What ranks do")
 
 
 def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
@@ -56,11 +55,10 @@ def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None) -> Cha
         ranks: the table `ranks` of a result, with `point` if it is of several.
         names: what to call the points.
     """
-    panels, notes = _panels(ranks, names or {}, _times_of_a_run)
-    return styled(alt.vconcat(*panels, spacing=24), "Times of ranks", notes)
+    return _panels(ranks, names or {}, _times_of_a_run, "Times of ranks")
 
 
-def _panels(table: pl.DataFrame, names: Mapping[str, str], draw: Any) -> tuple[list[Any], list[str]]:
+def _panels(table: pl.DataFrame, names: Mapping[str, str], draw: Any, title: str) -> Chart:
     points = table["point"].unique(maintain_order=True).to_list() if "point" in table.columns else [None]
     panels, notes = [], dict[str, None]()
     for point in points[:MOST_PANELS]:
@@ -71,7 +69,7 @@ def _panels(table: pl.DataFrame, names: Mapping[str, str], draw: Any) -> tuple[l
         panels.append(chart if name == THIS_RUN else chart.properties(title=name))
     if len(points) > MOST_PANELS:
         notes[f"the first {MOST_PANELS} of {len(points)} points"] = None
-    return panels, list(notes)
+    return styled(alt.vconcat(*panels, spacing=24), title, list(notes))
 
 
 def _tracks_of_a_run(tracks: pl.DataFrame) -> tuple[Chart, list[str]]:

@@ -20,18 +20,24 @@ fn held(more: usize) {
     MOST.fetch_max(now, Ordering::Relaxed);
 }
 
-// SAFETY: everything is the system's.
+// SAFETY: blocks are the system's, which keeps the contract; counting allocates nothing and cannot panic.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: asked for on the terms of `GlobalAlloc::alloc`, which are those of the system's.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         held(layout.size());
+        // SAFETY: the layout is the caller's, who promises that its size is not zero.
         unsafe { System.alloc(layout) }
     }
+    // SAFETY: as `alloc`.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         held(layout.size());
+        // SAFETY: as in `alloc`.
         unsafe { System.alloc_zeroed(layout) }
     }
+    // SAFETY: the block came from `alloc` or `alloc_zeroed`, so from the system, with this layout.
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller gives back a block of the system's, once, with its layout.
         unsafe { System.dealloc(at, layout) }
     }
 }

@@ -50,14 +50,17 @@ impl RoutingParams for ParGraph {
         valiant::check("par_graph", topology)?;
         ladder::check_hops("decisions", self.decisions, self.longest(topology))
     }
+
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         ladder::vcs_needed(topology, self.longest(topology))
     }
+
     fn proof(&self) -> Proof {
         let params = self.clone();
         let longest = move |topology: &dyn Topology| params.longest(topology);
         Proof::Steps(vec![Box::new(ladder::Within::new(longest)), Box::new(Followed(self.clone()))])
     }
+
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule {
             params: self.clone(),
@@ -102,9 +105,11 @@ impl Adaptive for Followed {
             stop => towards(stop - 1, stop),
         }
     }
+
     fn has_arrived(&self, packet: &Standing) -> bool {
         packet.at == packet.to && matches!(packet.memo, 0 | ON_SECOND_LEG)
     }
+
     fn longest(&self, topology: &dyn Topology) -> u32 {
         self.0.longest(topology)
     }

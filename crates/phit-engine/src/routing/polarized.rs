@@ -71,14 +71,17 @@ impl RoutingParams for Polarized {
             _ => ladder::check_hops("hops", self.longest(topology), self.longest(topology)),
         }
     }
+
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         ladder::vcs_needed(topology, self.longest(topology))
     }
+
     fn proof(&self) -> Proof {
         let params = self.clone();
         let longest = move |topology: &dyn Topology| params.longest(topology);
         Proof::Steps(vec![Box::new(ladder::Within::new(longest)), Box::new(Followed(self.clone()))])
     }
+
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let penalty = self.penalty.map(|packets| packets.saturating_mul(context.packet_size));
         Box::new(Rule { rules: self.rule(&*context.topology), penalty, queue: self.queue, found: Vec::new() })
@@ -145,6 +148,7 @@ impl Adaptive for Followed {
             out.extend(minimal.into_iter().map(|port| step(port, memo | DIRECT)));
         }
     }
+
     fn longest(&self, topology: &dyn Topology) -> u32 {
         self.0.longest(topology)
     }

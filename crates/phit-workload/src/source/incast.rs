@@ -1,9 +1,9 @@
 //! Incast: many ranks send to one.
 
-use super::{Setting, Source, once, repeated};
+use super::{Setting, Source, after_calc, once};
 use crate::collective::{Blocks, Part, Step};
 use crate::error::Error;
-use crate::script::{Calc, Script, Task, Work};
+use crate::script::{Script, Task, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -55,12 +55,7 @@ impl Source for IncastParams {
             return Err(Error::key("sources", sources, format!("expected at most {others}")));
         }
         let sources = sources.unwrap_or(others);
-        let mut once: Vec<Arc<dyn Script>> = vec![];
-        if calc > 0 {
-            once.push(Arc::new(Calc(calc)));
-        }
-        once.push(Arc::new(Incast { root, sources, bytes, messages }));
-        repeated(once, times)
+        after_calc(calc, Incast { root, sources, bytes, messages }, times)
     }
 }
 

@@ -25,7 +25,7 @@ pub use sweep::SweepParams;
 pub use training::{Schedule, TrainingParams};
 
 use crate::error::Error;
-use crate::script::{Script, Scripts};
+use crate::script::{Calc, Script, Scripts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -131,6 +131,12 @@ fn repeated(scripts: Vec<Arc<dyn Script>>, times: u32) -> Result<Vec<Arc<dyn Scr
         return Err(Error::key("times", times, format!("expected at most {MOST} parts in all, not {count}")));
     }
     Ok((0..times).flat_map(|_| scripts.iter().cloned()).collect())
+}
+
+/// A script after a calculation, if it takes any time, and both so many times over.
+fn after_calc(calc: u64, script: impl Script + 'static, times: u32) -> Result<Vec<Arc<dyn Script>>, Error> {
+    let before = (calc > 0).then(|| Arc::new(Calc(calc)) as Arc<dyn Script>);
+    repeated(before.into_iter().chain([Arc::new(script) as Arc<dyn Script>]).collect(), times)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Permutation: every rank sends to one, and receives from one.
 
 use super::collective::shuffled;
-use super::{Setting, Source, once, repeated};
+use super::{Setting, Source, after_calc, once};
 use crate::collective::{Blocks, Part, Step};
 use crate::error::Error;
-use crate::script::{Calc, Script, Task, Work};
+use crate::script::{Script, Task, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -71,12 +71,7 @@ impl Source for PermutationParams {
         };
         let mut from = vec![0; to.len()];
         (0..).zip(&to).for_each(|(source, &destination)| from[destination as usize] = source);
-        let mut once: Vec<Arc<dyn Script>> = vec![];
-        if calc > 0 {
-            once.push(Arc::new(Calc(calc)));
-        }
-        once.push(Arc::new(Permutation { to, from, bytes, messages }));
-        repeated(once, times)
+        after_calc(calc, Permutation { to, from, bytes, messages }, times)
     }
 }
 
