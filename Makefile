@@ -61,7 +61,7 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 		echo "round $$round of $(ROUNDS), seed $$seed"; \
 		PROPTEST_RNG_SEED=$$seed cargo test --workspace --quiet || exit 1; \
-		$(PYTEST) --hypothesis-seed=$$seed || exit 1; \
+		PHIT_SOAK=1 $(PYTEST) --timeout=600 --hypothesis-seed=$$seed || exit 1; \
 	done
 
 MINUTES ?= 10

@@ -102,7 +102,7 @@ PATHS = ["../../precious", "../precious", "precious", "{absolute}", "..", "x/../
 
 
 @pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize("command", ["report", "plot", "sweep"])
+@pytest.mark.parametrize("command", ["report", "plot", "sweep", "merge"])
 def test_a_hash_is_no_path(command: str, name: str, kept: Path, cli: Cli, write: Write, tmp_path: Path) -> None:
     folder, manifest = Path(shutil.copytree(kept, tmp_path / "a" / "r")), tmp_path / "a" / "r" / "manifest.json"
     for place in (tmp_path, tmp_path / "a", folder, folder / "points"):

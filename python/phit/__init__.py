@@ -21,6 +21,7 @@ from phit.errors import InputError, PhitError, ResultsError, ScenarioError, Simu
 if TYPE_CHECKING:
     from phit.experiment import Experiment, Point
     from phit.graphs import graph
+    from phit.merging import Merged, merge
     from phit.result import Result, run
     from phit.saturation import Saturation, saturate
     from phit.scenario import complete, load, routes, verify
@@ -34,6 +35,7 @@ else:
         for module, names in {
             "experiment": ("Experiment", "Point"),
             "graphs": ("graph",),
+            "merging": ("Merged", "merge"),
             "result": ("Result", "run"),
             "saturation": ("Saturation", "saturate"),
             "scenario": ("complete", "load", "routes", "verify"),
@@ -60,6 +62,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Limit",
+    "Merged",
     "PhitError",
     "Point",
     "Result",
@@ -73,6 +76,7 @@ __all__ = [
     "complete",
     "graph",
     "load",
+    "merge",
     "routes",
     "run",
     "saturate",

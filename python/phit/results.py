@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 LOCK = ".lock"
+SHARDS = b"shards"
+"""What stands in the lock while shards hold it."""
 
 Answer = dict[str, Any]
 """What a run gives: `summary` and `tables`."""
@@ -76,11 +78,15 @@ SYNCED_SECONDS = 0.5
 
 
 class ResultsFolder:
-    """The results of an experiment on disk, open for writing by one process at a time."""
+    """The results of an experiment on disk, open for writing by one process at a time.
 
-    def __init__(self, folder: Path, warn: Callable[[str], None]) -> None:
+    If it is `shared`, other processes that share it write to it, too: the shards of a sweep, each its own points.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, shared: bool = False) -> None:
         self.folder = folder
         self._warn = warn
+        self._shared = shared
         self._lock: int | None = None
         self._manifest: Document = {}
         self._added = 0
@@ -115,15 +121,23 @@ class ResultsFolder:
         """Takes the lock and leaves our name in it, for those who come later; clears up after those before."""
         assert self._lock is not None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            fcntl.flock(self._lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
             owner = os.pread(self._lock, 20, 0).strip()
+            who = f"another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is"
             raise ResultsError(
-                f"{self.folder}: another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is writing "
+                f"{self.folder}: {'shards of a sweep are' if owner == SHARDS else who} writing "
                 "to this folder; wait for it or choose another --out"
             ) from None
+        except OSError:
+            # Some file systems that machines share have no locks. Shards need none: each writes files of its own.
+            if not self._shared:
+                raise
         os.ftruncate(self._lock, 0)
-        os.write(self._lock, f"{os.getpid()}\n".encode())
+        os.write(self._lock, SHARDS + b"\n" if self._shared else f"{os.getpid()}\n".encode())
+        if self._shared:
+            # What looks left over may be what another shard is writing.
+            return
         remove_leftovers(self.folder)
         remove_leftovers(self.folder / POINTS)
 
@@ -137,22 +151,14 @@ class ResultsFolder:
     ) -> None:
         self._unlock()
 
-    def adopt(self, experiment: Experiment, points: Iterable[Point]) -> dict[str, Summary]:
-        """Makes this the folder of the experiment, or refuses; returns the summaries that are already there."""
-        path = self.folder / MANIFEST
-        old = read_manifest(self.folder) if path.exists() else {}
-        if old:
-            _refuse_other(self.folder, old, experiment)
-        known = {entry["hash"]: entry for entry in old.get("points", [])}
-        for point in points:
-            known[point.hash] = {"hash": point.hash, "values": point.values, "state": "planned"}
-        summaries = {}
-        for hash_ in known:
-            answer = self._read_point(hash_)
-            known[hash_]["state"] = "planned" if answer is None else "done"
-            if answer is not None:
-                summaries[hash_] = answer["summary"]
-        self._manifest = {
+    def adopt(
+        self, experiment: Experiment, points: Iterable[Point], mine: Iterable[Point] | None = None
+    ) -> dict[str, Summary]:
+        """Makes this the folder of the experiment, or refuses; returns the summaries that are already there.
+
+        Where shards share the folder these are of `mine` alone, the points that this one runs.
+        """
+        plan: Document = {
             "format": FORMAT,
             "phit": _phit.__version__,
             "engine": engine_version(),
@@ -160,11 +166,30 @@ class ResultsFolder:
             "scenario": experiment.base,
             "sweep": experiment.sweep,
             "plot": experiment.plot,
-            "points": list(known.values()),
-            "stretches": old.get("stretches", []),
+            "points": [{"hash": point.hash, "values": point.values, "state": "planned"} for point in points],
         }
+        return self.adopt_plan(plan, [point.hash for point in mine] if self._shared and mine is not None else None)
+
+    def adopt_plan(self, plan: Document, mine: Iterable[str] | None = None) -> dict[str, Summary]:
+        """Makes this the folder of a manifest, or refuses; returns as `adopt` the summaries that are already there."""
+        path = self.folder / MANIFEST
+        old = read_manifest(self.folder) if path.exists() else {}
+        if old:
+            refuse_other(self.folder, old, plan)
+        known = {entry["hash"]: entry for entry in old.get("points", [])}
+        new = [entry for entry in plan["points"] if entry["hash"] not in known]
+        known |= {entry["hash"]: {**entry, "state": "planned"} for entry in plan["points"]}
+        summaries = {}
+        for hash_ in known if mine is None else mine:
+            answer = self._read_point(hash_)
+            known[hash_]["state"] = "planned" if answer is None else "done"
+            if answer is not None:
+                summaries[hash_] = answer["summary"]
+        self._manifest = {**plan, "points": list(known.values()), "stretches": old.get("stretches", [])}
         self._start = time.monotonic()
-        write_json(path, self._manifest)
+        # Shards write what they all would write, and that once.
+        if not self._shared or not old or new:
+            write_json(path, self._manifest)
         return summaries
 
     def add(self, point: Point, answer: Answer) -> None:
@@ -184,16 +209,33 @@ class ResultsFolder:
             raise ResultsError(f"{self._point_file(point.hash)}: this finished point cannot be read any more")
         return found
 
+    def point(self, hash_: str) -> Answer | None:
+        """The answer of the point of this hash, if there is one."""
+        return self._read_point(hash_)
+
+    def keep(self, content: Document) -> None:
+        """Keeps a point as another folder has it."""
+        self._written[content["hash"]] = write_point(self._point_file(content["hash"]), content)
+
     def has(self, point: Point) -> bool:
         """True if the point's result is kept."""
         return self._point_file(point.hash).exists()
+
+    def missing(self) -> int:
+        """How many points of the experiment nobody has finished yet."""
+        return sum(not self._point_file(entry["hash"]).exists() for entry in self._manifest["points"])
+
+    def finish(self, processes: int | None = None) -> None:
+        """Makes the tables, also if something went wrong; where shards share the folder, the one that ends it does."""
+        if not self._shared or not self.missing():
+            self.consolidate(processes)
 
     def consolidate(self, processes: int | None = None) -> None:
         """Makes the tables and the manifest from the points that are there.
 
         `processes` is how many ran them, if they were ours.
         """
-        if self._added:
+        if self._added and not self._shared:
             seconds = round(time.monotonic() - self._start, 1)
             stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes}
             self._manifest["stretches"].append(stretch)
@@ -263,15 +305,15 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
     return pl.Series(name, [value], dtype=pl.Int32 if small else None).new_from_index(0, rows)
 
 
-def _refuse_other(folder: Path, old: Document, experiment: Experiment) -> None:
-    """Raises if the folder holds something else than earlier or other points of this experiment."""
+def refuse_other(folder: Path, old: Document, new: Document) -> None:
+    """Raises if a folder's manifest is of something else than earlier or other points of the experiment of another."""
     differences = []
-    if old.get("engine") != engine_version():
-        differences.append(f"its engine is {old.get('engine')}, this one is {engine_version()}")
-    if old.get("name") != experiment.name:
-        differences.append(f"its experiment is {quoted(old.get('name'))}, this one is {quoted(experiment.name)}")
-    swept = {key for entry in old["points"] for key in entry["values"]} | set(experiment.keys)
-    there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(experiment.base))
+    if old.get("engine") != new.get("engine"):
+        differences.append(f"its engine is {old.get('engine')}, this one is {new.get('engine')}")
+    if old.get("name") != new.get("name"):
+        differences.append(f"its experiment is {quoted(old.get('name'))}, this one is {quoted(new.get('name'))}")
+    swept = {key for entry in [*old["points"], *new["points"]] for key in entry["values"]}
+    there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(new.get("scenario", {})))
     differences += [
         f"{key} is {_shown(there, key)} there and {_shown(here, key)} here"
         for key in sorted(there.keys() | here.keys())
@@ -316,6 +358,10 @@ def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str]
     try:
         table = read_parquet(path)
     except FileNotFoundError:
+        if file == "points.parquet":
+            raise ResultsError(
+                f"{path}: no such table yet; when the sweep has ended or been stopped, `phit merge {folder}` makes it"
+            ) from None
         raise ResultsError(f"{path}: no such table; was it asked for in [measure]?") from None
     except OSError as error:
         raise ResultsError(f"{path}: corrupt ({error.strerror}); {_REMEDY}") from None

@@ -14,8 +14,9 @@ from phit.executors import Answer, processes, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
 from phit.progress import Reporter, describe, reporter
 from phit.result import unmeasured
-from phit.results import ResultsFolder, point_row, points_frame
+from phit.results import ResultsFolder, Summary, point_row, points_frame
 from phit.scenario import Source, to_json
+from phit.sharding import Shard
 
 
 class Interrupted(KeyboardInterrupt):
@@ -31,6 +32,7 @@ def sweep(
     progress: bool = False,
     settings: Iterable[str] = (),
     force: bool = False,
+    shard: Shard | str | None = None,
 ) -> pl.DataFrame:
     """Runs the points of an experiment and returns one row per point.
 
@@ -43,11 +45,16 @@ def sweep(
         progress: show progress on standard error.
         settings: ``dotted.key=value`` applied to the experiment first, as `--set` on the command line.
         force: also run points that are expected to take more memory than the machine has; otherwise these fail.
+        shard: run only this part of the points, as "3/64": the third of 64 of about equal work. Shards may write to
+            one folder at the same time; the one that ends last makes the tables. `merge` puts folders together.
     """
+    part = None if shard is None else Shard.parse(shard)
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
     points = checked(experiment, progress)
-    return run_points(experiment, points, out, workers=workers, executor=executor, progress=progress, force=force)
+    return run_points(
+        experiment, points, out, workers=workers, executor=executor, progress=progress, force=force, shard=part
+    )
 
 
 def checked(experiment: Experiment, progress: bool) -> list[Point]:
@@ -66,20 +73,25 @@ def run_points(
     progress: bool = False,
     each: Callable[[Point, Answer], object] = lambda *_: None,
     force: bool = False,
+    shard: Shard | None = None,
 ) -> pl.DataFrame:
     """Runs given points as those of an experiment.
 
     The arguments are those of `sweep`; `each` is told the answer of every point that is run.
     """
     with reporter(progress) as report:
-        folder = ResultsFolder(Path(out), report.warn) if out is not None else nullcontext()
+        shared = shard is not None
+        folder = ResultsFolder(Path(out), report.warn, shared=shared) if out is not None else nullcontext()
         with folder as results:
-            return _sweep(experiment, points, results, report, workers, executor, each, force)
+            mine = points if shard is None else shard.share(points)
+            summaries = results.adopt(experiment, points, mine) if results else {}
+            return _sweep(experiment, mine, summaries, results, report, workers, executor, each, force)
 
 
 def _sweep(
     experiment: Experiment,
     points: list[Point],
+    summaries: dict[str, Summary],
     results: ResultsFolder | None,
     report: Reporter,
     workers: int | None,
@@ -87,7 +99,6 @@ def _sweep(
     each: Callable[[Point, Answer], object],
     force: bool,
 ) -> pl.DataFrame:
-    summaries = results.adopt(experiment, points) if results else {}
     missing = [point for point in points if point.hash not in summaries]
     report.begin(experiment.name, missing, len(points) - len(missing))
     failures: list[str] = []
@@ -112,7 +123,7 @@ def _sweep(
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
     finally:
         if results:
-            results.consolidate(None if executor else processes(workers, len(missing)))
+            results.finish(None if executor else processes(workers, len(missing)))
     if failures:
         raise SimulationError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
     return points_frame([point_row(point.hash, point, summaries[point.hash]) for point in points])

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import phit
 from phit import perfetto as traces
-from phit.cli.app import File, Force, Settings, interruptible, note, out
+from phit.cli.app import FAILED, File, Force, Settings, interruptible, note, out
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.progress import RunProgress
@@ -206,18 +206,45 @@ def sweep(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write plots and tables as well.")] = False,
     force: Force = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N", help="Run the K-th of N parts of equal work, with others that share the folder or do not."
+        ),
+    ] = None,
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
     experiment = Experiment.read(file, settings)
+    if plot and shard is not None:
+        raise InputError("--plot: a shard has some of the points; expected `phit plot` when all are there")
     target = folder or Path("results") / experiment.name
     with interruptible():
-        points = phit.sweep(experiment, target, workers=workers, progress=True, force=force)
+        points = phit.sweep(experiment, target, workers=workers, progress=True, force=force, shard=shard)
     from phit import report
 
     out(report.rich_table(points, experiment.keys))
     note(f"results in {target}")
+    if shard is not None:
+        note(f"shard {shard}: {points.height} points; when all shards have ended, `phit merge` makes what tables lack")
     if plot:
         _write_all(target)
+
+
+@commands.command()
+def merge(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Results folder.", show_default=False)],
+    sources: Annotated[
+        list[Path] | None, typer.Argument(metavar="IN", help="Folders of shards, or other parts.", show_default=False)
+    ] = None,
+) -> None:
+    """Put folders of one experiment into one, and make its tables; exit status 1 if points are missing."""
+    with interruptible():
+        found = phit.merge(folder, sources or (), warn=lambda message: note(f"phit: warning: {message}"))
+    there = found.points.height
+    note(f"results in {folder}: {there} of {there + found.missing} points")
+    if found.missing:
+        note(f"phit: {found.missing} points are missing; `phit sweep` runs them")
+        raise typer.Exit(FAILED)
 
 
 def _write_all(target: Path) -> None:
