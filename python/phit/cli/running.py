@@ -15,6 +15,7 @@ from phit import perfetto as traces
 from phit.cli.app import FAILED, File, Force, Settings, interruptible, note, out
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
+from phit.hints import PAGE, hints, watched
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, readable
@@ -68,8 +69,11 @@ def run(
         document = traces.asked(document)
     with interruptible(), _left(as_json=as_json):
         if folder is None:
+            # A person is told why: what hints look at besides changes no number.
             with RunProgress() as progress:
-                result = phit.run(document, threads=threads, progress=progress, force=force)
+                result = phit.run(
+                    document if as_json else watched(document), threads=threads, progress=progress, force=force
+                )
         else:
             result = _run_into(folder, document, file.stem, threads, force)
     ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
@@ -77,6 +81,7 @@ def run(
         out(result.to_json() if ideal is None else json.dumps(result.summary | {"ideal": ideal.summary}))
     else:
         _show_result(result)
+        _show_hints(result)
         if ideal is not None:
             _show_cost(result, ideal)
     if perfetto is not None:
@@ -132,6 +137,15 @@ def _show_result(result: Result) -> None:
     for row in result.headlines():
         table.add_row(*row)
     out(table)
+
+
+def _show_hints(result: Result) -> None:
+    """Why the run is slow or saturated, each by its rule; nothing if it is neither."""
+    found = hints(result.summary)
+    if found:
+        out(f"why (rules: {PAGE} of the guide)")
+    for hint in found:
+        out(f"- {hint}")
 
 
 @commands.command()
