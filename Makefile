@@ -45,6 +45,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/bytecod
 test-python: $(STAMPS)/packages ## Run the Python tests
 	$(PYTEST) --hypothesis-profile=ci
 
+.PHONY: test-browser
+test-browser: $(STAMPS)/browser ## Open the report in headless Chromium (installs Debian's if there is none)
+	$(PYTEST) tests/test_browser.py
+
 # Times of single tests are an unstable option of Rust's test harness, which this switches on for the tests, not the compiler.
 TIMED := --config 'target."cfg(all())".runner = ["env", "RUSTC_BOOTSTRAP=1"]'
 test-times: $(STAMPS)/packages ## List the tests that take longest, one after another
@@ -118,6 +122,11 @@ $(STAMPS)/packages: pyproject.toml
 
 $(STAMPS)/docs: $(STAMPS)/packages
 	$(PIP) --group docs
+	@touch $@
+
+$(STAMPS)/browser: $(STAMPS)/packages
+	@command -v chromium > /dev/null || apt-get install --yes --no-install-recommends chromium
+	$(PIP) --group browser
 	@touch $@
 
 $(STAMPS)/build: $(STAMPS)/packages $(RUST)

@@ -138,6 +138,8 @@ def test_texts_are_texts_in_every_output(cli: Cli, write: Write, tmp_path: Path)
     from phit import report
 
     report.write_tables(report.Folder.read(folder))
+    status, _, err = cli("report", folder, "--html", folder / "report.html")
+    assert (status, err.count("\n")) == (0, 1)
     check_outputs(folder)
     assert (folder / "plots" / "accepted_load.svg").exists()
 

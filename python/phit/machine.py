@@ -1,12 +1,42 @@
-"""What the machine has left: memory, by its own account and by the limits on this process."""
+"""What the machine is, and what it has left: memory, by its own account and by the limits on this process."""
 
+import os
+import platform
 import resource
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from phit.text import plain, shortened
 
 PROC = Path("/proc")
 GROUPS = Path("/sys/fs/cgroup")
+
+
+def described() -> dict[str, Any]:
+    """What a person wants to know of work that has just ended: when, on what machine, by which command.
+
+    The command is `None` if Python code ran it.
+    """
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    ours = name == "phit" or Path(sys.argv[0]).parts[-2:] == ("phit", "__main__.py") if name else False
+    return {
+        "ended": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": {"processor": plain(_processor()), "cores": os.cpu_count(), "system": plain(platform.platform())},
+        "command": shortened(plain(shlex.join(["phit", *sys.argv[1:]]))) if ours else None,
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in (PROC / "cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    return platform.processor() or platform.machine()
 
 
 def memory(processes: int = 1) -> int | None:

@@ -14,9 +14,10 @@ import vl_convert
 from phit.errors import InputError
 from phit.experiment import CURVE
 from phit.files import write_atomically
+from phit.labels import label_of
 from phit.quantities import diverges, interval, title
 from phit.scenario import hint
-from phit.text import harmless, in_script, quoted
+from phit.text import harmless, in_script, plain, quoted, shortened
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette: told apart with any colour vision."""
@@ -59,17 +60,31 @@ def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any
         column = plot.get(role)
         if column is not None and column not in points.columns:
             found = hint(str(column), points.columns)
-            known = "; `phit list quantities` lists what results have" * (role in ("x", "y"))
+            known = f"; `phit list quantities` says what these are: {listed(points.columns)}"
             raise InputError(f"plot.{role} = {quoted(column)}: no such column in the table of points{found}{known}")
     x = plot.get("x") or next((c for c in ("traffic.load", "offered_load") if c in points.columns), None)
     if x is None:
         raise InputError("plot.x: expected the column of the horizontal axis")
     facet = plot.get("facet") or next(iter(varying(points, [c for c in ("pattern",) if c != plot.get("colour")])), None)
     colour = [plot["colour"]] if "colour" in plot else _colours(points, swept, {x, facet})
-    names = [pl.col(column).cast(pl.String).fill_null("–") for column in colour]
+    names = [_labels(points, column).fill_null("–") for column in colour]
     series = pl.concat_str(names, separator=", ") if names else pl.lit("all points")
-    panel = pl.col(facet).cast(pl.String) if facet else pl.lit("")
+    panel = _labels(points, facet) if facet else pl.lit("")
     return points.with_columns(x=pl.col(x).cast(pl.Float64), series=series, panel=panel)
+
+
+def _labels(points: pl.DataFrame, column: str) -> pl.Expr:
+    """What the values of a column are called; a name that somebody has chosen is that name."""
+    texts = pl.col(column).cast(pl.String)
+    if column == CURVE:
+        return texts
+    known = points[column].cast(pl.String).drop_nulls().unique().to_list()
+    return texts.replace({text: label_of(text) for text in known})
+
+
+def listed(columns: Sequence[str]) -> str:
+    """Names of columns for a message."""
+    return shortened(plain(", ".join(columns)), 1200)
 
 
 def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None]) -> list[str]:
@@ -149,12 +164,40 @@ def load_curves(
     names = rows["series"].unique(maintain_order=True).to_list()
     chosen = alt.selection_point(fields=["series"], bind="legend", name="chosen")
     panels = rows["panel"].unique(maintain_order=True).to_list()
-    x_title = title_of(plot.get("x") or ("traffic.load" if "traffic.load" in points.columns else "offered_load"))
-    charts = [_panel(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen, log) for panel in panels]
+    x_title = x_title_of(points, plot)
+    limit = top_of(rows, y, log=log)
+    charts = [
+        panel_of(rows.filter(pl.col("panel") == panel), panel, x_title, y, names, chosen, limit=limit, log=log)
+        for panel in panels
+    ]
     clipped = diverges(y) and not log
-    note = "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
+    notes = [
+        "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
+    ]
+    notes += [unseen] if clipped and (unseen := without_finite_points(drawn, rows)) else []
     text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
-    return styled(_with_legend(charts, chosen), str(text), note)
+    return styled(_with_legend(charts, chosen), str(text), notes[0] if len(notes) == 1 else notes)
+
+
+def x_title_of(points: pl.DataFrame, plot: Mapping[str, Any]) -> str:
+    """The title of the horizontal axis of curves."""
+    return title_of(plot.get("x") or ("traffic.load" if "traffic.load" in points.columns else "offered_load"))
+
+
+def top_of(rows: pl.DataFrame, y: str, *, log: bool = False) -> float:
+    """Where the vertical axis of curves ends: the same in all panels, which are read side by side."""
+    return latency_limit(rows) if diverges(y) and not log else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
+
+
+def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:
+    """Which curves have no point below saturation, in words; empty if all have one."""
+    found = []
+    for (panel, series), own in drawn.group_by("panel", "series", maintain_order=True):
+        shown = rows.filter(pl.col("panel") == panel, pl.col("series") == series, ~pl.col("saturated"))
+        if shown.is_empty():
+            where = f" ({panel})" if panel and drawn["panel"].n_unique() > 1 else ""
+            found.append(f"{series}{where} from {float(own['x'].min()):.3g}")  # type: ignore[arg-type]
+    return f"saturated at every load shown: {'; '.join(found)}" if found else ""
 
 
 def _with_legend(charts: list[Any], chosen: Any) -> Any:
@@ -172,9 +215,34 @@ def _log(*columns: pl.Series) -> alt.Scale:
     return alt.Scale(type="log", domain=[min(values), max(values)], nice=True)
 
 
-def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str], chosen: Any, log: bool) -> Chart:
+def panel_of(
+    rows: pl.DataFrame,
+    panel: str,
+    x_title: str,
+    y: str,
+    names: list[str],
+    chosen: Any,
+    *,
+    limit: float,
+    log: bool = False,
+    keys: Sequence[str] = (),
+    legend: bool = True,
+) -> Chart:
+    """One panel of curves.
+
+    Args:
+        rows: those of `curves` that are in this panel.
+        panel: its title.
+        x_title: title of the horizontal axis.
+        y: the quantity.
+        names: all curves of the figure: each has its colour and mark in every panel.
+        chosen: a selection or test of rows; curves for which it is false are faded.
+        limit: where the vertical axis ends.
+        log: both axes are logarithmic.
+        keys: further columns that a reader of the chart's data needs.
+        legend: whether the chart says which curve is which.
+    """
     clipped = diverges(y) and not log
-    limit = latency_limit(rows) if clipped else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
     right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
     x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=[0, right * 1.03], nice=False), axis=alt.Axis(tickCount=7))
     axis = alt.Y("y:Q", title=title_of(y), scale=alt.Scale(domain=[0, limit], nice=False))
@@ -183,10 +251,10 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
         x = alt.X("x:Q", title=x_title, scale=_log(rows["x"]), axis=ticks)
         axis = alt.Y("y:Q", title=title_of(y), scale=_log(rows["low"], rows["high"]), axis=ticks)
     scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
-    legend = None if len(names) == 1 else alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2)
-    colour = alt.Color("series:N", scale=scale, legend=legend)
+    key = alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2) if legend and len(names) > 1 else None
+    colour = alt.Color("series:N", scale=scale, legend=key)
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes), legend=key)
     faded = alt.condition(chosen, alt.value(1.0), alt.value(0.15))
     tips = [
         alt.Tooltip("series:N", title="curve"),
@@ -195,7 +263,7 @@ def _panel(rows: pl.DataFrame, panel: str, x_title: str, y: str, names: list[str
         alt.Tooltip("half:Q", title="± (95 %)", format=".2~g"),
         alt.Tooltip("saturated:N", title="saturated"),
     ]
-    data = rows.drop("values", "single", "seeds", "panel")
+    data = rows.select("x", "y", "series", "saturated", "half", "low", "high", *keys)
     base = alt.Chart(data)
     layers: list[Any] = []
     if y == "accepted_load" and not log:
@@ -258,7 +326,8 @@ def _quantile(table: pl.DataFrame, share: float) -> float:
 def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str, str] | None = None) -> Chart:
     """A quantity over time, one line per point of a table with `cycle` and `point`."""
     if y not in table.columns:
-        raise InputError(f"plot: the time series has no column {quoted(y)}{hint(y, table.columns)}")
+        found = f"{hint(y, table.columns)}; it has {listed(table.columns)}"
+        raise InputError(f"plot: the time series has no column {quoted(y)}{found}")
     rows = table.with_columns(series=_series(table, names or {})).select("series", "cycle", y).drop_nulls()
     chart = (
         alt.Chart(rows)
@@ -379,7 +448,7 @@ class _Drawn:
         return vl_convert.svg_to_png(self._picture, scale=2)
 
     def html(self) -> bytes:
-        return _PAGE.format(script=_vega(), description=in_script(self._description)).encode()
+        return _PAGE.format(script=drawing_library(), description=in_script(self._description)).encode()
 
 
 VEGA_LITE = ".".join(alt.VEGALITE_VERSION.split(".")[:2])
@@ -401,7 +470,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 @cache
-def _vega() -> str:
-    """The libraries that draw in a browser, bundled: nearly a second of work, so once in a process."""
+def drawing_library() -> str:
+    """The libraries that draw in a browser, as one script: nearly a second of work, so once in a process."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return bundle

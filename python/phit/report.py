@@ -12,6 +12,7 @@ from rich.table import Table
 from phit.errors import InputError, ResultsError
 from phit.experiment import heading
 from phit.files import name_of, write_text
+from phit.labels import label_of
 from phit.markdown import markdown_table
 from phit.quantities import HEADLINES
 from phit.result import readable
@@ -55,7 +56,7 @@ class Folder:
         there = [key for key in self.swept if key in self.points.columns]
         shown = [key for key in there if self.points[key].n_unique() > 1] if self.points.height else []
         rows = self.points.select("point", *shown).iter_rows()
-        return {hash_: " ".join(readable_cell(v) for v in values) or "this run" for hash_, *values in rows}
+        return {hash_: " ".join(label_of(readable_cell(v)) for v in values) or "this run" for hash_, *values in rows}
 
 
 def readable_cell(value: Any) -> str:
@@ -65,7 +66,10 @@ def readable_cell(value: Any) -> str:
 
 def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str, str]]:
     """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
-    keys = [(key, heading(key)) for key in swept if key in points.columns]
+    # Of a single run a reader has to be told what ran; of a sweep the swept keys do.
+    told = [key for key in ("routing", "pattern", "offered_load") if points.height == 1 and not swept]
+    keys = [(key, key.removesuffix("_load")) for key in told if key in points.columns]
+    keys += [(key, heading(key)) for key in swept if key in points.columns]
     return keys + [(q.name, q.heading) for q in HEADLINES if q.heading is not None and q.name in points.columns]
 
 
@@ -122,6 +126,9 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
         raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to plot")
     found: dict[str, Any] = {}
     names = folder.names()
+    if plot.get("x") == "cycle":
+        y = str(plot.get("y", "latency_mean"))
+        return {f"time_series_{y}": plots.time_series(read_table(folder.path, TABLE_FILES["series"]), y, names)}
     if "y" in plot:
         found[str(plot["y"])] = plots.load_curves(folder.points, plot["y"], folder.swept, plot)
     elif "x" in plot or folder.points.get_column("traffic.load", default=pl.Series([0])).n_unique() > 1:
@@ -135,6 +142,7 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
         data = read_table(folder.path, file)
         if table == "series":
             found["time_series"] = plots.time_series(data, names=names)
+            found["time_series_throughput"] = plots.time_series(data, "accepted_load", names)
             if data["misrouted"].n_unique() > 1:
                 found["time_series_misrouted"] = plots.time_series(data, "misrouted", names=names)
         elif table == "histogram":

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import polars as pl
 
-from phit import _phit
+from phit import _phit, machine
 from phit.errors import ResultsError
 from phit.experiment import Experiment, Point, engine_version
 from phit.files import read_parquet, remove_leftovers, write_atomically, write_parquet
@@ -237,7 +237,7 @@ class ResultsFolder:
         """
         if self._added and not self._shared:
             seconds = round(time.monotonic() - self._start, 1)
-            stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes}
+            stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes, **machine.described()}
             self._manifest["stretches"].append(stretch)
             self._added = 0
         rows: list[dict[str, Any]] = []

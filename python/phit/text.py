@@ -74,7 +74,7 @@ def harmless(description: Any) -> Any:
 
 def in_script(description: Any) -> str:
     """JSON that can stand in a script of an HTML page: no text in it can end the script."""
-    return json.dumps(description).replace("<", "\\u003c")
+    return json.dumps(description, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def in_markdown(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +20,7 @@ from phit.hints import PAGE, hints, watched
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, readable
-from phit.scenario import Document, apply_settings, load, set_path
+from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
 from phit.workloads import contention, contention_by_phase, without_contention
 from phit.workloads import interference as jobs_alone_and_together
 
@@ -52,6 +53,10 @@ def run(
             help="Write a trace of the workload for ui.perfetto.dev: ranks, messages, how full ports are.",
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the result as one page for a browser, to read and pass on."),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Simulate one scenario."""
@@ -67,15 +72,18 @@ def run(
         set_path(document, "measure.phases", True)
     if perfetto is not None:
         document = traces.asked(document)
-    with interruptible(), _left(as_json=as_json):
-        if folder is None:
+    with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
+        if folder is None and page is None:
             # A person is told why: what hints look at besides changes no number.
             with RunProgress() as progress:
                 result = phit.run(
                     document if as_json else watched(document), threads=threads, progress=progress, force=force
                 )
         else:
-            result = _run_into(folder, document, file.stem, threads, force)
+            place = folder or Path(temporary)
+            result = _run_into(place, document if folder else watched(_looked_at(document)), file.stem, threads, force)
+            if page is not None:
+                _write_page(place, page)
     ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
     if as_json:
         out(result.to_json() if ideal is None else json.dumps(result.summary | {"ideal": ideal.summary}))
@@ -87,8 +95,35 @@ def run(
     if perfetto is not None:
         traces.write(result, perfetto)
         note(f"wrote {perfetto}")
+    if page is not None:
+        note(f"wrote {page}")
     if folder is not None:
         note(f"results in {folder}")
+
+
+def _write_page(folder: Path, page: Path) -> None:
+    from phit import reporting
+
+    reporting.write(reporting.Source.read(folder), page)
+
+
+BINS = 100
+"""Of the time series that a page shows, if the scenario asks for none."""
+
+
+def _looked_at(document: Document) -> Document:
+    """The scenario with the tables that a page shows; none of them changes a result."""
+    found = load(document)
+    measure = complete(found)["measure"]
+    cycles = int(measure["warmup"]) + int(measure["cycles"])
+    for key, value in {
+        "histogram": True,
+        "links": True,
+        "series": {"by": "window", "bin": max(1, cycles // BINS)},
+    }.items():
+        if get_path(found, f"measure.{key}") is None:
+            set_path(found, f"measure.{key}", value)
+    return found
 
 
 @contextmanager

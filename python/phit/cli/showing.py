@@ -34,7 +34,9 @@ def plot(
     x: Annotated[
         str | None,
         typer.Option(
-            help="Column of the horizontal axis: a swept key, or a quantity.", autocompletion=columns, metavar="COLUMN"
+            help="Column of the horizontal axis: a swept key, a quantity, or cycle for one over time.",
+            autocompletion=columns,
+            metavar="COLUMN",
         ),
     ] = None,
     y: Annotated[
@@ -67,10 +69,20 @@ def report(
     folder: ResultsDir,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all columns as CSV.")] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write everything as one page for a browser, to read and pass on."),
+    ] = None,
 ) -> None:
-    """Show the results of a folder as a table."""
+    """Show the results of a folder as a table, or as a page."""
     from phit import report
 
+    if page is not None:
+        from phit import reporting
+
+        reporting.write(reporting.Source.read(folder), page)
+        note(f"wrote {page}")
+        return
     found = report.Folder.read(folder)
     if as_csv:
         out(csv_text(found.points).rstrip("\n"))

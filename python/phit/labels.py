@@ -1,0 +1,62 @@
+"""What kinds are called where people read: `ugal_l` of a scenario is UGAL-L in a legend.
+
+Names that the literature writes in capitals are listed; of any other kind the underscores become spaces.
+"""
+
+import re
+from typing import Any
+
+NAMES = {
+    "abr": "ABR",
+    "clos": "Clos",
+    "contention_base": "Base",
+    "contention_hybrid": "Hybrid",
+    "dbbm": "DBBM",
+    "dfsssp": "DFSSSP",
+    "dragonfly": "Dragonfly",
+    "dragonfly_plus": "Dragonfly+",
+    "ectn": "ECtN",
+    "fbicm": "FBICM",
+    "fft": "FFT",
+    "goal": "GOAL",
+    "graph": "graph",
+    "hamming_mesh": "HammingMesh",
+    "hyperx": "HyperX",
+    "infiniband": "InfiniBand",
+    "islip": "iSLIP",
+    "jellyfish": "Jellyfish",
+    "k_ary_n_tree": "k-ary n-tree",
+    "lash": "LASH",
+    "olm": "OLM",
+    "outflank": "OutFlank",
+    "par": "PAR",
+    "piggyback": "Piggyback",
+    "polarfly": "PolarFly",
+    "por": "POR",
+    "rail_optimised": "rail-optimised",
+    "slim_fly": "Slim Fly",
+    "tpr": "TPR",
+    "ugal_g": "UGAL-G",
+    "ugal_l": "UGAL-L",
+    "up_down": "up*/down*",
+    "valiant": "Valiant",
+    "voqnet": "VOQnet",
+    "voqsw": "VOQsw",
+    "worst_case_uniform": "wc-UR",
+    "xgft": "XGFT",
+    "xpander": "Xpander",
+}
+"""Names of kinds that are more than their words."""
+
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
+_ADVERSARIAL = re.compile(r"adversarial([+-]\d+)")
+
+
+def label_of(value: Any) -> str:
+    """A value of a scenario, as one cell has it, in words: a kind by its name, anything else as it is."""
+    text = str(value)
+    if text in NAMES:
+        return NAMES[text]
+    if found := _ADVERSARIAL.fullmatch(text):
+        return f"ADV{found[1]}"
+    return text.replace("_", " ") if _IDENTIFIER.fullmatch(text) else text

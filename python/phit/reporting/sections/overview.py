@@ -1,0 +1,109 @@
+"""The first thing that one sees: what ran, on what, and what came out, in a few figures."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from phit import _phit
+from phit.errors import ScenarioError
+from phit.experiment import label
+from phit.labels import label_of
+from phit.progress import duration
+from phit.quantities import HEADLINES, QUANTITIES
+from phit.reporting.section import Content, Section
+from phit.reporting.source import Source
+from phit.reporting.templates import render
+from phit.result import readable
+from phit.scenario import Document, to_json
+from phit.text import shortened
+
+LONGEST = 90
+"""Most characters of the description of a network."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure with what it is."""
+
+    name: str
+    value: str
+    unit: str = ""
+    of: str = ""
+    """Of which point it is."""
+
+
+def _build(source: Source) -> Content:
+    single = source.points.height == 1
+    tiles = _of_a_run(source) if single else _of_a_sweep(source)
+    return Content(render("overview.html", sentence=_sentence(source), tiles=tiles, left=source.folder.planned))
+
+
+def _sentence(source: Source) -> str:
+    """What ran, in one line."""
+    scenario = next((s for s in source.scenarios if s), {})
+    parts = []
+    if any(key.startswith("topology") for key in source.varying):
+        parts.append("several networks")
+    elif "topology" in scenario:
+        parts.append(network(scenario))
+    for column in ("routing", "pattern"):
+        if column in source.points.columns:
+            kinds = [label_of(kind) for kind in source.points[column].drop_nulls().unique(maintain_order=True)]
+            parts.append(_enumerated(kinds, f"{len(kinds)} {column}s"))
+    return " · ".join(part for part in parts if part)
+
+
+def _enumerated(words: list[str], otherwise: str) -> str:
+    return ", ".join(words) if len(words) <= 6 else otherwise
+
+
+def network(scenario: Document) -> str:
+    """A network in words: its kind, its numbers and how many endpoints it has."""
+    topology = scenario["topology"]
+    small = {key: value for key, value in topology.items() if isinstance(value, int | float) or key == "kind"}
+    small |= {k: v for k, v in topology.items() if isinstance(v, list) and v and all(isinstance(n, int) for n in v)}
+    kind, *numbers = str(label(small)).split(" ")
+    described = " ".join([label_of(kind), *numbers])
+    try:
+        endpoints = f", {readable(int(_phit.endpoints(to_json(scenario))))} endpoints"
+    except (ScenarioError, ValueError, RuntimeError):
+        endpoints = ""
+    return f"{shortened(described, LONGEST)}{endpoints}"
+
+
+def _of_a_run(source: Source) -> list[Tile]:
+    (row,) = source.points.iter_rows(named=True)
+    shown = (q for q in HEADLINES if row.get(q.name) is not None and q.name in row)
+    return [Tile(q.words, readable(row[q.name]), q.unit) for q in shown if q.name != "cycle_seconds"]
+
+
+def _of_a_sweep(source: Source) -> list[Tile]:
+    points = source.points
+    seeds = points["seed"].n_unique() if "seed" in points.columns else 1
+    tiles = [Tile("points", readable(points.height), "", f"of {seeds} seeds" if seeds > 1 else "")]
+    if "saturated" in points.columns:
+        tiles.append(Tile("saturated", readable(int(points["saturated"].cast(pl.Int64).sum() or 0)), "points"))
+    for column, greatest, words in (
+        ("accepted_load", True, "most accepted"),
+        ("latency_mean", False, "least mean latency"),
+        ("latency_p99", False, "least 99th percentile"),
+        ("completion", False, "shortest completion"),
+    ):
+        found = _extreme(source, column, greatest)
+        if found is not None:
+            value, at = found
+            tiles.append(Tile(words, readable(value), QUANTITIES[column].unit, source.names[at]))
+    spent = float(points["cpu_seconds"].sum() or 0) if "cpu_seconds" in points.columns else 0.0
+    return [*tiles, Tile("CPU time", duration(spent))] if spent else tiles
+
+
+def _extreme(source: Source, column: str, greatest: bool) -> tuple[Any, int] | None:
+    if column not in source.points.columns or not source.points[column].dtype.is_numeric():
+        return None
+    values = source.points[column]
+    at = values.arg_max() if greatest else values.arg_min()
+    return None if at is None or values[at] is None else (values[at], at)
+
+
+SECTION = Section("overview", "Overview", _build)

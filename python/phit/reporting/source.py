@@ -1,0 +1,121 @@
+"""What a report is made of: a results folder, with its scenarios and tables as far as they are there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phit import plots
+from phit.errors import InputError, ResultsError
+from phit.experiment import heading
+from phit.labels import label_of
+from phit.report import Folder, readable_cell
+from phit.results import POINTS, TABLE_FILES, read_table
+from phit.scenario import Document, flatten
+from phit.stored import read_point
+
+
+@dataclass(frozen=True)
+class Source:
+    """Results to report on. Points are numbered as they stand in `points`."""
+
+    folder: Folder
+
+    @classmethod
+    def read(cls, path: Path) -> "Source":
+        """Reads a results folder. Raises `InputError` if nothing has finished."""
+        folder = Folder.read(path)
+        if folder.points.is_empty():
+            raise InputError(f"{path}: no point has finished yet, so there is nothing to report")
+        return cls(folder)
+
+    @property
+    def points(self) -> pl.DataFrame:
+        """One row per point that has finished."""
+        return self.folder.points
+
+    @property
+    def manifest(self) -> Document:
+        """The manifest of the folder."""
+        return self.folder.manifest
+
+    @property
+    def title(self) -> str:
+        """What the page is called."""
+        return str(self.manifest.get("plot", {}).get("title") or self.manifest.get("name") or self.folder.path.name)
+
+    @cached_property
+    def scenarios(self) -> list[Document]:
+        """The complete scenario of each point; empty for one whose file is gone."""
+        return [self._scenario(hash_) for hash_ in self.points["point"]]
+
+    def _scenario(self, hash_: str) -> Document:
+        try:
+            scenario: Document = read_point(self.folder.path / POINTS / f"{hash_}.json")["summary"]["scenario"]
+        except (ResultsError, OSError):
+            return {}
+        return scenario
+
+    @cached_property
+    def common(self) -> dict[str, Any]:
+        """Keys of the scenarios, by dotted path, that are the same in all points."""
+        first, *others = [dict(flatten(scenario)) for scenario in self.scenarios if scenario] or [{}]
+        return {k: v for k, v in first.items() if all(k in other and other[k] == v for other in others)}
+
+    def differences(self) -> list[dict[str, Any]]:
+        """The other keys of each point's scenario."""
+        return [{k: v for k, v in flatten(scenario) if k not in self.common} for scenario in self.scenarios]
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """Swept keys that have several values."""
+        return [key for key in self.folder.swept if key in self.points.columns and self.points[key].n_unique() > 1]
+
+    @cached_property
+    def curves(self) -> pl.DataFrame | None:
+        """The points with `x`, `series` and `panel`: which curve each is on; `None` if there is no axis for curves."""
+        plot = self.manifest.get("plot", {})
+        try:
+            drawn = plots.series_of(self.points, self.folder.swept, plot)
+        except InputError:
+            return None
+        return drawn if drawn["x"].n_unique() > 1 else None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """A short name of each point."""
+        if not self.varying:
+            return ["this run"] * self.points.height
+        rows = self.points.select(self.varying).iter_rows()
+        return [", ".join(self._named(cells)) for cells in rows]
+
+    def _named(self, cells: tuple[Any, ...]) -> Iterator[str]:
+        for key, cell in zip(self.varying, cells, strict=True):
+            text = label_of(readable_cell(cell))
+            yield f"{heading(key)} {text}" if isinstance(cell, int | float) else text
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """A table of all points, with the number of the point as `at`; `None` if nobody has asked for it."""
+        file = TABLE_FILES[name]
+        if not (self.folder.path / file).exists():
+            return None
+        table = read_table(self.folder.path, file, needed=["point"])
+        at = pl.DataFrame({"point": self.points["point"], "at": range(self.points.height)})
+        found = table.join(at, on="point", how="inner", maintain_order="left")
+        return found if found.height else None
+
+
+def rows_of(table: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Each point's own rows of a table, by the number of the point."""
+    for (at,), rows in table.group_by("at", maintain_order=True):
+        yield int(at), rows
+
+
+def spread(items: list[int], most: int) -> list[int]:
+    """At most so many of these, at equal distances, the first and last among them."""
+    if len(items) <= most:
+        return items
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else items[-1:]

@@ -1,0 +1,242 @@
+"""The report as a page: that it is one file, what it says, what it leaves out, how large it gets."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import phit
+import polars as pl
+import pytest
+from phit import plots, reporting
+from phit.errors import InputError
+from phit.report import Folder
+from phit.reporting.sections import saturation, series
+from phit.reporting.sections.points import BINS, binned
+
+from .conftest import Cli, Write, tiny
+from .hostile import small
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, its words, and the data of its sections."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self._within = ""
+        self._data = ""
+        self.feed(text)
+        self.data: dict[str, Any] = json.loads(self._data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._within = "data" if dict(attrs).get("id") == "data" else tag
+
+    def handle_data(self, data: str) -> None:
+        if self._within == "data":
+            self._data += data
+        elif self._within not in ("script", "style"):
+            self.words += data
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._within = ""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two curves of two seeds, one of them saturated at its second load, with all tables."""
+    folder = tmp_path_factory.mktemp("swept") / "r"
+    document = tiny(
+        measure__histogram=True,
+        measure__links=True,
+        measure__series={"by": "window", "bin": 100},
+        traffic__pattern={"kind": "adversarial", "offset": 1},
+    )
+    sweep = {"seeds": 2, "product": {"routing.kind": ["minimal", "valiant"], "traffic.load": [0.05, 0.3]}}
+    phit.sweep(document | {"sweep": {"name": "two curves", **sweep}}, folder, workers=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(swept: Path) -> Page:
+    return Page(reporting.html(reporting.Source.read(swept)))
+
+
+def test_the_page_is_one_file_that_may_load_nothing(page: Page) -> None:
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "iframe", "object", "embed", "base")
+        assert all(re.match(r"#|data:", attributes.get(name) or "#") for name in ("src", "href"))
+        assert not [name for name in attributes if name.startswith("on")], "handlers stand in the script alone"
+    (policy,) = [a["content"] or "" for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[\w+/=]{44}' 'unsafe-eval';", policy), "one script, by its digest"
+
+
+def test_every_point_is_there_with_its_numbers(page: Page, swept: Path) -> None:
+    data = page.data["points"]["data"]
+    points = Folder.read(swept).points
+    assert len(data["rows"]) == points.height == 8
+    names = [column["name"] for column in data["columns"]]
+    assert names[:3] == ["routing", "load", "seed"]
+    column = names.index("latency")
+    assert [row[column] for row in data["rows"]] == pytest.approx(points["latency_mean"].to_list(), rel=1e-5)
+    units = {column["name"]: column["unit"] for column in data["columns"]}
+    assert (units["latency"], units["load"]) == ("cycles", "phits/(endpoint·cycle)")
+
+
+def test_a_point_of_a_curve_leads_to_its_runs(page: Page, swept: Path) -> None:
+    charts = page.data["curves"]["charts"]
+    assert set(charts) == {"latency_mean-0", "accepted_load-0"}
+    points = Folder.read(swept).points
+    rows = [row for rows in charts["accepted_load-0"]["datasets"].values() for row in rows if "points" in row]
+    assert len(rows) == 4
+    for row in rows:
+        own = points[[int(at) for at in row["points"].split()]]
+        assert own["seed"].to_list() == [1, 2]
+        assert own["accepted_load"].mean() == pytest.approx(row["y"])
+        assert own["traffic.load"].unique().to_list() == [row["x"]]
+
+
+def test_scenarios_are_what_points_share_and_by_what_they_differ(page: Page, swept: Path) -> None:
+    data = page.data["points"]["data"]
+    source = reporting.Source.read(swept)
+    for at, scenario in enumerate(source.scenarios):
+        assert data["differences"][at]["routing.kind"] == scenario["routing"]["kind"]
+        assert data["differences"][at]["seed"] == scenario["seed"]
+        assert data["common"]["topology"]["kind"] == "dragonfly"
+        assert "load" not in data["common"]["traffic"]
+
+
+def test_distributions_count_every_packet_but_the_last_thousandth() -> None:
+    rows = pl.DataFrame({"latency": [10, 11, 57, 300, 9000], "packets": [5, 5, 9984, 5, 1]})
+    found = binned(rows)
+    assert found["total"] == 10000
+    assert sum(found["packets"]) == 9994
+    assert (found["first"], found["width"], len(found["packets"])) == (10, 1, 48)
+    assert found["packets"][:2] + found["packets"][-1:] == [5, 5, 9984]
+    wide = binned(pl.DataFrame({"latency": list(range(1000)), "packets": [1] * 1000}))
+    assert len(wide["packets"]) <= BINS
+    assert sum(wide["packets"]) == 999
+    assert binned(pl.DataFrame({"latency": [7], "packets": [2]}))["packets"] == [2]
+
+
+def test_saturation_is_where_any_seed_no_longer_accepts_what_is_offered() -> None:
+    columns = {"x": [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], "accepted_load": [0.1, 0.1, 0.2, 0.1, 0.15, 0.15]}
+    own = pl.DataFrame({**columns, "saturated": [False, False, False, True, False, False]})
+    row = saturation._row("", "a", own)
+    assert (row.sustained, row.saturated) == (0.1, 0.2)
+    assert row.accepted == pytest.approx(0.15)
+    assert row.words == "between 0.1 and 0.2"
+    assert saturation._row("", "a", own.filter(pl.col("x") == 0.2)).words == "saturated at every load, from 0.2"
+    assert "the largest load" in saturation._row("", "a", own.filter(pl.col("x") == 0.1)).words
+
+
+def test_curves_without_a_finite_point_are_named() -> None:
+    loads, saturated = [0.1, 0.2], [True, True]
+    columns = {
+        "traffic.load": loads * 2,
+        "latency_mean": [None, 900.0, 10.0, 11.0],
+        "saturated": [*saturated, False, False],
+    }
+    points = pl.DataFrame({**columns, "routing": ["ugal_l"] * 2 + ["minimal"] * 2})
+    chart = plots.load_curves(points).to_dict()
+    assert chart["title"]["subtitle"][-1] == "saturated at every load shown: UGAL-L from 0.1"
+
+
+def test_panels_of_a_figure_share_their_axis() -> None:
+    columns = {"traffic.load": [0.1, 0.2] * 2, "accepted_load": [0.1, 0.2, 0.1, 0.9], "saturated": [False] * 4}
+    points = pl.DataFrame({**columns, "pattern": ["uniform"] * 2 + ["tornado"] * 2})
+    left, right = plots.load_curves(points, "accepted_load").to_dict()["hconcat"]
+    domains = [panel["layer"][-1]["encoding"]["y"]["scale"]["domain"] for panel in (left, right)]
+    assert domains[0] == domains[1] == [0, pytest.approx(0.9 * 1.06)]
+
+
+def test_what_happens_on_the_way_is_marked() -> None:
+    changes = [{"cycle": 700, "load": 0.5}]
+    faults = {"later": [{"cycle": 300, "count": 2}, {"cycle": "soon"}]}
+    scenario = {"measure": {"warmup": 100}, "topology": {"faults": faults}, "traffic": {"changes": changes}}
+    found = [(event["cycle"], event["kind"]) for event in series.events(scenario)]
+    assert found == [(100, "measured from here"), (300, "fault"), (700, "change of traffic")]
+    assert list(series.events({"measure": {"warmup": 0}, "topology": {"faults": None}})) == []
+
+
+def test_long_series_are_brought_together_by_packets() -> None:
+    several = 3
+    count = series.MOST_BINS * several
+    table = pl.DataFrame(
+        {"cycle": range(count), "packets": [1, 3, 0] * (count // 3), "latency_mean": [10.0, 20.0, None] * (count // 3)}
+    ).with_columns(accepted_load=pl.Series([0.1, 0.3, 0.2] * (count // 3)))
+    bins = list(series._bins(4, table))
+    assert len(bins) == series.MOST_BINS
+    assert bins[1] == {"at": 4, "cycle": 3, "latency_mean": 17.5, "accepted_load": 0.2}
+
+
+def test_the_commands_write_it(swept: Path, cli: Cli, write: Write, tmp_path: Path) -> None:
+    status, out, err = cli("report", swept, "--html", tmp_path / "deep" / "report.html")
+    assert (status, out) == (0, "")
+    assert "wrote" in err
+    assert "two curves" in (tmp_path / "deep" / "report.html").read_text()
+    status, out, err = cli("run", write(small()), "--html", tmp_path / "run.html")
+    assert status == 0, err
+    assert "accepted load" in out
+    page = Page((tmp_path / "run.html").read_text())
+    assert page.data["points"]["data"]["distributions"]["0"]["total"] > 0, "a page asks for what it shows"
+    assert (
+        list(tmp_path.iterdir()) == [tmp_path / "deep", tmp_path / "scenario.json", tmp_path / "run.html"]
+        or len(list(tmp_path.iterdir())) == 3
+    )
+    assert "phit run scenario.json" in page.words
+
+
+def test_a_single_run_says_what_ran(cli: Cli, write: Write, tmp_path: Path) -> None:
+    assert cli("run", write(tiny(routing__kind="minimal")), "--out", tmp_path / "r")[0] == 0
+    _, out, _ = cli("report", tmp_path / "r")
+    headings, *_, row = [line for line in out.splitlines() if line.strip()][:3]
+    assert headings.split()[:3] == ["routing", "pattern", "offered"]
+    assert row.split()[:2] == ["minimal", "uniform"]
+
+
+def test_series_are_plotted_by_column(swept: Path, cli: Cli, tmp_path: Path) -> None:
+    status, _, _ = cli("plot", swept, "--x", "cycle", "--y", "accepted_load", "--format", "svg", "--out", tmp_path)
+    assert status == 0
+    assert "Accepted load" in (tmp_path / "time_series_accepted_load.svg").read_text()
+    status, _, err = cli("plot", swept, "--x", "cycle", "--y", "latency", "--format", "svg")
+    assert (status, "it has point, " in err) == (2, True)
+
+
+def test_nothing_to_report_is_said(tmp_path: Path, swept: Path) -> None:
+    (tmp_path / "manifest.json").write_text((swept / "manifest.json").read_text())
+    pl.DataFrame().write_parquet(tmp_path / "points.parquet")
+    with pytest.raises(InputError, match="nothing to report"):
+        reporting.Source.read(tmp_path)
+
+
+def test_a_thousand_points_stay_below_five_megabytes(swept: Path, tmp_path: Path) -> None:
+    """Made of one point's files: tables as long as those of 1,000 runs, with longer distributions."""
+    many, copies = tmp_path / "many", 125
+    many.mkdir()
+    manifest = json.loads((swept / "manifest.json").read_text())
+    points = pl.read_parquet(swept / "points.parquet")
+    stacked = [
+        points.with_columns(pl.col("point").str.slice(4) + f"{i:04x}", seed=pl.col("seed") + 2 * i)
+        for i in range(copies)
+    ]
+    whole = pl.concat(stacked)
+    whole.write_parquet(many / "points.parquet")
+    hashes = pl.DataFrame({"point": whole["point"]})
+    lengthy = pl.DataFrame({"latency": range(50, 2050), "packets": [1 + i % 977 for i in range(2000)]})
+    hashes.join(lengthy, how="cross").write_parquet(many / "histograms.parquet")
+    for file in ("series.parquet", "links.parquet"):
+        one = pl.read_parquet(swept / file).filter(pl.col("point") == points["point"][0]).drop("point")
+        hashes.join(one, how="cross").write_parquet(many / file)
+    entries = [
+        {"hash": row["point"], "values": {k: row[k] for k in ("routing.kind", "traffic.load", "seed")}, "state": "done"}
+        for row in whole.iter_rows(named=True)
+    ]
+    (many / "manifest.json").write_text(json.dumps(manifest | {"points": entries}))
+    text = reporting.html(reporting.Source.read(many))
+    assert 1_000_000 < len(text.encode()) < 5_000_000
+    assert len(Page(text).data["points"]["data"]["distributions"]) == 1000
