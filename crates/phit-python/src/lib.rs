@@ -159,7 +159,14 @@ fn run(
             });
             raised.is_none()
         };
-        built?.run(&mut report).map(|outcome| shown(&outcome))
+        let simulation = built?;
+        if scenario.workload.is_none() {
+            return simulation.run(&mut report).map(|outcome| shown(&outcome));
+        }
+        // Hosts may have much to do in a cycle, and the ideal network does everything at once.
+        let (done, signal) = patient(|| (), || simulation.run(&mut report).map(|outcome| shown(&outcome)));
+        raised = raised.take().or(signal);
+        done.unwrap_or(Err(Stopped { partial: None }.into()))
     });
     match result {
         Ok(value) => Ok(value.to_string()),

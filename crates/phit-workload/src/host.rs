@@ -7,11 +7,16 @@
 //! keeps the interface from receiving for g + (s - 1)·G. A receive takes no time of its own. A send of more than S
 //! bytes has only ended when a receive has taken its message.
 //!
+//! With [`Rails`] the interfaces of a rank are its rails, and which of them a message takes is chosen when its send is
+//! performed.
+//!
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
 use crate::mailbox::Mailbox;
 use crate::plan::{Plan, Which};
 use crate::program::{Action, Operation, Transfer};
+use crate::queue::Wait;
+use crate::rails::{Choice, Rails};
 use crate::ranks::Ranks;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -53,7 +58,7 @@ pub struct Message {
     pub tag: u32,
     /// The CPU of the send, and the one that takes it at its destination.
     pub cpu: u8,
-    /// The interface of the send, and the one that it arrives at.
+    /// The interface, or rail, of the send, and the one that it arrives at.
     pub nic: u8,
     /// When its first byte left the host.
     pub left: u64,
@@ -91,6 +96,8 @@ pub struct Taken {
     pub source: u32,
     /// The number of the send.
     pub number: u32,
+    /// The interface, or rail, that it took.
+    pub nic: u8,
 }
 
 /// What is left when nothing can ever happen again.
@@ -170,6 +177,9 @@ pub struct Stretch {
     pub end: u64,
 }
 
+/// What waits for a CPU alone.
+const NO_NIC: usize = usize::MAX;
+
 /// Operations that have been performed, as they come.
 #[derive(Debug, Default)]
 struct Log {
@@ -186,6 +196,11 @@ pub struct Hosts {
     /// What a unit of time of a calculation takes.
     unit: u64,
     ranks: Ranks,
+    /// Interfaces of a rank.
+    nics: usize,
+    rails: Option<Rails>,
+    /// By rank: messages that have taken a rail.
+    turns: Vec<u32>,
     usage: Vec<Usage>,
     /// Operations performed.
     performed: u64,
@@ -216,6 +231,9 @@ impl Hosts {
             posted: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
             unexpected: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
             ranks: plan.ranks().clone(),
+            nics,
+            rails: None,
+            turns: Vec::new(),
             usage: vec![Usage::default(); ranks],
             performed: 0,
             log: None,
@@ -229,6 +247,14 @@ impl Hosts {
     /// The same where a unit of time of a calculation takes so many of those that the hosts count in.
     pub fn with_unit(self, unit: u64) -> Self {
         Self { unit, ..self }
+    }
+
+    /// The same with so many interfaces each, whatever the program says, of which each message takes one.
+    pub fn with_rails(self, rails: Option<Rails>) -> Self {
+        let Some(own) = rails else { return self };
+        let (ranks, nics) = (self.ranks.len(), usize::from(own.count));
+        let free = vec![0; ranks * nics];
+        Self { nics, rails, turns: vec![0; ranks], sending: free.clone(), receiving: free, ..self }
     }
 
     /// The same with a list of all operations, see [`Self::spans`].
@@ -257,14 +283,25 @@ impl Hosts {
         self.plan.begin(rank, &mut effects.released);
     }
 
-    /// Performs an operation at time `now`, or says when its CPU and interface are free.
-    pub fn perform(&mut self, rank: u32, number: u32, now: u64, effects: &mut Effects) -> Result<(), u64> {
-        let operation = self.plan.operation(rank, number);
+    /// Performs an operation at time `now`, or says until when its CPU or interface is taken. `queued` says how much is
+    /// yet to be sent over a rail of the rank.
+    pub fn perform(
+        &mut self,
+        rank: u32,
+        number: u32,
+        now: u64,
+        queued: impl Fn(u8) -> u64,
+        effects: &mut Effects,
+    ) -> Result<(), Wait> {
+        let mut operation = self.plan.operation(rank, number);
+        if let (Some(rails), Action::Send(transfer)) = (self.rails, operation.action) {
+            operation.nic = self.rail(rails, rank, operation.nic, transfer, now, queued);
+        }
         let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
         match operation.action {
             Action::Calc(time) => {
                 if self.cpus[cpu] > now {
-                    return Err(self.cpus[cpu]);
+                    return Err(Wait { until: self.cpus[cpu], need: (cpu, NO_NIC) });
                 }
                 let time = time.saturating_mul(self.unit);
                 let end = now.saturating_add(time);
@@ -276,15 +313,37 @@ impl Hosts {
                 self.done(rank, number, end, effects);
             }
             Action::Send(transfer) => {
-                let free = self.cpus[cpu].max(self.sending[nic]);
-                if free > now {
-                    return Err(free);
+                let until = self.cpus[cpu].max(self.sending[nic]);
+                if until > now {
+                    return Err(Wait { until, need: (cpu, 2 * nic) });
                 }
                 self.send(rank, number, operation, transfer, now, effects);
             }
             Action::Recv(transfer) => self.receive(rank, number, operation, transfer, now, effects),
         }
         Ok(())
+    }
+
+    /// The rail that a message takes which is sent now.
+    fn rail(
+        &self,
+        Rails { count, choice }: Rails,
+        rank: u32,
+        named: u8,
+        Transfer { peer, tag, .. }: Transfer,
+        now: u64,
+        queued: impl Fn(u8) -> u64,
+    ) -> u8 {
+        let place = self.ranks.place(rank);
+        match choice {
+            Choice::RoundRobin => (self.turns[place] % u32::from(count)) as u8,
+            Choice::Hash => Rails { count, choice }.hashed(rank, peer, tag),
+            Choice::Program => named,
+            Choice::LeastQueued => {
+                let free = &self.sending[place * self.nics..];
+                (0..count).min_by_key(|&rail| (queued(rail), free[usize::from(rail)].max(now))).unwrap_or(0)
+            }
+        }
     }
 
     fn send(
@@ -306,6 +365,9 @@ impl Hosts {
         self.does(rank, own_cpu, Doing::Send, now, free);
         self.cpus[own_cpu] = free;
         self.sending[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
+        if let Some(turn) = self.turns.get_mut(self.ranks.place(rank)) {
+            *turn = turn.wrapping_add(1);
+        }
         let left = now.saturating_add(overhead);
         let message = Message { source: rank, destination: peer, number, bytes, tag, cpu, nic, left, mark: 0 };
         effects.sent = Some((message, left));
@@ -335,14 +397,14 @@ impl Hosts {
         }
     }
 
-    /// Takes in a message that has arrived at time `now`, or says when its CPU and interface are free.
-    pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), u64> {
+    /// Takes in a message that has arrived at time `now`, or says until when its CPU or interface is taken.
+    pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), Wait> {
         let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, .. } = self.params;
         let Message { source, destination: rank, bytes, tag, cpu, nic, left, .. } = message;
         let (cpu, nic) = self.places(rank, cpu, nic);
-        let free = self.cpus[cpu].max(self.receiving[nic]);
-        if free > now {
-            return Err(free);
+        let until = self.cpus[cpu].max(self.receiving[nic]);
+        if until > now {
+            return Err(Wait { until, need: (cpu, 2 * nic + 1) });
         }
         let rest_of_it = rest(bytes, overhead_per_byte).max(rest(bytes, gap_per_byte));
         let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
@@ -365,15 +427,15 @@ impl Hosts {
     fn tell(&self, message: Message, at: u64, effects: &mut Effects) {
         effects.matched = Some((message, at));
         if message.bytes > self.params.eager {
-            effects.taken = Some(Taken { source: message.source, number: message.number });
+            effects.taken = Some(Taken { source: message.source, number: message.number, nic: message.nic });
         }
     }
 
     /// Tells a sender at time `now` that its message has been taken; the word has been on its way since `told`.
     pub fn taken(&mut self, taken: Taken, told: u64, now: u64, effects: &mut Effects) {
-        let Taken { source: rank, number } = taken;
+        let Taken { source: rank, number, nic } = taken;
         let operation = self.plan.operation(rank, number);
-        let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
+        let (cpu, nic) = self.places(rank, operation.cpu, nic);
         self.idle(rank, cpu, told, now);
         self.cpus[cpu] = self.cpus[cpu].max(now);
         self.sending[nic] = self.sending[nic].max(now);
@@ -396,7 +458,8 @@ impl Hosts {
             let operation = self.plan.operation(rank, number);
             let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
             let mut at = self.cpus[cpu];
-            if matches!(operation.action, Action::Send(_)) {
+            // Which rail a message takes is not known before.
+            if self.rails.is_none() && matches!(operation.action, Action::Send(_)) {
                 at = at.max(self.sending[nic]);
             }
             each(Ready { rank, number, at: at.max(self.plan.earliest(rank, number)) });
@@ -408,6 +471,11 @@ impl Hosts {
         let count = self.plan.cpus();
         let first = self.ranks.place(rank) * count;
         self.cpus[first..first + count].iter().copied().max().unwrap_or(0)
+    }
+
+    /// Several interfaces of each rank.
+    pub fn rails(&self) -> Option<Rails> {
+        self.rails
     }
 
     /// Whose hosts they are.
@@ -456,6 +524,9 @@ impl Hosts {
             params: _,
             unit: _,
             ranks: _,
+            nics: _,
+            rails: _,
+            turns,
             usage,
             performed: _,
             log,
@@ -467,6 +538,7 @@ impl Hosts {
             unexpected,
         } = self;
         plan.bytes()
+            + turns.capacity() * size_of::<u32>()
             + usage.capacity() * size_of::<Usage>()
             + (cpus.capacity() + sending.capacity() + receiving.capacity()) * size_of::<u64>()
             + posted.capacity() * size_of::<Mailbox<u32>>()
@@ -477,7 +549,7 @@ impl Hosts {
 
     fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
         let place = self.ranks.place(rank);
-        (place * self.plan.cpus() + usize::from(cpu), place * self.plan.nics() + usize::from(nic))
+        (place * self.plan.cpus() + usize::from(cpu), place * self.nics + usize::from(nic))
     }
 
     fn usage(&mut self, rank: u32) -> &mut Usage {

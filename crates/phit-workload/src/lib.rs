@@ -23,6 +23,7 @@ pub mod generated;
 pub mod goal;
 pub mod host;
 pub mod network;
+pub mod rails;
 pub mod run;
 pub mod script;
 pub mod source;
@@ -33,6 +34,6 @@ pub use plan::{Executable, Phase, Plan, StoredPlan, Which};
 pub use program::{
     ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Successor, Transfer, Until,
 };
-pub use queue::{Due, Queue};
+pub use queue::{Due, Need, Queue, Wait};
 pub use ranks::Ranks;
 pub use totals::Totals;

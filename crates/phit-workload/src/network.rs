@@ -16,6 +16,11 @@ pub trait Network {
     /// A message that has taken `hops` hops goes on at `now`. Asked in the order of time.
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop;
 
+    /// What is yet to be sent over a rail of `rank` at `now`, in whatever unit: for those that choose the least.
+    fn queued(&self, _rank: u32, _rail: u8, _now: u64) -> u64 {
+        0
+    }
+
     /// True if messages never wait for one another, so that the order in which they are asked for does not matter.
     fn is_ideal(&self) -> bool {
         false

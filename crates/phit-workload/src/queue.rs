@@ -1,15 +1,55 @@
 //! What is to happen, by time.
 
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Events by time; those of one time in the order in which they were said.
+///
+/// An event may find that it has to wait for something, as a CPU, until a later time. All that wait for the same stand
+/// in one line, of which only the first is looked at: while that has to wait, so do the others.
 #[derive(Debug)]
 pub struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    events: Vec<E>,
+    events: Vec<Entry<E>>,
     free: Vec<u32>,
     number: u64,
+    lines: Vec<Line>,
+    /// Lines by what they wait for and until when.
+    by_need: FxHashMap<(Need, u64), u32>,
+    free_lines: Vec<u32>,
+}
+
+/// What an event waits for: those with equal ones, at one time, wait equally long.
+pub type Need = (usize, usize);
+
+/// An event has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Until then.
+    pub until: u64,
+    /// For this.
+    pub need: Need,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry<E> {
+    event: E,
+    /// Its number; [`OVER`] if it is over.
+    number: u64,
+    /// The line in which it stands, or that it came from; [`NOWHERE`] if there is none.
+    line: u32,
+}
+
+const OVER: u64 = u64::MAX;
+const NOWHERE: u32 = u32::MAX;
+
+/// Events that wait for the same, by number and place. The first of them is in the heap.
+#[derive(Debug)]
+struct Line {
+    need: Need,
+    until: u64,
+    events: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 /// An event that has been taken out of its queue, with its place among those of its time.
@@ -23,7 +63,15 @@ pub struct Due {
 
 impl<E> Default for Queue<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), events: Vec::new(), free: Vec::new(), number: 0 }
+        Self {
+            heap: BinaryHeap::new(),
+            events: Vec::new(),
+            free: Vec::new(),
+            number: 0,
+            lines: Vec::new(),
+            by_need: FxHashMap::default(),
+            free_lines: Vec::new(),
+        }
     }
 }
 
@@ -32,13 +80,14 @@ impl<E: Copy> Queue<E> {
     pub fn add(&mut self, time: u64, event: E) {
         let number = self.number;
         self.number += 1;
+        let entry = Entry { event, number, line: NOWHERE };
         let place = match self.free.pop() {
             Some(place) => {
-                self.events[place as usize] = event;
+                self.events[place as usize] = entry;
                 place
             }
             None => {
-                self.events.push(event);
+                self.events.push(entry);
                 self.events.len() as u32 - 1
             }
         };
@@ -47,30 +96,215 @@ impl<E: Copy> Queue<E> {
 
     /// Takes out the next event, if it is due by `time`.
     pub fn take(&mut self, time: u64) -> Option<(Due, E)> {
-        self.heap.peek().filter(|Reverse((at, ..))| *at <= time)?;
-        let Reverse((time, number, place)) = self.heap.pop()?;
-        Some((Due { time, number, place }, self.events[place as usize]))
+        loop {
+            self.heap.peek().filter(|Reverse((at, ..))| *at <= time)?;
+            let Reverse((at, number, place)) = self.heap.pop()?;
+            let &Entry { event, number: own, line } = &self.events[place as usize];
+            if own != number {
+                continue;
+            }
+            if let Some(line) = self.lines.get_mut(line as usize) {
+                // It has gone on with its line.
+                if line.until != at {
+                    continue;
+                }
+                line.events.pop();
+            }
+            return Some((Due { time: at, number, place }, event));
+        }
     }
 
     /// The event is over: its room is free.
     pub fn end(&mut self, due: Due) {
+        let entry = &mut self.events[due.place as usize];
+        entry.number = OVER;
+        let line = entry.line;
         self.free.push(due.place);
+        if line != NOWHERE {
+            self.look_at_next(line);
+        }
     }
 
-    /// The event cannot take place before `later`, where it keeps its place among those of the same time.
-    pub fn defer(&mut self, due: Due, later: u64) {
-        self.heap.push(Reverse((later, due.number, due.place)));
+    /// The first of a line has gone: what the next one waits for may be there.
+    fn look_at_next(&mut self, line: u32) {
+        let Line { need, until, ref events } = self.lines[line as usize];
+        match events.peek() {
+            Some(&Reverse((number, place))) => self.heap.push(Reverse((until, number, place))),
+            None => {
+                self.by_need.remove(&(need, until));
+                self.free_lines.push(line);
+            }
+        }
     }
 
-    /// The time of the next event.
+    /// The event cannot take place before a later time, where it keeps its place among those of the same time.
+    pub fn defer(&mut self, due: Due, Wait { until, need }: Wait) {
+        let before = self.events[due.place as usize].line;
+        let mut line = match self.lines.get(before as usize) {
+            Some(line) if line.need == need => {
+                self.by_need.remove(&(need, due.time));
+                before
+            }
+            other => {
+                // What it waited for is there, but not what it waits for now.
+                if other.is_some() {
+                    self.look_at_next(before);
+                }
+                self.new_line(need)
+            }
+        };
+        self.lines[line as usize].until = until;
+        self.lines[line as usize].events.push(Reverse((due.number, due.place)));
+        self.events[due.place as usize].line = line;
+        if let Some(&there) = self.by_need.get(&(need, until)) {
+            line = self.join(there, line);
+        }
+        self.by_need.insert((need, until), line);
+        if let Some(&Reverse((number, place))) = self.lines[line as usize].events.peek() {
+            self.heap.push(Reverse((until, number, place)));
+        }
+    }
+
+    fn new_line(&mut self, need: Need) -> u32 {
+        match self.free_lines.pop() {
+            Some(free) => {
+                self.lines[free as usize].need = need;
+                free
+            }
+            None => {
+                self.lines.push(Line { need, until: 0, events: BinaryHeap::new() });
+                self.lines.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Puts the shorter of two lines into the longer, and says which that is.
+    fn join(&mut self, a: u32, b: u32) -> u32 {
+        let len = |line: u32| self.lines[line as usize].events.len();
+        let (longer, shorter) = if len(a) < len(b) { (b, a) } else { (a, b) };
+        let mut moved = std::mem::take(&mut self.lines[shorter as usize].events);
+        for Reverse((_, place)) in &moved {
+            self.events[*place as usize].line = longer;
+        }
+        self.lines[longer as usize].events.append(&mut moved);
+        self.free_lines.push(shorter);
+        longer
+    }
+
+    /// The time of the next event, or one before it.
     pub fn next(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
+        let waiting: usize = self.lines.iter().map(|line| line.events.capacity()).sum();
         self.heap.capacity() * size_of::<Reverse<(u64, u64, u32)>>()
-            + self.events.capacity() * size_of::<E>()
-            + self.free.capacity() * size_of::<u32>()
+            + self.events.capacity() * size_of::<Entry<E>>()
+            + (self.free.capacity() + self.free_lines.capacity()) * size_of::<u32>()
+            + self.lines.capacity() * size_of::<Line>()
+            + self.by_need.capacity() * size_of::<((Need, u64), u32)>()
+            + waiting * size_of::<Reverse<(u64, u32)>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// An event that takes some of two things for some time when both are free; it leads to others at later times.
+    #[derive(Debug, Clone, Copy)]
+    struct Event {
+        takes: [Option<u64>; 2],
+        then: Option<u64>,
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let time = || prop::option::of(0..6u64);
+        (time(), time(), time()).prop_map(|(a, b, then)| Event { takes: [a, b], then })
+    }
+
+    /// The things, and what took place, with its time and number.
+    #[derive(Default)]
+    struct World {
+        free: [u64; 2],
+        done: Vec<(u64, u64)>,
+    }
+
+    impl World {
+        fn take_place(&mut self, event: Event, number: u64, now: u64) -> Result<(), Wait> {
+            let until = (0..2).filter(|i| event.takes[*i].is_some()).map(|i| self.free[i]).max().unwrap_or(0);
+            if until > now {
+                let [a, b] = event.takes.map(|time| usize::from(time.is_some()));
+                return Err(Wait { until, need: (a, b) });
+            }
+            for (free, time) in self.free.iter_mut().zip(event.takes) {
+                *free = time.map_or(*free, |time| now + time);
+            }
+            self.done.push((now, number));
+            Ok(())
+        }
+    }
+
+    proptest! {
+        /// Lines change nothing: everything takes place when it would if all that wait were asked one after the other.
+        #[test]
+        fn what_waits_takes_place_in_its_order(
+            first in prop::collection::vec((0..20u64, event()), 1..40),
+            second in prop::collection::vec(event(), 40),
+        ) {
+            let mut plain = World::default();
+            let mut all: BTreeSet<(u64, u64)> = (0..).zip(&first).map(|(number, (time, _))| (*time, number)).collect();
+            let mut events: Vec<Event> = first.iter().map(|(_, event)| *event).collect();
+            while let Some((now, number)) = all.pop_first() {
+                let event = events[number as usize];
+                match plain.take_place(event, number, now) {
+                    Err(wait) => drop(all.insert((wait.until, number))),
+                    Ok(()) => if let Some((after, next)) = event.then.zip(second.get(events.len() - first.len())) {
+                        all.insert((now + after, events.len() as u64));
+                        events.push(*next);
+                    },
+                }
+            }
+
+            let mut lines = World::default();
+            let mut queue = Queue::default();
+            first.iter().for_each(|(time, event)| queue.add(*time, *event));
+            let mut added = 0;
+            while let Some((due, event)) = queue.take(u64::MAX) {
+                prop_assert!(queue.next().is_none_or(|next| next >= due.time));
+                match lines.take_place(event, due.number, due.time) {
+                    Err(wait) => queue.defer(due, wait),
+                    Ok(()) => {
+                        queue.end(due);
+                        if let Some((after, next)) = event.then.zip(second.get(added)) {
+                            queue.add(due.time + after, *next);
+                            added += 1;
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(plain.done, lines.done);
+            prop_assert!(queue.by_need.is_empty() && queue.free_lines.len() == queue.lines.len());
+        }
+    }
+
+    /// A thousand times as many events that wait for one another take a thousand times as many looks, not a million.
+    #[test]
+    fn a_line_is_not_asked_through() {
+        let mut queue = Queue::default();
+        (0..100_000).for_each(|_| queue.add(0, Event { takes: [Some(1), None], then: None }));
+        let (mut world, mut looks) = (World::default(), 0);
+        while let Some((due, event)) = queue.take(u64::MAX) {
+            looks += 1;
+            match world.take_place(event, due.number, due.time) {
+                Err(wait) => queue.defer(due, wait),
+                Ok(()) => queue.end(due),
+            }
+        }
+        assert_eq!(world.done.len(), 100_000);
+        assert!(looks < 4 * 100_000, "{looks}");
     }
 }

@@ -4,6 +4,7 @@ use crate::host::{Effects, HostParams, Hosts, Left, Message, Span, Stretch, Usag
 use crate::network::{Hop, Network};
 use crate::plan::{Phase, Plan};
 use crate::queue::Queue;
+use crate::rails::InOrder;
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,8 @@ enum Event {
     Operation { rank: u32, number: u32 },
     /// A message arrives.
     Message(Message),
+    /// A message that came at this time arrives when those before it have.
+    InTurn(Message, u64),
     /// A message is on its way, after so many hops.
     Hop { message: Message, hops: u32 },
 }
@@ -88,21 +91,33 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     let mut queue = Queue::default();
     let mut effects = Effects::default();
     let mut messages: Vec<Carried> = Vec::new();
+    // Over one interface messages come in the order in which they were sent.
+    let mut order = hosts.rails().map(|_| Order::default());
     let ranks = hosts.ranks().clone();
     for rank in ranks.iter() {
         hosts.begin(rank, &mut effects);
     }
-    settle(&hosts, &mut effects, &mut queue, &mut network, 0);
+    settle(&hosts, &mut effects, &mut queue, &mut network, &mut order, 0);
     let mut events = 0;
     while let Some((due, event)) = queue.take(u64::MAX) {
         let now = due.time;
         let outcome = match event {
-            Event::Operation { rank, number } => hosts.perform(rank, number, now, &mut effects),
-            Event::Message(mut message) => {
+            Event::Operation { rank, number } => {
+                hosts.perform(rank, number, now, |rail| network.queued(rank, rail, now), &mut effects)
+            }
+            Event::Message(message) if order.is_some() => {
+                if let Some(order) = &mut order {
+                    let ready = |(message, came)| queue.add(now, Event::InTurn(message, came));
+                    order.messages.come(&message, (message, now), ready);
+                }
+                Ok(())
+            }
+            Event::Message(mut message) | Event::InTurn(mut message, _) => {
                 message.mark = messages.len() as u32;
                 let outcome = hosts.arrive(message, now, &mut effects);
                 if asked.messages && outcome.is_ok() {
-                    messages.push(Carried { message, arrived: now, matched: None });
+                    let arrived = if let Event::InTurn(_, came) = event { came } else { now };
+                    messages.push(Carried { message, arrived, matched: None });
                 }
                 outcome
             }
@@ -112,7 +127,7 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
             }
         };
         match outcome {
-            Err(later) => queue.defer(due, later),
+            Err(wait) => queue.defer(due, wait),
             Ok(()) => {
                 events += 1;
                 queue.end(due);
@@ -124,7 +139,7 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
                 if let Some(taken) = effects.taken.take() {
                     hosts.taken(taken, now, now, &mut effects);
                 }
-                settle(&hosts, &mut effects, &mut queue, &mut network, now);
+                settle(&hosts, &mut effects, &mut queue, &mut network, &mut order, now);
             }
         }
     }
@@ -140,9 +155,35 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     }
 }
 
+/// Messages on their way over several rails.
+#[derive(Default)]
+struct Order {
+    /// With the time at which each came.
+    messages: InOrder<(Message, u64)>,
+    /// Messages that have been sent.
+    sent: u32,
+}
+
+impl Order {
+    /// Marks a message that is sent.
+    fn mark(&mut self, message: &mut Message) {
+        message.mark = self.sent;
+        self.sent += 1;
+        self.messages.sent(message);
+    }
+}
+
 /// Queues what an event at `now` has led to.
-fn settle(hosts: &Hosts, effects: &mut Effects, queue: &mut Queue<Event>, network: &mut impl Network, now: u64) {
-    if let Some((message, time)) = effects.sent.take() {
+fn settle(
+    hosts: &Hosts,
+    effects: &mut Effects,
+    queue: &mut Queue<Event>,
+    network: &mut impl Network,
+    order: &mut Option<Order>,
+    now: u64,
+) {
+    if let Some((mut message, time)) = effects.sent.take() {
+        order.iter_mut().for_each(|order| order.mark(&mut message));
         match time == now || network.is_ideal() {
             true => go_on(message, 0, time, queue, network),
             false => queue.add(time, Event::Hop { message, hops: 0 }),

@@ -197,7 +197,11 @@ pub(crate) fn advance<P: Runs>(
             rest = others;
             let (start, work) = (first, &work);
             first = end;
-            scope.spawn(move || work(start, own, turns));
+            match thread + 1 == threads {
+                // This thread is asked whether the work is still wanted.
+                true => work(start, own, turns),
+                false => drop(scope.spawn(move || work(start, own, turns))),
+            }
         }
     });
 }

@@ -2,16 +2,16 @@
 //! that come to them.
 //!
 //! A message is sent as packets, of which only the next one is ever made. What it is, from whom and for whom, is told
-//! to the executor of its destination apart from the packets, when the first of them is made: no later than that comes.
-//! A packet is known by its source and by the cycle of its generation, which no two packets of a source share, for an
-//! endpoint sends at most one in a cycle; the packets of a message count on from its first.
+//! to the executor of its destination apart from the packets, no later than the first of them comes. An endpoint sends
+//! at most one packet in a cycle. A rank may have several endpoints, its rails: each has messages of its own to send.
 //!
 //! Nothing here depends on how ranks are shared out among executors. Events of different ranks touch only through
 //! messages and words of these, which take at least a tick; those of one rank and one tick come in the order in which
 //! they were said: operations that became due before, then messages by source and by the order in which they were
 //! sent, then words that a receive has taken a message.
 
-use crate::engine::{NONE, Tick};
+use super::incoming::{Announced, Coming, Incoming};
+use crate::engine::{Tick, poll};
 use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
@@ -20,7 +20,7 @@ use phit_workload::host::{Effects, Hosts, Left, Message, Taken};
 use phit_workload::run::Asked;
 use phit_workload::{Queue, Ranks};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// Something that a rank hears of.
@@ -48,14 +48,6 @@ struct Sending {
     last: u16,
 }
 
-/// What the executor of a message's destination hears of it before its first packet comes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Announced {
-    message: Message,
-    first: u32,
-    packets: u32,
-}
-
 /// A receive at another executor has taken a message, whose sender hears of it at tick `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Word {
@@ -65,25 +57,22 @@ pub(crate) struct Word {
     pub rank: u32,
     /// The number of the send.
     number: u32,
+    /// The interface that it took.
+    nic: u8,
     /// When the receive took it.
     told: u64,
 }
 
-/// A message on its way: by destination, source and the cycle of its first packet.
-type Known = (u32, u32, u32);
-
-/// What has come of a message.
-#[derive(Debug, Clone, Copy)]
-struct Coming {
-    message: Message,
-    /// Packets that have yet to come.
-    left: u32,
-    /// Tick at which the first of its packets was injected.
-    injected: Tick,
-    /// Tick of the first phit.
-    first: Tick,
-    /// Tick of the last phit, when all have come.
-    last: Tick,
+/// The messages that an endpoint has to send.
+#[derive(Debug, Clone, Default)]
+struct Outgoing {
+    messages: VecDeque<Sending>,
+    /// The first cycle in which no packet has been generated.
+    next_cycle: u32,
+    /// Phits of the packet that is being sent.
+    in_hand: u16,
+    /// Phits that have not been sent.
+    phits: u64,
 }
 
 /// The hosts of a part of the ranks, and what they send and receive.
@@ -97,19 +86,21 @@ pub(crate) struct Executor {
     effects: Effects,
     events: Queue<Event>,
     begun: bool,
-    /// By place of the rank: what it has to send.
-    sending: Vec<VecDeque<Sending>>,
-    /// By place of the rank: the first cycle in which no packet has been generated.
-    next_cycle: Vec<u32>,
+    /// Endpoints of a rank.
+    each: u32,
+    /// By place of the rank, and rail.
+    outgoing: Vec<Outgoing>,
+    /// By place of the rank: messages that it has sent, if it has several rails.
+    sent: Vec<u32>,
     /// Messages to be sent.
     unsent: usize,
-    coming: BTreeMap<Known, Coming>,
-    /// Messages that have come in this tick.
-    come: Vec<Known>,
+    incoming: Incoming,
     /// Words on their way to ranks of this executor.
     words: BinaryHeap<Reverse<Word>>,
-    /// Ranks that have got something to send in this tick.
+    /// Slots that have got something to send in this tick.
     pub(crate) senders: Vec<u32>,
+    /// Messages that have been sent in this tick and are known by that, if ranks have several rails.
+    pub(crate) posted: Vec<Announced>,
     /// Words for ranks, of this executor or another: who took what, from whom, when.
     pub(crate) told: Vec<(Message, Taken, u64)>,
     /// Rows of messages that have come; by [`Message::mark`].
@@ -127,8 +118,10 @@ impl Executor {
         ticks_per_cycle: Tick,
         cycles: Tick,
     ) -> Self {
-        let count = ranks.len();
-        let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts).with_unit(workload.unit);
+        let (count, each, rails) = (ranks.len(), workload.each(), workload.rails);
+        let incoming = Incoming::new(ranks.clone(), rails.is_some());
+        let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts);
+        let hosts = hosts.with_unit(workload.unit).with_rails(rails);
         Self {
             hosts: asked.of(hosts),
             workload,
@@ -138,13 +131,14 @@ impl Executor {
             effects: Effects::default(),
             events: Queue::default(),
             begun: false,
-            sending: vec![VecDeque::new(); count],
-            next_cycle: vec![0; count],
+            each,
+            outgoing: vec![Outgoing::default(); count * each as usize],
+            sent: vec![0; if rails.is_some() { count } else { 0 }],
             unsent: 0,
-            coming: BTreeMap::new(),
-            come: Vec::new(),
+            incoming,
             words: BinaryHeap::new(),
             senders: Vec::new(),
+            posted: Vec::new(),
             told: Vec::new(),
             rows: Vec::new(),
             beyond: false,
@@ -163,12 +157,17 @@ impl Executor {
         self.take_in(now);
         while let Some(Reverse(word)) = self.words.peek().copied().filter(|Reverse(word)| word.at <= now) {
             self.words.pop();
-            let taken = Taken { source: word.rank, number: word.number };
+            let taken = Taken { source: word.rank, number: word.number, nic: word.nic };
             self.events.add(now, Event::Taken { taken, told: word.told });
         }
         while let Some((due, event)) = self.events.take(now) {
+            // Any number of messages may be posted in one tick.
+            poll();
             let outcome = match event {
-                Event::Operation { rank, number } => self.hosts.perform(rank, number, now, &mut self.effects),
+                Event::Operation { rank, number } => {
+                    let own = &self.outgoing[self.hosts.ranks().place(rank) * self.each as usize..];
+                    self.hosts.perform(rank, number, now, |rail| own[usize::from(rail)].phits, &mut self.effects)
+                }
                 Event::Message(message) => self.hosts.arrive(message, now, &mut self.effects),
                 Event::Taken { taken, told } => {
                     self.hosts.taken(taken, told, now, &mut self.effects);
@@ -176,7 +175,7 @@ impl Executor {
                 }
             };
             match outcome {
-                Err(later) => self.events.defer(due, later),
+                Err(wait) => self.events.defer(due, wait),
                 Ok(()) => {
                     self.events.end(due);
                     self.note(now);
@@ -186,38 +185,10 @@ impl Executor {
         }
     }
 
-    /// Messages of one tick arrive by destination, source and order; one that was sent after another of the same
-    /// source and tag does not overtake it.
+    /// Messages of one tick arrive by destination, source and order.
     fn take_in(&mut self, now: u64) {
-        let mut come = std::mem::take(&mut self.come);
-        come.sort_unstable();
-        for known in come.drain(..) {
-            let (destination, source, _) = known;
-            let Some(tag) = self.coming.get(&known).map(|coming| coming.message.tag) else { continue };
-            let of_tag = self
-                .coming
-                .range((destination, source, 0)..=(destination, source, NONE))
-                .filter(|(_, coming)| coming.message.tag == tag);
-            let ready: Vec<Known> =
-                of_tag.take_while(|(_, coming)| coming.left == 0).map(|(known, _)| *known).collect();
-            for known in ready {
-                if let Some(coming) = self.coming.remove(&known) {
-                    self.arrive(coming, now);
-                }
-            }
-        }
-        self.come = come;
-    }
-
-    fn arrive(&mut self, coming: Coming, now: u64) {
-        let Coming { mut message, injected, first, last, .. } = coming;
-        if self.asked.messages {
-            message.mark = self.rows.len() as u32;
-            let at = |tick: Tick| Some(u64::from(tick));
-            let row = MessageRow::new(&message);
-            self.rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), ..row });
-        }
-        self.events.add(now, Event::Message(message));
+        let Self { incoming, events, rows, asked, .. } = self;
+        incoming.take_in(|coming| arrive(coming, now, events, asked.messages.then_some(rows)));
     }
 
     /// Notes what an event at `now` has led to with other ranks.
@@ -260,39 +231,52 @@ impl Executor {
 
     /// Cuts a message into packets, the first of which may be generated in the cycle in which its first byte leaves the
     /// host.
-    fn send(&mut self, message: Message, left: u64) {
+    fn send(&mut self, mut message: Message, left: u64) {
         let place = self.hosts.ranks().place(message.source);
+        let slot = self.workload.slot(message.source, message.nic);
+        let outgoing = &mut self.outgoing[place * self.each as usize + (slot % self.each) as usize];
         let (packets, last) = self.workload.packets.cut(message.bytes);
-        let first = left.div_ceil(self.ticks_per_cycle).max(self.next_cycle[place].into());
+        let first = left.div_ceil(self.ticks_per_cycle).max(outgoing.next_cycle.into());
         let end = first.saturating_add(packets);
         if end >= u64::from(self.cycles) {
             self.beyond = true;
             return;
         }
-        self.next_cycle[place] = end as u32;
+        outgoing.next_cycle = end as u32;
+        outgoing.phits += (packets - 1) * u64::from(self.workload.packets.full()) + u64::from(last);
         let (first, packets) = (first as u32, packets as u32);
-        self.sending[place].push_back(Sending { message, first, packets, made: 0, last });
+        if let Some(sent) = self.sent.get_mut(place) {
+            message.mark = *sent;
+            *sent += 1;
+            self.posted.push(Announced { message, slot, first, packets });
+        }
+        outgoing.messages.push_back(Sending { message, first, packets, made: 0, last });
         self.unsent += 1;
-        self.senders.push(message.source);
+        self.senders.push(slot);
     }
 
-    /// The next packet of `rank`, and what is to be said of its message if it is the first.
-    pub(crate) fn next_packet(&mut self, rank: u32) -> Option<(Generated, Option<Announced>)> {
-        let queue = &mut self.sending[self.hosts.ranks().place(rank)];
-        let sending = queue.front_mut()?;
+    /// The next packet of a slot, whose last one has been sent, and what is to be said of its message if it is the
+    /// first and the destination does not know of it.
+    pub(crate) fn next_packet(&mut self, slot: u32) -> Option<(Generated, Option<Announced>)> {
+        let (rank, rail) = (slot / self.each, slot % self.each);
+        let outgoing = &mut self.outgoing[self.hosts.ranks().place(rank) * self.each as usize + rail as usize];
+        outgoing.phits -= u64::from(std::mem::take(&mut outgoing.in_hand));
+        let sending = outgoing.messages.front_mut()?;
         let Sending { message, first, packets, made, last } = *sending;
         sending.made += 1;
         let is_last = sending.made == packets;
         let packet = Generated {
             cycle: first + made,
-            destination: self.workload.endpoints[message.destination as usize],
+            destination: self.workload.endpoint(message.destination, message.nic),
             size: if is_last { last } else { self.workload.packets.full() },
         };
+        outgoing.in_hand = packet.size;
         if is_last {
-            queue.pop_front();
+            outgoing.messages.pop_front();
             self.unsent -= 1;
         }
-        Some((packet, (made == 0).then_some(Announced { message, first, packets })))
+        let unknown = made == 0 && self.sent.is_empty();
+        Some((packet, unknown.then_some(Announced { message, slot, first, packets })))
     }
 
     /// The rank for which a message is that was announced.
@@ -302,9 +286,7 @@ impl Executor {
 
     /// Hears of a message before its first packet comes.
     pub(crate) fn expect(&mut self, announced: Announced) {
-        let Announced { message, first, packets } = announced;
-        let known = (message.destination, message.source, first);
-        self.coming.insert(known, Coming { message, left: packets, injected: NONE, first: NONE, last: 0 });
+        self.incoming.expect(announced);
     }
 
     /// Hears that a receive elsewhere has taken a message; the word comes later than now.
@@ -314,25 +296,15 @@ impl Executor {
 
     /// A word to the sender of `taken`, which takes `ticks`.
     pub(crate) fn word(taken: Taken, told: u64, ticks: Tick) -> Word {
-        Word { at: told + u64::from(ticks).max(1), rank: taken.source, number: taken.number, told }
+        Word { at: told + u64::from(ticks).max(1), rank: taken.source, number: taken.number, nic: taken.nic, told }
     }
 
     /// The tail of `packet` reaches its endpoint at tick `now`, its head `before` ticks earlier.
     pub(crate) fn delivered(&mut self, packet: &Packet, now: Tick, before: Tick) {
-        let ranks = &self.workload.ranks;
-        let (destination, source) = (ranks[packet.destination as usize], ranks[packet.source as usize]);
+        let slots = &self.workload.slots;
+        let (destination, slot) = (slots[packet.destination as usize] / self.each, slots[packet.source as usize]);
         let cycle = packet.birth / self.ticks_per_cycle as Tick;
-        let range = (destination, source, 0)..=(destination, source, cycle);
-        let Some((known, coming)) = self.coming.range_mut(range).next_back() else { return };
-        let head = now.saturating_sub(before);
-        // Packets of several injection queues may overtake one another.
-        coming.injected = coming.injected.min(packet.injected);
-        coming.first = coming.first.min(head);
-        coming.left -= 1;
-        if coming.left == 0 {
-            coming.last = now;
-            self.come.push(*known);
-        }
+        self.incoming.packet(destination, slot, cycle, packet, (now.saturating_sub(before), now));
     }
 
     /// The tick in which something is due next.
@@ -343,12 +315,12 @@ impl Executor {
 
     /// True if nothing is due ever, and there is nothing to send.
     pub(crate) fn at_rest(&self) -> bool {
-        self.begun && self.unsent == 0 && self.come.is_empty() && self.next().is_none()
+        self.begun && self.unsent == 0 && self.incoming.at_rest() && self.next().is_none()
     }
 
     /// True if every message has come that was announced.
     pub(crate) fn expects_nothing(&self) -> bool {
-        self.coming.is_empty()
+        self.incoming.left().next().is_none()
     }
 
     /// When the last of the operations ends that have been performed so far.
@@ -363,13 +335,13 @@ impl Executor {
 
     /// What is left of the program, with the messages of which not all packets have come.
     pub(crate) fn left(&self) -> (Left, Vec<Message>) {
-        (self.hosts.left(), self.coming.values().map(|coming| coming.message).collect())
+        (self.hosts.left(), self.incoming.left().collect())
     }
 
     /// How the ranks have fared, and what else is asked for.
     pub(crate) fn rows(&self) -> Programs {
         let rank = |rank: u32| {
-            let endpoint = self.workload.endpoints[rank as usize];
+            let endpoint = self.workload.endpoint(rank, 0);
             let job = self.workload.job_of(rank).name.clone();
             RankRow { rank, job, endpoint, finish: self.hosts.finish(rank), usage: self.hosts.usage_of(rank) }
         };
@@ -390,14 +362,27 @@ impl Executor {
 
     /// Bytes held, without the program's.
     pub(crate) fn bytes(&self) -> usize {
-        let queues: usize = self.sending.iter().map(|queue| queue.capacity() * size_of::<Sending>()).sum();
+        let queues: usize =
+            self.outgoing.iter().map(|outgoing| outgoing.messages.capacity() * size_of::<Sending>()).sum();
         self.hosts.bytes()
             + self.events.bytes()
             + queues
-            + self.sending.capacity() * size_of::<VecDeque<Sending>>()
-            + self.next_cycle.capacity() * size_of::<u32>()
-            + self.coming.len() * size_of::<(Known, Coming)>()
+            + self.outgoing.capacity() * size_of::<Outgoing>()
+            + self.sent.capacity() * size_of::<u32>()
+            + self.incoming.bytes()
             + self.words.capacity() * size_of::<Word>()
             + self.rows.capacity() * size_of::<MessageRow>()
     }
+}
+
+/// A message has arrived at `now`, of which a row is kept where such are asked for.
+fn arrive(coming: Coming, now: u64, events: &mut Queue<Event>, rows: Option<&mut Vec<MessageRow>>) {
+    let Coming { mut message, injected, first, last, .. } = coming;
+    if let Some(rows) = rows {
+        message.mark = rows.len() as u32;
+        let at = |tick: Tick| Some(u64::from(tick));
+        let row = MessageRow::new(&message);
+        rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), ..row });
+    }
+    events.add(now, Event::Message(message));
 }

@@ -29,6 +29,7 @@ mod links;
 
 mod checks;
 mod executor;
+mod incoming;
 mod sources;
 mod zero_load;
 

@@ -1,6 +1,7 @@
 //! `[workload.host]`: what a host takes for a message.
 
 use phit_workload::host::HostParams;
+use phit_workload::rails::{Choice, Rails};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 /// overhead = "1.5 us"
 /// gap = "1 us"
 /// eager = "64 KiB"
+/// rails = { count = 4, choice = "least_queued" }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -32,20 +34,44 @@ pub struct HostTable {
     /// sender hears that a receive has taken it.
     #[schemars(extend("x-unit" = "bytes"))]
     pub eager: u64,
+    /// Several interfaces for each rank, each at an endpoint of its own; one if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rails: Option<RailsTable>,
+}
+
+/// Interfaces of a rank, each at an endpoint of its own. Each message is sent whole over one of them, and arrives at
+/// the one of the same number of its destination. Messages of one source, destination and tag are received in the order
+/// in which they were sent, whichever of them is there first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct RailsTable {
+    /// How many there are.
+    #[schemars(range(min = 1, max = 64))]
+    pub count: u8,
+    /// Which of them a message takes.
+    #[serde(default)]
+    pub choice: Choice,
 }
 
 impl Default for HostTable {
     fn default() -> Self {
-        Self { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: 65_535 }
+        Self { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: 65_535, rails: None }
     }
 }
 
 impl HostTable {
     /// The same in ticks.
     pub(super) fn in_ticks(&self, ticks_per_cycle: u64) -> HostParams {
-        let &Self { overhead, gap, gap_per_byte, overhead_per_byte, eager } = self;
+        let &Self { overhead, gap, gap_per_byte, overhead_per_byte, eager, rails: _ } = self;
         let [overhead, gap, gap_per_byte, overhead_per_byte] =
             [overhead, gap, gap_per_byte, overhead_per_byte].map(|cycles| u64::from(cycles) * ticks_per_cycle);
         HostParams { overhead, gap, gap_per_byte, overhead_per_byte, eager }
+    }
+
+    /// The interfaces of each rank, if there are several.
+    pub(super) fn rails(&self) -> Option<Rails> {
+        let RailsTable { count, choice } = self.rails.clone()?;
+        (count > 1).then_some(Rails { count, choice })
     }
 }

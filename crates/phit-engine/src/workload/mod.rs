@@ -7,8 +7,9 @@ use crate::engine::Tick;
 use crate::error::{Findings, ScenarioError};
 use crate::schema;
 use crate::topology::Topology;
-use phit_workload::Executable;
 use phit_workload::host::HostParams;
+use phit_workload::rails::{Choice, Rails};
+use phit_workload::{Executable, Ranks};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
@@ -21,12 +22,12 @@ mod placement;
 mod programs;
 
 pub use beside::Beside;
-pub use host::HostTable;
+pub use host::{HostTable, RailsTable};
 pub use placement::{Free, PlacementKind, PlacementParams};
 pub use programs::{Made, MadeJob, ProgramKind, ProgramParams, Site};
 
-/// Ranks that are noted: those of no endpoint have this number.
-pub(crate) const NO_RANK: u32 = u32::MAX;
+/// The slot of an endpoint that has no rank.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 /// What a workload has besides its program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -137,17 +138,21 @@ impl WorkloadParams {
         let Units { phit, nanosecond } = units;
         let nanosecond = nanosecond.map(|(over, under)| (over, under.saturating_mul(time_unit.into())));
         let (job, free) = (0, &free[..]);
-        let site = Site { topology, seed, ticks_per_cycle, max_load, bisection, nanosecond, free, job, placement };
+        let chosen = host.rails();
+        let rails = chosen.map_or(1, |rails| rails.count.into());
+        let site =
+            Site { topology, seed, ticks_per_cycle, max_load, bisection, nanosecond, free, job, placement, rails };
         let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
-        let mut ranks = vec![NO_RANK; topology.endpoints() as usize];
-        for (rank, &endpoint) in (0..).zip(&endpoints) {
-            ranks[endpoint as usize] = rank;
+        fits(chosen, &program)?;
+        let mut slots = vec![NO_SLOT; topology.endpoints() as usize];
+        for (slot, &endpoint) in (0..).zip(&endpoints) {
+            slots[endpoint as usize] = slot;
         }
         let tick = u64::from(ticks_per_cycle);
-        let mut owners = vec![NO_RANK; topology.endpoints() as usize];
+        let mut owners = vec![NO_SLOT; topology.endpoints() as usize];
         let mut places = vec![(0, 0); if traffic.is_empty() { 0 } else { owners.len() }];
-        for (rank, &endpoint) in (0..).zip(&endpoints) {
-            owners[endpoint as usize] = place_of(&jobs, rank) as u32;
+        for (slot, &endpoint) in (0..).zip(&endpoints) {
+            owners[endpoint as usize] = place_of(&jobs, slot / rails) as u32;
         }
         for (which, beside) in (0..).zip(&traffic) {
             for (place, &endpoint) in (0..).zip(&*beside.endpoints) {
@@ -163,8 +168,9 @@ impl WorkloadParams {
             program,
             hosts: host.in_ticks(tick),
             unit: u64::from(time_unit) * tick,
+            rails: chosen,
             endpoints: endpoints.into(),
-            ranks: ranks.into(),
+            slots: slots.into(),
             packets: Packets { payload: packet_size - header, header, phit },
         })
     }
@@ -224,7 +230,7 @@ pub struct Workload {
     pub jobs: Vec<MadeJob>,
     /// The traffic beside it.
     pub traffic: Vec<Beside>,
-    /// The job of every endpoint, `NO_RANK` if it has none.
+    /// The job of every endpoint, `NO_SLOT` if it has none.
     pub owners: Arc<[u32]>,
     /// Of every endpoint with traffic, which it is and how it counts the endpoint; without entries if there is none.
     places: Arc<[(u32, u32)]>,
@@ -234,15 +240,32 @@ pub struct Workload {
     pub hosts: HostParams,
     /// Ticks in a unit of time of the program's calculations.
     pub unit: u64,
-    /// The endpoint of every rank.
+    /// Several interfaces of each rank.
+    pub rails: Option<Rails>,
+    /// The endpoints of every rank, by rank and rail: in slots, of which each is one rail of one rank.
     pub endpoints: Arc<[u32]>,
-    /// The rank of every endpoint, `NO_RANK` if it has none.
-    pub ranks: Arc<[u32]>,
+    /// The slot of every endpoint, `NO_SLOT` if it has none.
+    pub slots: Arc<[u32]>,
     /// How messages are cut into packets.
     pub packets: Packets,
 }
 
 impl Workload {
+    /// Endpoints of a rank.
+    pub fn each(&self) -> u32 {
+        self.rails.map_or(1, |rails| rails.count.into())
+    }
+
+    /// Where a rank has an interface. Without rails all of a rank's interfaces are at its one endpoint.
+    pub fn slot(&self, rank: u32, nic: u8) -> u32 {
+        self.rails.map_or(rank, |rails| rank * u32::from(rails.count) + u32::from(nic))
+    }
+
+    /// The endpoint of an interface of a rank.
+    pub fn endpoint(&self, rank: u32, nic: u8) -> u32 {
+        self.endpoints[self.slot(rank, nic) as usize]
+    }
+
     /// The job that a rank takes part in.
     pub fn job_of(&self, rank: u32) -> &MadeJob {
         &self.jobs[place_of(&self.jobs, rank)]
@@ -265,6 +288,17 @@ impl Workload {
             None => format!("{of}rank {rank}, operation {number}"),
         }
     }
+}
+
+/// Refuses a program that names interfaces which its ranks do not have.
+fn fits(rails: Option<Rails>, program: &Arc<dyn Executable>) -> Result<(), ScenarioError> {
+    let Some(Rails { count, choice: Choice::Program }) = rails else { return Ok(()) };
+    let named = program.clone().plan(Ranks::some(Vec::new(), program.ranks())).nics();
+    if named > usize::from(count) {
+        let expected = format!("expected at least {named}: so many interfaces are named by the program");
+        return Err(ScenarioError::new("workload.host.rails.count", count, expected));
+    }
+    Ok(())
 }
 
 /// The job of `rank` among `jobs`: the last that begins with it or before, and has ranks.

@@ -17,11 +17,20 @@ pub struct Free<'a> {
     pub seed: u64,
     /// Number of the job whose ranks they are.
     pub job: u32,
+    /// Endpoints that each rank has, one for each of its rails.
+    pub rails: u32,
+}
+
+impl Free<'_> {
+    /// Endpoints next to one another, as many as a rank has.
+    fn sets(&self) -> std::slice::ChunksExact<'_, u32> {
+        self.endpoints.chunks_exact(self.rails as usize)
+    }
 }
 
 /// A way to put ranks at endpoints.
 pub trait PlacementParams: std::fmt::Debug {
-    /// The endpoints of so many ranks, by rank, each once. Error paths are relative to the table.
+    /// The endpoints of so many ranks, by rank and rail, each once. Error paths are relative to the table.
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError>;
 }
 
@@ -39,17 +48,21 @@ crate::registry::registry! {
 impl PlacementKind {
     /// The endpoints of `ranks` ranks. Error paths are relative to the table.
     pub(super) fn place(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
-        let (count, free) = (among.topology.endpoints(), among.endpoints.len());
-        if ranks as usize > free {
+        let (count, free, rails) = (among.topology.endpoints(), among.endpoints.len(), among.rails);
+        if ranks as usize > free / rails as usize {
+            let each = if rails > 1 { format!(" of {rails} endpoints each") } else { String::new() };
             let reason = match free == count as usize {
-                true => format!("the program has {ranks} ranks; the topology has {count} endpoints"),
-                false => format!("the program has {ranks} ranks; {free} endpoints are left by the jobs before it"),
+                true => format!("the program has {ranks} ranks{each}; the topology has {count} endpoints"),
+                false => {
+                    format!("the program has {ranks} ranks{each}; {free} endpoints are left by the jobs before it")
+                }
             };
             return Err(ScenarioError::missing("", reason));
         }
         let found = self.params().endpoints(ranks, among)?;
         let mut taken = vec![None; count as usize];
-        for (rank, &endpoint) in found.iter().enumerate() {
+        for (slot, &endpoint) in found.iter().enumerate() {
+            let rank = slot / rails as usize;
             let reason = match taken.get_mut(endpoint as usize) {
                 None => format!("rank {rank} at endpoint {endpoint}: expected one below {count}"),
                 Some(Some(other)) => {
@@ -69,43 +82,69 @@ impl PlacementKind {
     }
 }
 
-/// Rank after rank at one endpoint after the other, among those that are free.
+/// Rank after rank at one endpoint after the other, among those that are free; each with as many next to one another as
+/// it has rails.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Linear {
     /// The endpoint of rank 0, or the next one that is free.
     pub first: u32,
+    /// Endpoints from one rail of a rank to its next, if that is not the next endpoint: the endpoints of a plane, where
+    /// the network has planes that are numbered one after the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub stride: Option<u32>,
 }
 
 impl PlacementParams for Linear {
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
-        let from = among.endpoints.partition_point(|endpoint| *endpoint < self.first);
-        match among.endpoints[from..].get(..ranks as usize) {
-            Some(found) => Ok(found.to_vec()),
-            None => {
-                let most = among.endpoints[among.endpoints.len() - ranks as usize];
-                let expected = format!("expected at most {most}: {ranks} ranks need as many endpoints from there on");
-                Err(ScenarioError::new("first", self.first, expected))
-            }
+        let rails = among.rails as usize;
+        if let Some(stride) = self.stride.filter(|stride| *stride > 1 && rails == 1) {
+            let expected = "expected `workload.host.rails` as well: each rank has one endpoint";
+            return Err(ScenarioError::new("stride", stride, expected));
         }
+        let stride = self.stride.map_or(1, |stride| stride as usize);
+        // So many ranks have the rails of one block of endpoints.
+        let place = |rank: usize, rail: usize| rank / stride * stride * rails + rank % stride + rail * stride;
+        let ranks = ranks as usize;
+        let last = (0..ranks).map(|rank| place(rank, rails - 1)).max().unwrap_or(0);
+        let from = among.endpoints.partition_point(|endpoint| *endpoint < self.first);
+        let own = &among.endpoints[from..];
+        if last < own.len() {
+            return Ok((0..ranks).flat_map(|rank| (0..rails).map(move |rail| own[place(rank, rail)])).collect());
+        }
+        Err(match among.endpoints.len().checked_sub(last + 1).map(|most| among.endpoints[most]) {
+            Some(most) => {
+                let as_many = match last + 1 == ranks {
+                    true => "as many".to_owned(),
+                    false => (last + 1).to_string(),
+                };
+                let expected = format!("expected at most {most}: {ranks} ranks need {as_many} endpoints from there on");
+                ScenarioError::new("first", self.first, expected)
+            }
+            None => {
+                let expected = format!("{ranks} ranks need {} endpoints; {} are free", last + 1, among.endpoints.len());
+                ScenarioError::new("stride", stride, expected)
+            }
+        })
     }
 }
 
-/// Each rank at any endpoint that is free; which one depends on the seed.
+/// Each rank at any endpoint that is free, which one depends on the seed; or at several next to one another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Random {}
 
 impl PlacementParams for Random {
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
-        let mut all = among.endpoints.to_vec();
+        let mut all: Vec<&[u32]> = among.sets().collect();
         let mut rng = Rng::new(among.seed, Stream::Placement, among.job.into());
         for place in 0..ranks {
             let other = place + rng.below(all.len() as u32 - place);
             all.swap(place as usize, other as usize);
         }
         all.truncate(ranks as usize);
-        Ok(all)
+        Ok(all.concat())
     }
 }
 
@@ -121,8 +160,8 @@ pub enum Over {
     Routers,
 }
 
-/// Rank after rank in one group, or at one router, after the other, at its first endpoint that is free; around again
-/// after the last.
+/// Rank after rank in one group, or at one router, after the other, at its first endpoint that is free, or several next
+/// to one another; around again after the last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RoundRobin {
@@ -141,18 +180,17 @@ impl PlacementParams for RoundRobin {
             }
         };
         let mut dealt = vec![0u32; topology.routers().max(topology.groups()) as usize];
-        let mut all: Vec<(u32, u32, u32)> = among
-            .endpoints
-            .iter()
-            .map(|&endpoint| {
-                let of = of(endpoint);
+        let mut all: Vec<(u32, u32, &[u32])> = among
+            .sets()
+            .map(|set| {
+                let of = of(set[0]);
                 let turn = dealt[of as usize];
                 dealt[of as usize] += 1;
-                (turn, of, endpoint)
+                (turn, of, set)
             })
             .collect();
         all.sort_unstable();
-        Ok(all.into_iter().take(ranks as usize).map(|(.., endpoint)| endpoint).collect())
+        Ok(all.into_iter().take(ranks as usize).flat_map(|(.., set)| set).copied().collect())
     }
 }
 
@@ -160,22 +198,24 @@ impl PlacementParams for RoundRobin {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// The endpoint of every rank, from rank 0 on; there may be more than there are ranks.
+    /// The endpoint of every rank, from rank 0 on; there may be more than there are ranks. Of several rails, all of
+    /// rank 0, then all of rank 1, and so on.
     pub endpoints: Vec<u32>,
 }
 
 impl PlacementParams for List {
-    fn endpoints(&self, ranks: u32, _among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
-        first(&self.endpoints, ranks, "endpoints")
+    fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
+        first(&self.endpoints, ranks, among.rails, "endpoints")
     }
 }
 
-/// The first `ranks` of `list`, which stands at `path`.
-fn first(list: &[u32], ranks: u32, path: &str) -> Result<Vec<u32>, ScenarioError> {
-    match list.get(..ranks as usize) {
+/// The endpoints of the first `ranks` ranks in `list`, which stands at `path`.
+fn first(list: &[u32], ranks: u32, rails: u32, path: &str) -> Result<Vec<u32>, ScenarioError> {
+    match list.get(..ranks as usize * rails as usize) {
         Some(list) => Ok(list.to_vec()),
         None => {
-            let reason = format!("{} endpoints are listed; expected one for each of {ranks} ranks", list.len());
+            let each = if rails == 1 { "one".to_owned() } else { rails.to_string() };
+            let reason = format!("{} endpoints are listed; expected {each} for each of {ranks} ranks", list.len());
             Err(ScenarioError::missing(path, reason))
         }
     }
@@ -185,19 +225,25 @@ fn first(list: &[u32], ranks: u32, path: &str) -> Result<Vec<u32>, ScenarioError
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Text with the endpoint of a rank in each line, from rank 0 on; found from the scenario's folder.
+    /// Text with the endpoint of a rank in each line, from rank 0 on, or those of its rails with blanks between; found
+    /// from the scenario's folder.
     pub file: String,
 }
 
 impl PlacementParams for File {
-    fn endpoints(&self, ranks: u32, _among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
+    fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
         let refuse = |reason: String| ScenarioError::new("file", format!("{:?}", self.file), reason);
         let text = fs::read_to_string(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        let number = |(index, line): (usize, &str)| {
-            let wrong = || refuse(format!("line {}: {:.40?}; expected the number of an endpoint", index + 1, line));
-            line.trim().parse().map_err(|_| wrong())
+        let numbers = |(index, line): (usize, &str)| {
+            let expected = match among.rails {
+                1 => "the number of an endpoint".to_owned(),
+                rails => format!("the numbers of {rails} endpoints"),
+            };
+            let numbers: Result<Vec<u32>, _> = line.split_whitespace().map(str::parse).collect();
+            let numbers = numbers.ok().filter(|numbers| numbers.len() == among.rails as usize);
+            numbers.ok_or_else(|| refuse(format!("line {}: {:.40?}; expected {expected}", index + 1, line)))
         };
-        let list: Vec<u32> = text.lines().enumerate().map(number).collect::<Result<_, _>>()?;
-        first(&list, ranks, "file")
+        let lines: Vec<Vec<u32>> = text.lines().enumerate().map(numbers).collect::<Result<_, _>>()?;
+        first(&lines.concat(), ranks, among.rails, "file")
     }
 }

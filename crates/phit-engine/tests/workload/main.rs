@@ -7,6 +7,8 @@ mod collectives;
 mod errors;
 mod ideal;
 mod jobs;
+mod patience;
+mod rails;
 mod random;
 mod traces;
 

@@ -77,8 +77,11 @@ proptest! {
         ranks in 2..9u32,
         messages in prop::collection::vec((any::<u32>(), any::<u32>(), 0..700u32, any::<bool>()), 1..40),
         (eager, overhead, header) in (0..800u64, 0..30u32, 0..3u32),
+        (rails, rail) in (1..4u32, 0..3usize),
         partitions in 1..5usize,
     ) {
+        // All have room at nine endpoints.
+        let ranks = ranks.min(9 / rails);
         let goal = program(ranks, &messages);
         let mut scenario = network(choice);
         scenario["units"] = json!({ "phit": "4 B" });
@@ -86,6 +89,10 @@ proptest! {
             "kind": "program", "goal": goal, "packet_size": 20, "header": header,
             "host": { "eager": eager, "overhead": overhead }, "placement": "random",
         });
+        if rails > 1 {
+            let choice = ["round_robin", "hash", "least_queued"][rail];
+            scenario["workload"]["host"]["rails"] = json!({ "count": rails, "choice": choice });
+        }
         scenario["measure"] = json!({ "messages": true, "tracks": true, "links": true, "endpoints": true });
         let run = |options| common::run_with(&scenario, options);
         let outcome = run(Options { threads: 1, partitions: Some(1) });
@@ -129,7 +136,9 @@ proptest! {
         let endpoints = numbers(&outcome, "ranks", "endpoint");
         let injected = column(&tables, "endpoints", "injected_load");
         for (rank, sent) in sent.iter().enumerate() {
-            let load = injected[endpoints[rank] as usize].as_f64().unwrap();
+            // Its rails are next to one another.
+            let own = &injected[endpoints[rank] as usize..][..rails as usize];
+            let load: f64 = own.iter().map(|load| load.as_f64().unwrap()).sum();
             prop_assert!((load * completion.max(1.0) - *sent as f64).abs() < 1e-6, "rank {rank}: {load}, {sent} phits");
         }
         for used in column(&tables, "links", "utilisation") {

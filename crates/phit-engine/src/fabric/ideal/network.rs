@@ -1,7 +1,7 @@
 //! A program on the ideal network. It is run as a whole, event by event, when the run begins.
 
 use super::Model;
-use crate::engine::Tick;
+use crate::engine::{Tick, poll};
 use crate::fabric::zero_load::{Step, Way, Ways};
 use crate::fabric::{Blueprint, Fabric, Progress};
 use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Snapshot, TrackRow};
@@ -52,9 +52,9 @@ impl IdealNetwork {
     }
 
     fn run(&mut self) -> Finish {
-        let Workload { program, hosts, unit, .. } = &*self.workload;
+        let Workload { program, hosts, unit, rails, .. } = &*self.workload;
         let ranks = Ranks::all(program.ranks());
-        let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit);
+        let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit).with_rails(*rails);
         let Self { model, asked, .. } = *self;
         let latency = u64::from(self.latency);
         match model {
@@ -92,12 +92,17 @@ fn phits(packets: &Packets, bytes: u64) -> u64 {
 
 impl<N: Network> Network for Counted<'_, N> {
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
+        poll();
         if hops == 0 && message.source != message.destination {
             let phits = phits(&self.of.packets, message.bytes);
-            self.count.0[self.of.endpoints[message.source as usize] as usize] += phits;
-            self.count.1[self.of.endpoints[message.destination as usize] as usize] += phits;
+            self.count.0[self.of.endpoint(message.source, message.nic) as usize] += phits;
+            self.count.1[self.of.endpoint(message.destination, message.nic) as usize] += phits;
         }
         self.inner.hop(message, hops, now)
+    }
+
+    fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
+        self.inner.queued(rank, rail, now)
     }
 
     fn is_ideal(&self) -> bool {
@@ -116,11 +121,11 @@ struct ZeroLoad<'a> {
 
 impl Network for ZeroLoad<'_> {
     fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
-        let Message { source, destination, bytes, .. } = *message;
+        let Message { source, destination, bytes, nic, .. } = *message;
         if source == destination {
             return Hop::Arrives(now);
         }
-        let [from, to] = [source, destination].map(|rank| self.of.endpoints[rank as usize]);
+        let [from, to] = [source, destination].map(|rank| self.of.endpoint(rank, nic));
         let way = *self.known.entry((from, to)).or_insert_with(|| self.ways.between(from, to));
         let phits = phits(&self.of.packets, bytes);
         let cycle = u64::from(self.ways.ticks_per_cycle());
@@ -130,6 +135,10 @@ impl Network for ZeroLoad<'_> {
         let start = (now.next_multiple_of(cycle) + cycle).max(*free);
         *free = start + time(self.ways.injected()).max(cycle);
         Hop::Arrives(start + u64::from(way.latency) + time(way.bandwidth))
+    }
+
+    fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
+        self.free[self.of.endpoint(rank, rail) as usize].saturating_sub(now)
     }
 }
 
@@ -144,11 +153,11 @@ struct Links<'a> {
 
 impl Network for Links<'_> {
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
-        let Message { source, destination, bytes, .. } = *message;
+        let Message { source, destination, bytes, nic, .. } = *message;
         if source == destination {
             return Hop::Arrives(now);
         }
-        let [from, to] = [source, destination].map(|rank| self.of.endpoints[rank as usize]);
+        let [from, to] = [source, destination].map(|rank| self.of.endpoint(rank, nic));
         let steps = self.known.entry((from, to)).or_insert_with(|| self.ways.steps(from, to));
         let Some(step) = steps.get(hops as usize) else { return Hop::Arrives(now) };
         let phits = phits(&self.of.packets, bytes);
@@ -235,11 +244,10 @@ impl Fabric for IdealNetwork {
 
     fn close_program(&mut self) {
         let Some(finish) = &self.finish else { return };
-        let endpoints = &self.workload.endpoints;
         let rank = |((rank, &finish), &usage): ((u32, &u64), _)| RankRow {
             rank,
             job: self.workload.job_of(rank).name.clone(),
-            endpoint: endpoints[rank as usize],
+            endpoint: self.workload.endpoint(rank, 0),
             finish,
             usage,
         };

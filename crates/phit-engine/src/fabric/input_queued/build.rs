@@ -80,7 +80,7 @@ struct Hosts {
     parts: Vec<Ranks>,
     /// By rank: its partition.
     homes: Arc<[u32]>,
-    /// By rank: its endpoint in its partition.
+    /// By slot: its endpoint in its partition.
     places: Arc<[u32]>,
     ways: Arc<Ways>,
 }
@@ -229,6 +229,14 @@ impl<'a> Plan<'a> {
                 .min(if messages { link.latency.max(1) } else { Tick::MAX })
         };
         config.links.iter().map(of_class).collect()
+    }
+
+    /// Pairs of routers at which the rails of one rank are: what it does takes place at once at all of them.
+    pub(super) fn together(&self) -> Vec<(u32, u32)> {
+        let Some(workload) = &self.workload else { return Vec::new() };
+        let router = |endpoint: u32| self.topology.attachment(endpoint).0;
+        let ranks = workload.endpoints.chunks(workload.each() as usize);
+        ranks.flat_map(|own| own.windows(2).map(|pair| (router(pair[0]), router(pair[1])))).collect()
     }
 
     /// Bytes of the tables of `router`'s ports and queues.
@@ -441,10 +449,9 @@ impl<'a> Plan<'a> {
         Some(Box::new(Hosted {
             executor,
             homes: shared.homes.clone(),
-            ranks: own.iter().map(|&endpoint| workload.ranks[endpoint as usize]).collect(),
+            slots: own.iter().map(|&endpoint| workload.slots[endpoint as usize]).collect(),
             places: shared.places.clone(),
             ways: shared.ways.clone(),
-            endpoints: workload.endpoints.clone(),
             workload: workload.clone(),
             wake: 0,
         }))
@@ -462,7 +469,8 @@ impl<'a> Plan<'a> {
         }
         let endpoints = workload.endpoints.iter();
         let home = |&endpoint: &u32| layout.partition_of(topology.attachment(endpoint).0);
-        let homes: Arc<[u32]> = endpoints.clone().map(home).collect();
+        // All rails of a rank are in one partition.
+        let homes: Arc<[u32]> = endpoints.clone().step_by(workload.each() as usize).map(home).collect();
         Some(Hosts {
             parts: Ranks::of_parts(&homes, layout.parts.len()),
             homes,

@@ -4,7 +4,8 @@
 //! ahead of another by the time that anything takes over the links between them, so the longest links are cut first
 //! and shorter ones only where parts would be too large otherwise:
 //!
-//! * Routers that are joined by links shorter than a bound stay together. The bound is the longest for which there are
+//! * Routers that are joined by links shorter than a bound stay together, and so do those with endpoints of one rank of
+//!   a program. The bound is the longest for which there are
 //!   several such *blocks of routers*, and enough of them for the threads: in a Dragonfly, its groups.
 //! * Blocks are put together into *clusters* of about [`CACHED`] bytes, which run ahead of one another by the time of
 //!   the links between them.
@@ -56,6 +57,8 @@ struct Cutter<'a> {
     lookaheads: &'a [Tick],
     /// By router: bytes of its tables.
     bytes: &'a [u64],
+    /// Routers that are not cut apart, for they have endpoints of one rank.
+    together: Vec<(u32, u32)>,
 }
 
 impl Cut {
@@ -72,7 +75,7 @@ impl Cut {
         if count == 1 {
             return whole();
         }
-        let cutter = Cutter { topology, lookaheads: &plan.lookaheads(), bytes: &bytes };
+        let cutter = Cutter { topology, lookaheads: &plan.lookaheads(), bytes: &bytes, together: plan.together() };
         let levels = cutter.levels();
         // On one thread, and beyond the number of threads, short epochs do not pay.
         let worthwhile = |bound: Tick| !chosen || bound >= WORTHWHILE_EPOCH;
@@ -166,6 +169,9 @@ impl Cutter<'_> {
                     joined.union(router, to);
                 }
             });
+        }
+        for &(router, other) in &self.together {
+            joined.union(router, other);
         }
         let labels = joined.into_labeling();
         let (mut numbers, mut count) = (vec![NONE; routers as usize], 0);

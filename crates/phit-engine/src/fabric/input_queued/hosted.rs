@@ -3,10 +3,11 @@
 use super::events::kind;
 use super::partition::Partition;
 use crate::engine::{Event, Tick};
-use crate::fabric::executor::{Announced, Executor, Word};
+use crate::fabric::executor::{Executor, Word};
+use crate::fabric::incoming::Announced;
 use crate::fabric::zero_load::Ways;
 use crate::traffic::Generated;
-use crate::workload::{NO_RANK, Workload};
+use crate::workload::{NO_SLOT, Workload};
 use std::sync::Arc;
 
 /// What a partition's endpoints execute.
@@ -14,14 +15,12 @@ pub(crate) struct Hosted {
     pub(super) executor: Executor,
     /// By rank: its partition.
     pub(super) homes: Arc<[u32]>,
-    /// By endpoint of the partition: its rank, [`NO_RANK`] if it has none.
-    pub(super) ranks: Vec<u32>,
-    /// By rank of the network: its endpoint in its own partition.
+    /// By endpoint of the partition: its slot, [`NO_SLOT`] if it has none.
+    pub(super) slots: Vec<u32>,
+    /// By slot of the network: its endpoint in its own partition.
     pub(super) places: Arc<[u32]>,
     /// How long words take.
     pub(super) ways: Arc<Ways>,
-    /// By rank: its endpoint in the network.
-    pub(super) endpoints: Arc<[u32]>,
     /// The program, and the traffic beside it.
     pub(super) workload: Arc<Workload>,
     /// Tick of the latest wake-up filed for it.
@@ -38,25 +37,29 @@ impl Partition {
         executor.execute(self.now);
         let mut told = std::mem::take(&mut executor.told);
         for (message, taken, now) in told.drain(..) {
-            let [from, to] = [message.destination, message.source].map(|rank| hosted.endpoints[rank as usize]);
+            let [from, to] =
+                [message.destination, message.source].map(|rank| hosted.workload.endpoint(rank, message.nic));
             let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
             match hosted.homes[message.source as usize] {
                 home if home == self.index => executor.hear(word),
                 home => self.outbox[home as usize].words.push(word),
             }
         }
+        let mut posted = std::mem::take(&mut executor.posted);
         let mut senders = std::mem::take(&mut executor.senders);
         self.hosted = Some(hosted);
-        for rank in senders.drain(..) {
+        posted.drain(..).for_each(|announced| self.tell_of(announced));
+        for slot in senders.drain(..) {
             let Some(hosted) = &self.hosted else { break };
-            let endpoint = hosted.places[rank as usize];
+            let endpoint = hosted.places[slot as usize];
             if self.endpoints[endpoint].next.is_none() {
                 self.draw(endpoint);
                 self.senders.push(endpoint);
             }
         }
         if let Some(hosted) = &mut self.hosted {
-            (hosted.executor.senders, hosted.executor.told) = (senders, told);
+            let executor = &mut hosted.executor;
+            (executor.senders, executor.told, executor.posted) = (senders, told, posted);
         }
         self.file_wake();
     }
@@ -72,20 +75,28 @@ impl Partition {
         }
     }
 
-    /// Makes the next packet of endpoint `e`, and lets its destination know of the message if it is the first.
+    /// Makes the next packet of endpoint `e`, and lets its destination know of the message if it is the first and that
+    /// has not been done.
     #[cold]
     #[inline(never)]
     pub(super) fn draw_of_message(&mut self, e: u32) {
         let Some(hosted) = &mut self.hosted else { return };
-        let rank = hosted.ranks[e as usize];
-        if rank == NO_RANK {
+        let slot = hosted.slots[e as usize];
+        if slot == NO_SLOT {
             return self.draw_beside(e);
         }
-        let drawn = hosted.executor.next_packet(rank);
+        let drawn = hosted.executor.next_packet(slot);
         self.endpoints[e].next = drawn.map(|(packet, _)| packet);
         let Some((packet, announced)) = drawn else { return };
         self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
-        let Some(announced) = announced else { return };
+        if let Some(announced) = announced {
+            self.tell_of(announced);
+        }
+    }
+
+    /// Lets the destination of a message know of it.
+    fn tell_of(&mut self, announced: Announced) {
+        let Some(hosted) = &mut self.hosted else { return };
         match hosted.homes[Executor::destination(&announced) as usize] {
             home if home == self.index => hosted.executor.expect(announced),
             home => self.outbox[home as usize].announced.push(announced),
@@ -132,7 +143,7 @@ impl Partition {
         let Some(hosted) = &mut self.hosted else { return };
         let job = hosted.workload.owners[packet.destination as usize];
         self.collector.counters.programs.came(job, packet.size, now - packet.birth);
-        if hosted.workload.ranks[packet.destination as usize] != NO_RANK {
+        if hosted.workload.slots[packet.destination as usize] != NO_SLOT {
             hosted.executor.delivered(packet, now, before);
         }
     }

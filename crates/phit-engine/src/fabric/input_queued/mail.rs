@@ -3,7 +3,8 @@
 use super::control::Message;
 use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
-use crate::fabric::executor::{Announced, Word};
+use crate::fabric::executor::Word;
+use crate::fabric::incoming::Announced;
 use crate::packet::Packet;
 
 /// What crosses from one partition to another, by the time at which it is there.

@@ -17,7 +17,7 @@ pub struct RankRow {
     pub rank: u32,
     /// The job that it takes part in, beside others.
     pub job: Option<Arc<str>>,
-    /// Its endpoint.
+    /// Its endpoint, or that of its first rail.
     pub endpoint: u32,
     /// When its last operation ended.
     pub finish: u64,
@@ -70,7 +70,7 @@ pub struct JobRow {
     pub name: Arc<str>,
     /// Cycle in which it began.
     pub start: u32,
-    /// Its endpoints: by rank, or as its traffic counts them.
+    /// Its endpoints: by rank and rail, or as its traffic counts them.
     pub endpoints: Arc<[u32]>,
     /// It has traffic in place of a program.
     pub traffic: bool,
@@ -317,7 +317,7 @@ impl Counts for Programs {
                 Column {
                     name: "endpoint",
                     words: "endpoint",
-                    about: "The endpoint that it stands at.",
+                    about: "The endpoint that it stands at; the first of them, if it has several rails.",
                     values: |at| at.of_ranks(|row| row.endpoint),
                     ..NUMBERED
                 },
@@ -384,7 +384,7 @@ impl Counts for Programs {
                 Column {
                     name: "endpoints",
                     words: "endpoints",
-                    about: "Its endpoints: by rank, or in the order in which its pattern counts them.",
+                    about: "Its endpoints: by rank and rail, or in the order in which its pattern counts them.",
                     cell: Cell::Wholes,
                     values: |at| at.of_jobs(|job| job.endpoints.to_vec()),
                     ..NUMBERED

@@ -108,7 +108,7 @@ impl Jobs {
                     // It has no ranks.
                     jobs.push(MadeJob {
                         name: Some(name.into()),
-                        first: endpoints.len() as u32,
+                        first: endpoints.len() as u32 / site.rails,
                         start: job.start,
                         source: None,
                     });
@@ -154,6 +154,7 @@ impl Job {
 
     /// The traffic at its endpoints. Error paths are relative to the job.
     fn place_traffic(&self, params: &TrafficParams, site: &Site<'_>) -> Result<Beside, ScenarioError> {
+        let site = &Site { rails: 1, ..*site };
         let &Site { topology, seed, free, job, max_load, bisection, .. } = site;
         let endpoints = self.endpoints.unwrap_or(free.len() as u32);
         if endpoints as usize > free.len() {

@@ -39,13 +39,16 @@ pub struct Site<'a> {
     pub job: u32,
     /// Which of these endpoints ranks stand at, unless the program says so itself.
     pub placement: &'a PlacementKind,
+    /// Endpoints that each rank has.
+    pub rails: u32,
 }
 
 impl Site<'_> {
-    /// The endpoints of so many ranks, by rank.
+    /// The endpoints of so many ranks, by rank and rail.
     pub fn place(&self, ranks: u32) -> Result<Vec<u32>, ScenarioError> {
-        let &Self { topology, seed, free, job, placement, .. } = self;
-        placement.place(ranks, &Free { topology, endpoints: free, seed, job }).map_err(|e| e.under("placement"))
+        let &Self { topology, seed, free, job, placement, rails, .. } = self;
+        let among = Free { topology, endpoints: free, seed, job, rails };
+        placement.place(ranks, &among).map_err(|e| e.under("placement"))
     }
 }
 
@@ -53,7 +56,7 @@ impl Site<'_> {
 pub struct Made {
     /// The program.
     pub program: Arc<dyn Executable>,
-    /// The endpoints of all ranks.
+    /// The endpoints of all ranks, by rank and rail.
     pub endpoints: Vec<u32>,
     /// What it consists of, in the order of their ranks.
     pub jobs: Vec<MadeJob>,
@@ -103,7 +106,7 @@ pub trait ProgramParams: Debug {
 /// The program that parameters stand for, for as many ranks as they imply, or for all endpoints that are free. It is
 /// made while it runs, and takes no room however many ranks there are.
 fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
-    let ranks = params.ranks().unwrap_or(site.free.len() as u32);
+    let ranks = params.ranks().unwrap_or(site.free.len() as u32 / site.rails);
     let scripts = source::scripts(params, Some(ranks), &[], site.seed);
     scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| at_key(error, ""))
 }
