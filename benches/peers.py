@@ -26,7 +26,7 @@ from statistics import median
 from typing import Any
 
 import phit
-from phit.studies.validation import booksim, booksim_fattree
+from phit.studies.validation import booksim
 from phit.studies.validation import fogsim as fogsim_rows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,7 +123,7 @@ CASES = (
         "fat tree of 1,024, 1-flit packets, uniform 0.3",
         "booksim_fattree.csv",
         {"series": "b_ft1k_uniform_nca_1flit", "offered_flits_node_cycle": "0.3"},
-        booksim_fattree.scenario,
+        booksim.scenario,
         (400, 2400),
         10_000,
     ),
@@ -133,7 +133,7 @@ CASES = (
         "fat tree of 1,024, 1-flit packets, uniform 0.7",
         "booksim_fattree.csv",
         {"series": "b_ft1k_uniform_nca_1flit", "offered_flits_node_cycle": "0.7"},
-        booksim_fattree.scenario,
+        booksim.scenario,
         (400, 2400),
         10_000,
     ),

@@ -47,7 +47,7 @@ def one_line(error: BaseException) -> str:
 
 
 def each_line(error: BaseException) -> list[str]:
-    """The messages of `error`: one, or of a scenario with several errors one for each."""
-    errors: Sequence[BaseException] = error.errors if isinstance(error, ScenarioError) else ()
+    """The messages of `error`: one, or of a document with several errors one for each."""
+    errors: Sequence[BaseException] = getattr(error, "errors", ()) if isinstance(error, ValueError) else ()
     shown = [shortened(" ".join(str(one).split())) or type(one).__name__ for one in (errors or (error,))[:MOST_LINES]]
     return shown + [f"and {len(errors) - MOST_LINES:,} more errors"] * (len(errors) > MOST_LINES)

@@ -14,6 +14,7 @@ from rich.table import Table
 import phit
 from phit import perfetto as traces
 from phit.cli.app import FAILED, File, Force, Settings, interruptible, note, out
+from phit.cli.importing import From, document_of
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.hints import PAGE, hints, watched
@@ -58,9 +59,10 @@ def run(
         typer.Option("--html", metavar="FILE", help="Write the result as one page for a browser, to read and pass on."),
     ] = None,
     force: Force = False,
+    simulator: From = None,
 ) -> None:
     """Simulate one scenario."""
-    document = apply_settings(load(file), settings)
+    document = apply_settings(document_of(file, simulator), settings)
     if "workload" not in document:
         if against is not None:
             raise InputError(f"{file}: has no [workload]; --against compares when programs end")

@@ -33,8 +33,17 @@ def validate(
     results: Annotated[
         Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs there, and go on from there.")
     ] = None,
+    printed: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="FILE", help="Compare with the run whose output another simulator printed."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds of Phit's runs, with --against.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with --against.")] = False,
 ) -> None:
     """Compare Phit with other simulators; exit status 1 if something differs."""
+    if printed is not None:
+        _against(printed, seeds, workers, as_json)
+        return
     from phit.studies import validation
     from phit.studies.validation.summary import rich_table
 
@@ -49,6 +58,19 @@ def validate(
     for path in report.written:
         note(f"wrote {path}")
     if report.differs:
+        raise typer.Exit(1)
+
+
+def _against(printed: Path, seeds: int, workers: int | None, as_json: bool) -> None:
+    """Compares with one run that another simulator has printed."""
+    from phit.importing import agreement
+
+    with interruptible():
+        found = agreement.against(printed, seeds=seeds, workers=workers, progress=not as_json)
+    for warning in found.imported.warnings:
+        note(f"phit: warning: {warning}")
+    out(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found.to_rich())
+    if found.differs:
         raise typer.Exit(1)
 
 

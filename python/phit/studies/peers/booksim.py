@@ -7,6 +7,21 @@ from phit.scenario import Document
 UNIFORM: Document = {"kind": "uniform", "include_self": True}
 """Its uniform traffic: an endpoint may draw itself."""
 
+OBLIVIOUS_UP: Document = {"kind": "clos", "allocation": "oblivious"}
+"""Its `nca`: every way up a fat tree is drawn."""
+
+ADAPTIVE_UP: Document = {
+    "kind": "clos",
+    "allocation": "greedy_r",
+    "samples": 2,
+    "precompute": 2,
+    "decide": "arrival",
+    "redecide": False,
+    "busy": "ignored",
+}
+"""Its `anca`. It reads the credits of the first router when the endpoint sends the head, two cycles before it is there
+and whatever waits there before it, and keeps what it chose. That a channel is held, or full, counts for nothing."""
+
 
 def router(
     *,

@@ -4,8 +4,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from phit.importing.booksim import grammar, of_settings
 from phit.scenario import Document
-from phit.studies.peers.booksim import UNIFORM, router
+from phit.studies.peers.booksim import router
 from phit.studies.validation.comparison import (
     BOOKSIM,
     BOOKSIM_CALM,
@@ -15,12 +16,6 @@ from phit.studies.validation.comparison import (
 )
 from phit.studies.validation.reference import Row, rows
 
-PATTERNS: dict[str, Document] = {
-    "uniform": UNIFORM,
-    "tornado": {"kind": "tornado"},
-    "bitcomp": {"kind": "bit_complement"},
-}
-
 NETWORKS = {
     "a_mesh88_1flit": "8x8 mesh, uniform, 1-flit packets",
     "a_mesh88_4flit": "8x8 mesh, uniform, 4-flit packets",
@@ -28,15 +23,10 @@ NETWORKS = {
     "a_torus88_tornado": "8x8 torus, tornado",
     "a_torus888_uniform": "8x8x8 torus, uniform",
     "d_ff_k8c9_uniform_ran_min": "8x8 flattened butterfly of 576, uniform",
-    "d_ff_k8c9_tornado_ran_min": "8x8 flattened butterfly of 576, unlike tornados",
+    "d_ff_k8c9_tornado_ran_min": "8x8 flattened butterfly of 576, tornado",
     "d_ff_k8c16_bitcomp_ran_min": "8x8 flattened butterfly of 1,024, bit complement",
 }
 """The series that Phit can express, and what they are."""
-
-TORNADO = (
-    "another pattern: BookSim moves nodes by 11 places in a grid of 24x24 nodes, so that a router's packets go to "
-    "routers 3 and 4 places on; Phit moves routers by 3 places"
-)
 
 NEAR_SATURATION = "above 80 % of saturation"
 
@@ -61,36 +51,17 @@ def settings(given: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def workload(row: Row, pattern: str | Document, *, drained: bool) -> Document:
-    """The traffic and the measurement of one of BookSim's runs; `drained` if it waited for all recorded packets."""
+def scenario(row: Row, *, drained: bool = True) -> Document:
+    """One of BookSim's runs as it is imported; `drained` if it waited for all recorded packets."""
     given = configuration(row)
-    return {
-        "traffic": {
-            "pattern": pattern,
-            "process": "bernoulli",
-            "load": float(given["injection_rate"]),
-            "packet_size": int(given["packet_size"]),
-        },
-        "measure": {
-            "warmup": int(given["sample_period"]),
-            "cycles": int(row["measured_cycles"]),
-            "count": "generated" if drained else "delivered",
-        },
+    written = " ".join(f"{key} = {value};" for key, value in given.items())
+    document = of_settings(grammar.settings(written, row["cfg"])).document
+    measure = {
+        "warmup": int(given["sample_period"]),
+        "cycles": int(row["measured_cycles"]),
+        "count": "generated" if drained else "delivered",
     }
-
-
-def scenario(row: Row) -> Document:
-    """One of BookSim's runs in Phit's words."""
-    given = configuration(row)
-    topology: Document = {"kind": given["topology"], "dims": [int(given["k"])] * int(given["n"])}
-    if given["topology"] == "flatfly":
-        topology |= {"kind": "hyperx", "endpoints_per_router": int(given["c"])}
-    return {
-        "topology": topology,
-        "router": router(**settings(given)),
-        "routing": {"kind": "dimension_order"},
-        **workload(row, PATTERNS[given["traffic"]], drained=row["sim_type"] == "latency"),
-    }
+    return {key: document[key] for key in ("topology", "router", "routing", "traffic")} | {"measure": measure}
 
 
 def curves(folder: Path) -> list[Case]:
@@ -104,8 +75,8 @@ def curves(folder: Path) -> list[Case]:
         limit = saturation([run for runs in points.values() for run in runs])
         for (load, _), runs in sorted(points.items()):
             quick = "torus88_uniform" in series and load in (0.3, 0.5)
-            unlike = TORNADO if series == "d_ff_k8c9_tornado_ran_min" else ""
-            found.append(point(NETWORKS[series], load, runs, scenario(runs[0]), limit, quick=quick, unlike=unlike))
+            document = scenario(runs[0], drained=runs[0]["sim_type"] == "latency")
+            found.append(point(NETWORKS[series], load, runs, document, limit, quick=quick))
     return found
 
 
@@ -114,10 +85,8 @@ def saturation(runs: list[Row]) -> float:
     return max(float(run["accepted_flits_node_cycle"]) for run in runs)
 
 
-def point(
-    series: str, load: float, runs: list[Row], scenario: Document, limit: float, *, quick: bool, unlike: str = ""
-) -> Case:
-    """One point of a curve that accepts `limit` at most; `unlike` says why nothing of it can be judged."""
+def point(series: str, load: float, runs: list[Row], scenario: Document, limit: float, *, quick: bool) -> Case:
+    """One point of a curve that accepts `limit` at most."""
     saturated = all(run["saturated"] == "yes" for run in runs)
     theirs = {"accepted_load": [float(run["accepted_flits_node_cycle"]) for run in runs]}
     tolerances = {"accepted_load": SATURATION_THROUGHPUT if saturated else BOOKSIM["accepted_load"]}
@@ -130,8 +99,6 @@ def point(
             tolerances["latency_mean"] = BOOKSIM["latency_mean"]
         else:
             notes["latency_mean"] = NEAR_SATURATION
-    if unlike:
-        tolerances, notes = {}, dict.fromkeys(theirs, unlike)
     return Case(
         simulator="BookSim",
         series=series,
@@ -206,7 +173,7 @@ def empty_network(packet: int = 1, **settings: Any) -> Document:
         "topology": {"kind": "torus", "dims": [8, 8]},
         "router": router(**settings),
         "routing": {"kind": "dimension_order"},
-        "traffic": {"pattern": PATTERNS["tornado"], "load": 0.0005 * packet, "packet_size": packet},
+        "traffic": {"pattern": {"kind": "tornado"}, "load": 0.0005 * packet, "packet_size": packet},
         "measure": {"warmup": 200, "cycles": 4000, "count": "generated"},
     }
 

@@ -1,0 +1,123 @@
+"""A configuration of BookSim's: settings over defaults, with a record of what has been read."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from phit.errors import InputError
+from phit.importing.booksim import grammar
+from phit.importing.booksim.keys import KEYS, Key
+from phit.importing.found import Findings, Setting, Status
+from phit.importing.text import text_of
+from phit.scenario import hint
+from phit.text import quoted
+
+
+class Configuration:
+    """Settings in the order in which BookSim reads them, the last of a key counts, over the defaults of `KEYS`."""
+
+    def __init__(self, settings: Iterable[Setting], findings: Findings, folder: Path) -> None:
+        self.findings = findings
+        self.folder = folder
+        self.given: dict[str, Setting] = {}
+        self.read: set[str] = set()
+        for setting in settings:
+            key = KEYS.get(setting.key)
+            if key is None:
+                findings.refuse(setting, f"BookSim knows no such key{hint(setting.key, KEYS)}")
+            elif expected := _mistyped(key, setting.value):
+                findings.refuse(setting, f"expected {expected}")
+            else:
+                self.given[setting.key] = setting
+
+    @classmethod
+    def of_files(cls, files: Sequence[Path], settings: Iterable[str], findings: Findings) -> "Configuration":
+        """What the files say, one after another, and then the settings `KEY=VALUE`."""
+        found: list[Setting] = []
+        for path in files:
+            found += grammar.settings(text_of(path), str(path), path)
+        for setting in settings:
+            found += grammar.settings(f"{setting};", f"setting {quoted(setting)}")
+        return cls(found, findings, files[0].parent if files else Path())
+
+    def __getitem__(self, key: str) -> Setting:
+        """The setting of a key, the default's if it is not set."""
+        self.read.add(key)
+        return self.given.get(key) or _Default(key, KEYS[key].default)
+
+    def whole(self, key: str) -> int:
+        """A whole number; of a list the first."""
+        value = self.number(key)
+        return int(value)
+
+    def number(self, key: str) -> float:
+        """A number; of a list the first."""
+        value = self[key].value
+        if isinstance(value, str):
+            first = (grammar.elements(value) or [""])[0]
+            try:
+                value = float(first)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                self.refuse(key, "expected a number")
+                return float(KEYS[key].default or 0)
+        return float(value)
+
+    def text(self, key: str) -> str:
+        """A word; of a list the first."""
+        value = str(self[key].value)
+        return (grammar.elements(value) or [""])[0] if KEYS[key].listed else value
+
+    def refuse(self, key: str, expected: str) -> None:
+        """Refuses the setting of a key."""
+        self.findings.refuse(self[key], expected)
+
+    def drop(self, key: str, reason: str) -> None:
+        """Leaves the setting of a key out, with a warning."""
+        self.findings.note(Status.DROPPED, self[key], reason)
+
+    def about_the_rest(self) -> None:
+        """Says what becomes of the settings that nothing has asked for."""
+        for name, setting in self.given.items():
+            key = KEYS[name]
+            changed = setting.value != key.default
+            if key.status is Status.REFUSED:
+                if changed:
+                    self.findings.refuse(setting, f"cannot be expressed: {key.words}")
+            elif key.status is not Status.TAKEN:
+                if changed or key.status is not Status.DROPPED:
+                    self.findings.note(key.status, setting, key.words)
+            elif name not in self.read:
+                self.findings.note(Status.IGNORED, setting, "has no effect with these settings")
+
+
+class _Default(Setting):
+    """A key that is not set."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (default)"
+
+
+def _mistyped(key: Key, value: grammar.Value) -> str:
+    """What was expected instead of a value of the wrong type."""
+    if isinstance(key.default, str):
+        # A name of a file may be all digits.
+        return "" if isinstance(value, str | int) else "a word"
+    if isinstance(value, str):
+        return "" if key.listed else "a number"
+    if isinstance(key.default, int) and isinstance(value, float):
+        return "a whole number"
+    return ""
+
+
+def check_range(configuration: Configuration, key: str, least: int, most: int) -> int:
+    """A whole number between two bounds, or the nearest bound after a refusal."""
+    value = configuration.number(key)
+    if not least <= value <= most or value != int(value):
+        configuration.refuse(key, f"expected a whole number, {least} to {most}")
+        return min(max(least, int(min(max(value, least), most))), most)
+    return int(value)
+
+
+__all__ = ["Configuration", "InputError", "check_range"]

@@ -1,0 +1,258 @@
+"""BookSim's topologies and routing functions: the tables `[topology]` and `[routing]`, and the links' latencies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from phit.importing.booksim import anynet
+from phit.importing.booksim.configuration import Configuration, check_range
+from phit.scenario import Document
+from phit.studies.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
+from phit.text import quoted
+
+MOST_ENDPOINTS = 1 << 20
+"""Endpoints of a network that is imported."""
+
+
+MOST_ENTRIES = 1 << 20
+"""Entries of routing tables that are written into a scenario."""
+
+
+@dataclass
+class Network:
+    """What the rest of a configuration has to know of the network."""
+
+    endpoints: int
+    channels: dict[str, int] = field(default_factory=dict)
+    """Latency of links by class, in cycles; `default` for all."""
+    attachment: int = 1
+    """Latency of the links of endpoints in cycles."""
+    numbering: list[int] | None = None
+    """Phit's number of each of BookSim's endpoints, where they differ."""
+    whole_flits: bool = False
+    vcs: dict[str, int] = field(default_factory=dict)
+    """Virtual channels by class, where a routing function uses fewer than there are."""
+    groups: int = 0
+    """Groups of a Dragonfly."""
+
+
+def network(given: Configuration) -> Network | None:
+    """Puts topology and routing into the scenario; `None` if the topology is refused."""
+    name = str(given["topology"].value)
+    build = _TOPOLOGIES.get(name)
+    if build is None:
+        given.refuse("topology", f"cannot be expressed; expected one of {', '.join(_TOPOLOGIES)}")
+        return None
+    before = len(given.findings.errors)
+    found = build(given)
+    if len(given.findings.errors) > before:
+        return None
+    if found.endpoints > MOST_ENDPOINTS:
+        given.refuse("k", f"{found.endpoints:,} endpoints; expected at most {MOST_ENDPOINTS:,}")
+        return None
+    return found
+
+
+def _choose(given: Configuration, choices: dict[str, Document]) -> str:
+    """The routing function, and its table in the scenario."""
+    name = str(given["routing_function"].value)
+    if name in choices:
+        given.findings.put("routing", dict(choices[name]), given["routing_function"])
+        return name
+    topology = quoted(given["topology"].value)
+    if name == "none":
+        given.refuse("routing_function", f"expected one of {', '.join(choices)}, which `topology` {topology} has")
+    else:
+        expected = f"cannot be expressed for `topology` {topology}; expected one of {', '.join(choices)}"
+        given.refuse("routing_function", expected)
+    return ""
+
+
+ORDER: Document = {"kind": "dimension_order"}
+VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
+
+
+def _sides(given: Configuration) -> list[int]:
+    return [check_range(given, "k", 2, 1 << 16)] * check_range(given, "n", 1, 6)
+
+
+def _size(sides: list[int], each: int = 1) -> int:
+    size = each
+    for side in sides:
+        size *= side
+    return size
+
+
+def _mesh(given: Configuration) -> Network:
+    sides = _sides(given)
+    given.findings.put("topology", {"kind": "mesh", "dims": sides}, given["topology"], given["k"], given["n"])
+    choice = _choose(given, {"dor": ORDER, "dim_order": ORDER, "valiant": VALIANT})
+    if choice == "valiant":
+        _least_vcs(given, 2, "half of them for each half of a Valiant route")
+    return Network(_size(sides), {"default": 1})
+
+
+def _torus(given: Configuration) -> Network:
+    sides = _sides(given)
+    given.findings.put("topology", {"kind": "torus", "dims": sides}, given["topology"], given["k"], given["n"])
+    choice = _choose(given, {"dim_order": ORDER, "valiant": VALIANT})
+    if choice:
+        _least_vcs(given, 4 if choice == "valiant" else 2, "half of them behind the dateline")
+    return Network(_size(sides), {"default": _latency(given, 2)})
+
+
+def _least_vcs(given: Configuration, least: int, why: str) -> None:
+    if given.whole("num_vcs") < least:
+        given.refuse("num_vcs", f"expected at least {least}: {why}")
+
+
+def _latency(given: Configuration, planned: int) -> int:
+    """Of links that take `planned` cycles by the floor plan."""
+    return planned if given.whole("use_noc_latency") == 1 else 1
+
+
+def _concentration(given: Configuration) -> tuple[int, int]:
+    """Endpoints of a router along one side of their square, and in all."""
+    endpoints = check_range(given, "c", 1, 256)
+    side = check_range(given, "xr", 1, 16)
+    if given["yr"].value != side or side * side != endpoints:
+        given.refuse("c", "expected c = xr * yr and xr = yr, as BookSim does itself")
+    if given["x"].value != given["y"].value:
+        given.refuse("x", "expected x = y, as BookSim does itself")
+    return side, endpoints
+
+
+def _plan(routers: int, width: int, side: int) -> list[int] | None:
+    """Phit's number of each endpoint where BookSim numbers them row by row over a floor plan.
+
+    The routers stand in rows of `width`, the endpoints of each in a square of `side`.
+    """
+    if side == 1:
+        return None
+    found = [0] * (routers * side * side)
+    for router in range(routers):
+        for y in range(side):
+            for x in range(side):
+                place = width * side * (side * (router // width) + y) + side * (router % width) + x
+                if place < len(found):
+                    found[place] = (router * side + y) * side + x
+    return found
+
+
+def _cmesh(given: Configuration) -> Network:
+    sides = [check_range(given, "k", 2, 1 << 10)] * 2
+    if given["n"].value != 2:
+        given.refuse("n", "expected 2")
+    side, endpoints = _concentration(given)
+    if endpoints != 4:
+        given.refuse("c", "expected 4: BookSim's own network is broken for others")
+    topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
+    given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
+    _choose(given, {"dor_no_express": ORDER})
+    numbering = _plan(sides[0] * sides[1], sides[0], side)
+    return Network(_size(sides, endpoints), {"default": _latency(given, side)}, numbering=numbering)
+
+
+def _flatfly(given: Configuration) -> Network:
+    dimensions, routers = check_range(given, "n", 1, 4), check_range(given, "k", 2, 256)
+    sides = [routers] * dimensions
+    side, endpoints = _concentration(given)
+    width = check_range(given, "x", 1, 1 << 16)
+    if width * width != _size(sides) and not given.findings.errors and dimensions != 2:
+        given.refuse("x", f"expected {_size(sides)} routers in x * y")
+    if dimensions == 2 and width != routers:
+        given.refuse("x", "expected x = k")
+    topology: Document = {"kind": "hyperx", "dims": sides, "endpoints_per_router": endpoints}
+    given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
+    choice = _choose(given, {"ran_min": ORDER, "valiant": VALIANT})
+    if choice == "valiant":
+        given.drop("routing_function", "a packet that passes its destination ends there in BookSim, not in Phit")
+        _least_vcs(given, 2, "half of them for each half of a Valiant route")
+    channel, attachment = 1, 1
+    if given.whole("use_noc_latency") == 1 and not given.findings.errors:
+        lengths = [side * steps for steps in range(1, routers)] if dimensions == 2 else [side]
+        # Of two different routers in a line, drawn at random.
+        weights = [routers - steps for steps in range(1, routers)] if dimensions == 2 else [1]
+        channel = round(sum(a * b for a, b in zip(lengths, weights, strict=True)) / sum(weights))
+        if len(lengths) > 1:
+            given.drop("use_noc_latency", f"links have {channel} cycles each, not their lengths, {lengths}")
+        if side > 3:
+            given.drop("use_noc_latency", "links of endpoints have 1 cycle each, not their lengths")
+    numbering = _plan(_size(sides), width, side)
+    return Network(_size(sides, endpoints), {"default": channel}, attachment, numbering)
+
+
+def _tree(given: Configuration) -> Network:
+    ports, levels = check_range(given, "k", 2, 1 << 12), check_range(given, "n", 2, 16)
+    topology: Document = {"kind": "clos", "down": [ports] * levels, "up": [ports] * (levels - 1)}
+    given.findings.put("topology", topology, given["topology"], given["k"], given["n"])
+    _choose(given, {"nca": OBLIVIOUS_UP, "anca": ADAPTIVE_UP})
+    return Network(ports**levels, {"default": 1}, whole_flits=True)
+
+
+def _qtree(given: Configuration) -> Network:
+    for key, value in (("k", 4), ("n", 3)):
+        if given[key].value != value:
+            given.refuse(key, f"expected {value}, as BookSim does itself")
+    topology: Document = {"kind": "clos", "down": [4, 4, 4], "up": [1, 1]}
+    given.findings.put("topology", topology, given["topology"], given["k"], given["n"])
+    _choose(given, {"nca": OBLIVIOUS_UP})
+    return Network(64, {"default": 1}, whole_flits=True)
+
+
+LOCAL, GLOBAL = 10, 100
+"""Latencies of its Dragonfly's links in cycles; they stand in its source."""
+
+
+def _dragonfly(given: Configuration) -> Network:
+    size = check_range(given, "k", 1, 64)
+    if given["n"].value != 1:
+        given.refuse("n", "expected 1, as BookSim does itself")
+    topology: Document = {"kind": "dragonfly", "p": size, "a": 2 * size, "h": size, "arrangement": "consecutive"}
+    given.findings.put("topology", topology, given["topology"], given["k"])
+    _choose(given, {"min": {"kind": "minimal"}})
+    _least_vcs(given, 2, "one before the global link, one from it on")
+    groups = 2 * size * size + 1
+    links = {"local": LOCAL, "global": GLOBAL}
+    return Network(groups * 2 * size * size, links, vcs={"local": 2, "global": 1}, groups=groups)
+
+
+def _fly(given: Configuration) -> Network:
+    endpoints = check_range(given, "k", 2, 65_535)
+    if given["n"].value != 1:
+        given.refuse("n", "cannot be expressed; expected 1: in `multistage` a packet passes an adapter more")
+    given.findings.put("topology", {"kind": "single", "endpoints": endpoints}, given["topology"], given["k"])
+    if _choose(given, {"dest_tag": {"kind": "minimal"}}):
+        given.findings.document["routing"] = {"kind": "minimal"}
+    return Network(endpoints)
+
+
+def _anynet(given: Configuration) -> Network:
+    name = str(given["network_file"].value)
+    if not name:
+        given.refuse("network_file", "expected the name of a file")
+        return Network(0)
+    graph = anynet.read(given.folder / name)
+    if graph.size() > MOST_ENTRIES:
+        given.refuse("network_file", f"routing tables of {graph.size():,} entries; expected at most {MOST_ENTRIES:,}")
+        return Network(0)
+    # One route for each destination, by the latencies of links: a single layer of virtual channels.
+    _choose(given, {"min": {"kind": "table", "entries": graph.entries(), "layers": []}})
+    if given.whole("num_vcs") > 1:
+        given.drop("num_vcs", "packets take the first virtual channel of every link between routers")
+    table: Document = {"kind": "graph", "routers": len(graph.endpoints), "endpoints": graph.endpoints}
+    table |= {"links": graph.links(), "classes": graph.classes()}
+    given.findings.put("topology", table, given["topology"], given["network_file"])
+    return Network(len(graph.numbering), graph.latencies(), graph.attachment, graph.numbering_or_none())
+
+
+_TOPOLOGIES: dict[str, Callable[[Configuration], Network]] = {
+    "mesh": _mesh,
+    "torus": _torus,
+    "cmesh": _cmesh,
+    "flatfly": _flatfly,
+    "fattree": _tree,
+    "qtree": _qtree,
+    "dragonflynew": _dragonfly,
+    "fly": _fly,
+    "anynet": _anynet,
+}

@@ -1,0 +1,97 @@
+"""What BookSim prints: the configuration that it has read, and the numbers at its end."""
+
+import re
+from pathlib import Path
+
+from phit.errors import InputError
+from phit.importing import booksim
+from phit.importing.booksim import grammar
+from phit.importing.booksim.keys import KEYS
+from phit.importing.found import Setting
+from phit.importing.printed import Printed
+from phit.importing.text import text_of
+from phit.scenario import set_path
+
+_BEGIN, _END = "BEGIN Configuration File: ", "END Configuration File: "
+_OVERRIDE = "OVERRIDE Parameter: "
+
+# Its network latency begins when the head leaves the endpoint, Phit's when it leaves its injection queue in the router.
+_NUMBERS = {
+    "accepted_load": re.compile(r"^Accepted flit rate average\s*=\s*(\S+)", re.M),
+    "latency_mean": re.compile(r"^Packet latency average = (\S+)", re.M),
+    "hops_mean": re.compile(r"^Hops average = (\S+)", re.M),
+}
+
+_UNSTABLE = ("Simulation unstable", "Aborting simulation")
+
+
+def printed(path: Path) -> Printed:
+    """The run whose output stands in a file."""
+    text = text_of(path)
+    settings = _settings(text, path)
+    if not settings:
+        raise InputError(f"{path}: expected what BookSim prints, with the configuration that it has read in front")
+    imported = booksim.of_settings(settings, path.parent)
+    saturated = any(words in text for words in _UNSTABLE)
+    _, _, overall = text.rpartition("====== Overall Traffic Statistics ======")
+    numbers = {}
+    for name, pattern in _NUMBERS.items():
+        # Without numbers at the end, those of the last period.
+        found = pattern.findall(overall)
+        if found and (value := _number(found[-1])) is not None:
+            numbers[name] = value
+    if not numbers:
+        raise InputError(f"{path}: there are no results in it; the run may have ended early")
+    if "hops_mean" in numbers:
+        # It counts routers, Phit links between them.
+        numbers["hops_mean"] -= 1
+    if (measured := _measured(text)) is not None and measured[1]:
+        period = next((s.value for s in reversed(settings) if s.key == "sample_period"), KEYS["sample_period"].default)
+        set_path(imported.document, "measure.warmup", measured[0])
+        set_path(imported.document, "measure.cycles", measured[1] * int(period))
+    if saturated:
+        set_path(imported.document, "measure.count", "delivered")
+    return Printed(imported, numbers, saturated)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if value == value and abs(value) < 1e300 else None
+
+
+def _settings(text: str, path: Path) -> list[Setting]:
+    """The settings of the files that the output repeats, then those on the command line, in their order."""
+    found: list[Setting] = []
+    inside: list[str] | None = None
+    for line in text.splitlines():
+        if line.startswith(_BEGIN):
+            inside = []
+        elif inside is not None and _END in line:
+            # The last character of the file comes twice.
+            rest = line.partition(_END)[0].rstrip()
+            body = "\n".join([*inside, rest])
+            found += grammar.settings(_once(body), str(path))
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+        elif line.startswith(_OVERRIDE):
+            found += grammar.settings(f"{line.removeprefix(_OVERRIDE)};", str(path))
+    return found
+
+
+def _once(body: str) -> str:
+    """The text without the second copy of its last character, if that is no blank."""
+    return body[:-1] if body.endswith(";;") else body
+
+
+def _measured(text: str) -> tuple[int, int] | None:
+    """Cycles of the warm-up, and periods measured, if the simulator got so far."""
+    begin = re.search(r"^Warmed up \.\.\.Time used is (\d{1,9}) cycles", text, re.M)
+    if begin is None:
+        return None
+    end = text.find("\nDraining", begin.end())
+    running = text[begin.end() : end if end >= 0 else len(text)]
+    return int(begin[1]), len(re.findall(r"^throughput change", running, re.M))

@@ -1,0 +1,153 @@
+"""BookSim's router: the table `[router]`."""
+
+from phit.importing.booksim.configuration import Configuration, check_range
+from phit.importing.booksim.grammar import called
+from phit.importing.booksim.network import Network
+from phit.importing.found import Status
+from phit.scenario import Document
+from phit.studies.peers.booksim import router as model
+
+SOURCES = {
+    "latency": ("st_prepare_delay", "st_final_delay"),
+    "allocation_delay": ("routing_delay",),
+    "vc_allocation": ("speculative",),
+    "speedup": ("internal_speedup",),
+    "credit_delay": ("credit_delay",),
+    "allocator": ("sw_allocator",),
+    "output_buffer": ("output_buffer_size",),
+}
+"""By key of the table, the keys that it comes from."""
+
+
+def router(given: Configuration, network: Network) -> None:
+    """Puts the router into the scenario."""
+    if given["router"].value != "iq":
+        given.refuse("router", "cannot be expressed; expected iq")
+    for key in ("vc_alloc_delay", "sw_alloc_delay"):
+        if given[key].value != 1:
+            given.refuse(key, "expected 1: with more BookSim stops at an assertion")
+    transfer = given.whole("st_prepare_delay") + check_range(given, "st_final_delay", 0, 1 << 16)
+    if not 1 <= transfer <= 1 << 16 or given.whole("st_prepare_delay") < 0:
+        given.refuse("st_final_delay", "expected 1 or more cycles, st_prepare_delay included")
+    _left_out(given)
+    vcs, buffer = check_range(given, "num_vcs", 1, 64), _buffer(given)
+    document = model(
+        vcs=vcs,
+        buffer=buffer,
+        routing_delay=check_range(given, "routing_delay", 0, 1 << 16),
+        switch_delay=transfer,
+        credit_delay=check_range(given, "credit_delay", 0, 1 << 16),
+        speedup=_speedup(given),
+        speculative=given.whole("speculative") > 0,
+    )
+    document["allocator"] = _allocator(given)
+    document["links"] = _links(document["links"], network)
+    if (held := check_range(given, "output_buffer_size", -1, 65_534)) >= 0:
+        document["output_buffer"] = held
+    if network.whole_flits:
+        document["cut_through"] = "input"
+    for key, value in document.items():
+        if key != "links":
+            given.findings.put(f"router.{key}", value, *(given[source] for source in SOURCES.get(key, ())))
+    for name, link in document["links"].items():
+        given.findings.put(f"router.links.{name}", link)
+        given.findings.comments[f"router.links.{name}"] = f"{given['num_vcs']}; {given['vc_buf_size']}"
+
+
+def _links(links: Document, network: Network) -> Document:
+    """The links of a model's router, with the network's latencies and channels."""
+    endpoint, default = links["endpoint"], links["default"]
+    endpoint |= {"latency": network.attachment, "ejection_latency": network.attachment - 1}
+    found = {"endpoint": endpoint}
+    for name, latency in network.channels.items():
+        found[name] = default | {"latency": latency, "vcs": network.vcs.get(name, default["vcs"])}
+    return found
+
+
+def _buffer(given: Configuration) -> int:
+    vcs = max(given.whole("num_vcs"), 1)
+    shared = check_range(given, "buf_size", -1, 1 << 24)
+    own = check_range(given, "vc_buf_size", 1, 1 << 20)
+    if shared > 0 and shared // vcs < 1:
+        given.refuse("buf_size", f"expected at least a flit for each of {vcs} virtual channels")
+    return max(shared // vcs, 1) if shared > 0 else own
+
+
+def _speedup(given: Configuration) -> int:
+    asked = given.number("internal_speedup")
+    if not 1 <= asked <= 64:
+        given.refuse("internal_speedup", "cannot be expressed; expected 1 to 64")
+        return 1
+    whole = int(asked) if asked == int(asked) else int(asked) + 1
+    if whole != asked:
+        given.drop("internal_speedup", f"expected a whole number; {whole} stands in its place")
+    return whole
+
+
+def _left_out(given: Configuration) -> None:
+    """Options without an equivalent whose effect is bounded, or nothing with these settings."""
+    if given.whole("wait_for_tail_credit"):
+        reason = "Phit gives a virtual channel to the next packet once the tail has left; BookSim saturates earlier"
+        given.drop("wait_for_tail_credit", reason)
+    for key in ("input_speedup", "output_speedup"):
+        if given[key].value != 1:
+            given.drop(
+                key, "Phit's crossbar has one port for each input and output; close to saturation it waits longer"
+            )
+    if given.whole("hold_switch_for_packet"):
+        sizes = str(given["packet_size"].value).strip("{}").split(",")
+        if any(size != "1" for size in sizes) or given.whole("use_read_write"):
+            given.refuse("hold_switch_for_packet", "cannot be expressed for packets of several flits; expected 0")
+        else:
+            setting = given["hold_switch_for_packet"]
+            given.findings.note(Status.IGNORED, setting, "packets have one flit")
+    if given.whole("speculative"):
+        given.drop(
+            "speculative", "a head gets channel and switch at once or neither: the same when empty, not under load"
+        )
+    if given.whole("routing_delay") > 1:
+        given.drop(
+            "routing_delay", "BookSim's stage takes one head at a time, Phit's is pipelined: the same when empty"
+        )
+
+
+def _allocator(given: Configuration) -> Document:
+    name = str(given["sw_allocator"].value)
+    if not given.whole("speculative") and given["vc_allocator"].value != name:
+        given.drop("vc_allocator", f"virtual channels are allocated as by sw_allocator = {name}")
+    kind, parameters = called(name)
+    if kind == "islip":
+        return _priority(given, _islip(given, parameters))
+    if kind == "separable_input_first":
+        arbiter = parameters[0] if parameters else "round_robin"
+        known = {"round_robin": {}, "matrix": {"arbiter": "least_recently_served"}}
+        if arbiter in known:
+            return _priority(given, {"kind": kind, **known[arbiter]})
+        given.refuse("sw_allocator", f"cannot be expressed; expected an arbiter of {', '.join(known)}")
+    else:
+        given.refuse("sw_allocator", "cannot be expressed; expected islip, islip(N) or separable_input_first")
+    return {}
+
+
+def _islip(given: Configuration, parameters: list[str]) -> Document:
+    if not parameters:
+        return {"kind": "islip"}
+    if not parameters[0].isdecimal() or not 1 <= int(parameters[0][:4]) <= 255:
+        given.refuse("sw_allocator", "expected 1 to 255 iterations")
+        return {"kind": "islip"}
+    return {"kind": "islip", "iterations": int(parameters[0])}
+
+
+def _priority(given: Configuration, allocator: Document) -> Document:
+    name = str(given["priority"].value)
+    if name == "none":
+        return allocator
+    if name == "class":
+        given.findings.note(Status.IGNORED, given["priority"], "there is one class")
+    elif allocator["kind"] == "islip":
+        given.drop("priority", "iSLIP ranks requests for outputs by turns alone")
+    elif name == "age":
+        return {"kind": allocator["kind"], "arbiter": "age"}
+    else:
+        given.refuse("priority", "cannot be expressed; expected none, age or class")
+    return allocator

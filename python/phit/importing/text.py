@@ -1,0 +1,22 @@
+"""Reads files of other simulators."""
+
+from pathlib import Path
+
+from phit.errors import InputError
+
+LARGEST = 16 << 20
+"""Most bytes of a file that is imported."""
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; what is not UTF-8 in it is replaced, as it can only stand in comments."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(content) > LARGEST:
+        raise InputError(f"{path}: expected a file of at most {LARGEST >> 20} MiB")
+    return content.decode("utf-8", errors="replace")

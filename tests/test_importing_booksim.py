@@ -1,0 +1,407 @@
+"""BookSim's configurations as scenarios: the language, every key, and the networks that come of them."""
+
+import csv
+import json
+import runpy
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phit.importing import RefusedError, Status, read
+from phit.importing.booksim import grammar, printed
+from phit.importing.booksim.keys import KEYS
+from phit.importing.found import MEANING
+from phit.importing.simulators import recognised
+from phit.scenario import Document, complete, get_path
+
+from .conftest import ROOT, Cli
+
+MESH = {"topology": "mesh", "k": "4", "n": "2", "routing_function": "dor"}
+
+
+def imported(folder: Path, **keys: Any) -> phit.importing.Imported:
+    """What a configuration with these keys is read as."""
+    file = folder / "config"
+    file.write_text("".join(f"{key} = {value};\n" for key, value in keys.items()), encoding="utf-8")
+    return read("booksim", file)
+
+
+def refused(folder: Path, **keys: Any) -> str:
+    """What is said of a configuration that is refused."""
+    with pytest.raises(RefusedError) as error:
+        imported(folder, **keys)
+    return str(error.value)
+
+
+# The language
+
+
+def test_the_longest_token_counts() -> None:
+    text = "a = {1,2}; // b = 1;\nb=-3;c = 1.5e-3;d= x/y-z.w;e = hotspot({3,5},{1,2});f = .5;\n"
+    found = [(s.key, s.value, s.place) for s in grammar.settings(text, "f", Path("f"))]
+    assert found == [
+        ("a", "{1,2}", "f:1"),
+        ("b", -3, "f:2"),
+        ("c", 1.5e-3, "f:2"),
+        ("d", "x/y-z.w", "f:2"),
+        ("e", "hotspot({3,5},{1,2})", "f:2"),
+        ("f", 0.5, "f:2"),
+    ]
+    assert grammar.elements("{{1,2},3}") == ["{1,2}", "3"]
+    # Several parameters are a list, a single one stands by itself.
+    assert grammar.called("hotspot({{3,5},{1,2}})") == ("hotspot", ["{3,5}", "{1,2}"])
+    assert grammar.called("randperm(3)") == ("randperm", ["3"])
+
+
+@pytest.mark.parametrize("text", ["k 8;", "k = ;", "k = 8", "= 8;", "k = 8 9;", "8 = k;", "k = ;;", "@"])
+def test_what_is_no_setting_is_refused_with_its_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config"
+    file.write_text(f"n = 2;\n{text}\n", encoding="utf-8")
+    with pytest.raises(phit.InputError, match=r"config:2: .*expected `key = value;`"):
+        read("booksim", file)
+
+
+# Networks
+
+
+NETWORKS: list[tuple[dict[str, Any], Document]] = [
+    (MESH, {"kind": "mesh", "dims": [4, 4]}),
+    ({"topology": "torus", "k": 5, "n": 3, "routing_function": "dim_order"}, {"kind": "torus", "dims": [5, 5, 5]}),
+    (
+        {"topology": "cmesh", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "dor_no_express"},
+        {"kind": "mesh", "dims": [4, 4], "endpoints_per_router": 4},
+    ),
+    (
+        {"topology": "flatfly", "k": 4, "c": 9, "x": 4, "y": 4, "xr": 3, "yr": 3, "routing_function": "ran_min"},
+        {"kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 9},
+    ),
+    (
+        {"topology": "fattree", "k": 4, "n": 3, "routing_function": "anca"},
+        {"kind": "clos", "down": [4, 4, 4], "up": [4, 4]},
+    ),
+    ({"topology": "qtree", "k": 4, "n": 3, "routing_function": "nca"}, {"kind": "clos", "down": [4] * 3, "up": [1, 1]}),
+    (
+        {"topology": "dragonflynew", "k": 2, "n": 1, "routing_function": "min"},
+        {"kind": "dragonfly", "p": 2, "a": 4, "h": 2, "arrangement": "consecutive"},
+    ),
+    ({"topology": "fly", "k": 10, "n": 1, "routing_function": "dest_tag"}, {"kind": "single", "endpoints": 10}),
+]
+
+
+@pytest.mark.parametrize(("keys", "topology"), NETWORKS, ids=[str(keys["topology"]) for keys, _ in NETWORKS])
+def test_every_topology_runs(tmp_path: Path, keys: dict[str, Any], topology: Document) -> None:
+    found = imported(tmp_path, **keys, injection_rate=0.05, sample_period=300)
+    assert found.document["topology"] == topology
+    assert tomllib.loads(found.to_toml()) == found.document
+    assert phit.run(found.document)["accepted_load"] == pytest.approx(0.05, rel=0.25)
+
+
+# In an empty network BookSim's latency is known: 3 cycles at the ends, its stages in every router, and the channels.
+@pytest.mark.parametrize(
+    ("keys", "hop", "ends"),
+    [
+        # Stages VA, SA, ST and a link of 1; a torus' links have 2 cycles, with a routing stage 3 + 1 + 2.
+        ({**MESH, "routing_delay": 0, "traffic": "neighbor"}, 3 + 1, 3 + 3),
+        ({"topology": "torus", "k": 4, "routing_function": "dim_order", "traffic": "neighbor"}, 4 + 2, 3 + 4),
+        (
+            {"topology": "torus", "k": 4, "routing_function": "dim_order", "traffic": "neighbor", "use_noc_latency": 0},
+            4 + 1,
+            3 + 4,
+        ),
+    ],
+)
+def test_an_empty_network_has_booksims_latency(tmp_path: Path, keys: dict[str, Any], hop: int, ends: int) -> None:
+    found = imported(tmp_path, **keys, injection_rate=0.001, sample_period=2000)
+    result = phit.run(found.document)
+    # Shortest and longest of all: on a mesh the last router's neighbour is the first one.
+    longest = 6 if keys["topology"] == "mesh" else 2
+    assert result["latency_p50"] == (ends + 2 * hop)
+    assert result.tables["histogram"]["latency"].max() == ends + longest * hop
+
+
+def test_the_dragonflys_latencies_stand_in_its_source(tmp_path: Path) -> None:
+    links = imported(tmp_path, **NETWORKS[6][0], num_vcs=3).document["router"]["links"]
+    assert {name: (link["latency"], link["vcs"]) for name, link in links.items()} == {
+        "endpoint": (1, 3),
+        "local": (10, 2),
+        "global": (100, 1),
+    }
+
+
+def test_anynet_becomes_a_graph_with_its_routes(tmp_path: Path) -> None:
+    # Router 0 reaches router 2 over 1 in 2 cycles, not in 5; nodes are not in the order of routers.
+    (tmp_path / "net").write_text("router 0 node 2 router 1 router 2 5\nrouter 1 node 0\nrouter 2 node 1 router 1\n")
+    keys = {"topology": "anynet", "network_file": "net", "routing_function": "min", "num_vcs": 1}
+    with pytest.raises(phit.InputError, match="the link from router 0 to 2 has 5 cycles, the link back 1"):
+        imported(tmp_path, **keys)
+    (tmp_path / "net").write_text(
+        "router 0 node 2 router 1 router 2 5\nrouter 1 node 0\nrouter 2 node 1 router 1 router 0 5\n"
+    )
+    found = imported(tmp_path, **keys, injection_rate=0.01, traffic="neighbor", c=1, k=3, n=1)
+    document = found.document
+    assert document["topology"]["endpoints"] == [1, 1, 1]
+    assert document["topology"]["links"] == [[0, 1, 0], [0, 2, 1], [1, 2, 0]]
+    # Of router 0: to itself, and to the others over port 1.
+    assert document["routing"]["entries"][:3] == [[0, 0, 0], [0, 1, 1], [0, 2, 1]]
+    # BookSim's 0, 1, 2 stand at routers 1, 2, 0, and each sends to the next: routers 1 to 2, 2 to 0, 0 to 1.
+    assert document["traffic"]["pattern"] == {"kind": "shift", "offset": 1}
+    assert phit.run(document)["hops_mean"] == pytest.approx(4 / 3, abs=0.03)
+
+
+# Traffic
+
+
+def destinations(pattern: Document, endpoints: int) -> list[int]:
+    """Where each endpoint sends to, for patterns of shifts."""
+    if pattern["kind"] == "shift":
+        return [(e + pattern["offset"]) % endpoints for e in range(endpoints)]
+    found = [-1] * endpoints
+    for part in pattern["parts"]:
+        for endpoint in part["endpoints"]:
+            found[endpoint] = (endpoint + part["pattern"]["offset"]) % endpoints
+    return found
+
+
+def test_endpoints_of_a_floor_plan_are_renumbered(tmp_path: Path) -> None:
+    keys = {"topology": "cmesh", "k": 2, "c": 4, "x": 2, "y": 2, "xr": 2, "yr": 2, "routing_function": "dor_no_express"}
+    pattern = imported(tmp_path, **keys, traffic="transpose").document["traffic"]["pattern"]
+    # A grid of 4 x 4 endpoints, 2 x 2 of them at each router: transposition of the grid changes routers 1 and 2, and
+    # within each router its second and third endpoint.
+    swapped = [0, 2, 1, 3]
+    assert destinations(pattern, 16) == [4 * swapped[e // 4] + swapped[e % 4] for e in range(16)]
+    pattern = imported(tmp_path, **keys, traffic="tornado").document["traffic"]["pattern"]
+    # One place on in both dimensions of the grid of 4 x 4.
+    assert destinations(pattern, 16)[:4] == [3, 6, 9, 12]
+
+
+def test_loads_count_flits(tmp_path: Path) -> None:
+    def load(**keys: Any) -> float:
+        return float(imported(tmp_path, **MESH, **keys).document["traffic"]["load"])
+
+    assert load(injection_rate=0.02, packet_size=5) == 0.1
+    assert load(injection_rate=0.1, packet_size=5, injection_rate_uses_flits=1) == 0.1
+    # Three quarters have 2 flits, a quarter 6.
+    assert load(injection_rate=0.1, packet_size="{{2,6}}", packet_size_rate="{{3,1}}") == pytest.approx(0.3)
+    # A read has 1 + 5 flits and a write 5 + 1 with their replies.
+    sizes = {"read_reply_size": 5, "write_request_size": 5}
+    ranges = {
+        f"{kind}_{end}_vc": -1
+        for kind in ("read_request", "write_request", "read_reply", "write_reply")
+        for end in ("begin", "end")
+    }
+    assert load(use_read_write=1, injection_rate=0.3, injection_rate_uses_flits=1, **sizes, **ranges) == 0.3
+    assert load(use_read_write=1, injection_rate=0.02, **sizes, **ranges) == pytest.approx(0.12)
+
+
+def test_bursts(tmp_path: Path) -> None:
+    def process(text: str) -> Any:
+        keys: dict[str, Any] = {"injection_rate": 0.1, "packet_size": 2, "injection_process": text}
+        return imported(tmp_path, **MESH, **keys).document["traffic"]["process"]
+
+    # On a third of the time: the peak is three times the rate; phits, not packets.
+    assert process("on_off({0.05,0.1})") == {"kind": "on_off", "burst": 10.0, "peak": pytest.approx(0.6)}
+    assert process("on_off({0.05,-1,0.3})") == {"kind": "on_off", "burst": 10.0, "peak": pytest.approx(0.6)}
+
+
+# Keys
+
+
+def rows() -> list[dict[str, str]]:
+    """The keys of BookSim, with their defaults."""
+    with (ROOT / "tests" / "reference" / "booksim_keys.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_key_is_known_with_its_default() -> None:
+    known = {name: key for name, key in KEYS.items() if key.status is not Status.STALE}
+    assert known.keys() == {row["key"] for row in rows()}
+    for row in rows():
+        default = known[row["key"]].default
+        assert str(default) == row["default"] or float(default) == float(row["default"]), row["key"]
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
+def test_a_key_at_its_default_changes_nothing(tmp_path: Path, name: str) -> None:
+    key = KEYS[name]
+    if name in MESH or key.default == "":
+        return
+    found = imported(tmp_path, **MESH, **{name: key.default})
+    assert found.document == imported(tmp_path, **MESH).document
+    spoken = {status for status, _ in found.notes}
+    assert spoken <= {key.status} | {Status.IGNORED}
+    assert key.status not in (Status.IGNORED, Status.STALE) or spoken == {key.status}
+
+
+# Of every key that changes something, a value that shows it where it arrives.
+ARRIVES: dict[str, tuple[Any, str, Any]] = {
+    "credit_delay": (3, "router.credit_delay", 3),
+    "internal_speedup": (2.0, "router.speedup", 2),
+    "output_buffer_size": (4, "router.output_buffer", 4),
+    "speculative": (1, "router.vc_allocation", "with_switch"),
+    "num_vcs": (4, "router.links.default.vcs", 4),
+    "vc_buf_size": (5, "router.links.default.buffer", 5),
+    "buf_size": (64, "router.links.default.buffer", 4),
+    "routing_delay": (0, "router.allocation_delay", 0),
+    "st_prepare_delay": (1, "router.latency", 3),
+    "st_final_delay": (2, "router.latency", 3),
+    "sw_allocator": ("islip(3)", "router.allocator.iterations", 3),
+    "traffic": ("bitcomp", "traffic.pattern", "bit_complement"),
+    "injection_rate": (0.2, "traffic.load", 0.2),
+    "packet_size": (3, "traffic.packet_size", 3),
+    "sim_type": ("throughput", "measure.count", "delivered"),
+    "warmup_periods": (0, "measure.warmup", "auto"),
+    "sample_period": (500, "measure.cycles", 1500),
+    "max_samples": (4, "measure.cycles", 1000),
+    "sim_count": (3, "sweep.seeds", 3),
+    "seed": (7, "seed", 7),
+    "use_read_write": (0, "traffic.requests", None),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ARRIVES))
+def test_a_key_arrives(tmp_path: Path, name: str) -> None:
+    value, path, expected = ARRIVES[name]
+    found = imported(tmp_path, **MESH, **{name: value})
+    assert get_path(found.document, path, None) == expected
+    assert expected is None or any(f"{name} = " in text for text in found.comments.values())
+
+
+UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "shared", "router": "event", "classes": 2}
+
+
+@pytest.mark.parametrize("name", [*UNLIKE, "vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests"])
+def test_what_cannot_be_expressed_is_refused_by_key(tmp_path: Path, name: str) -> None:
+    said = refused(tmp_path, **MESH, **{name: UNLIKE.get(name, 1)})
+    assert f"config:5: {name} = " in said
+    assert "expected" in said or "cannot be expressed" in said
+
+
+def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as error:
+        imported(tmp_path, **MESH, nun_vcs=4, subnets=2, vc_alloc_delay=2, k2="x")
+    said = [str(one) for one in error.value.errors]
+    assert len(said) == 4
+    assert any("nun_vcs" in one and "num_vcs" in one for one in said), said
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    found = imported(tmp_path, **MESH, limit=64, sim_power=1, watch_out="-", alloc_iters=4, x=8)
+    by_status = {status: [text for s, text in found.notes if s is status] for status in Status}
+    assert len(by_status[Status.STALE]) == 1
+    assert "limit = 64" in by_status[Status.STALE][0]
+    assert len(by_status[Status.DROPPED]) == 2
+    assert len(by_status[Status.IGNORED]) == 2
+    assert len(found.warnings) == 3
+
+
+# Whatever stands in a file
+
+_WORD = st.sampled_from(["mesh", "torus", "flatfly", "anynet", "fly", "dor", "min", "islip", "uniform", "tornado"])
+_PATTERN = st.sampled_from(["hotspot({1,2},{3,4})", "background({0})", "randperm(3)", "diagonal", "badperm_yarc"])
+_LISTS = st.lists(st.integers(-3, 99), min_size=1, max_size=4).map(lambda each: f"{{{','.join(map(str, each))}}}")
+_VALUES = st.one_of(
+    st.integers(-5, 300), st.floats(-2, 5, allow_nan=False).map(lambda x: f"{x:.4f}"), _WORD, _PATTERN, _LISTS
+)
+_SETTINGS = st.dictionaries(st.sampled_from(sorted(KEYS)), _VALUES, max_size=12)
+_BASES = st.sampled_from([keys for keys, _ in NETWORKS])
+
+
+def read_or_refused(folder: Path, text: str) -> None:
+    """Reads a configuration into a scenario that the engine takes, or that it refuses by key, or refuses it itself."""
+    file = folder / "config"
+    file.write_text(text, encoding="utf-8")
+    with suppress(phit.InputError):
+        found = read("booksim", file)
+        assert tomllib.loads(found.to_toml()) == found.document
+        with suppress(phit.ScenarioError):
+            complete({key: value for key, value in found.document.items() if key != "sweep"})
+
+
+@settings(max_examples=150)
+@given(base=_BASES, keys=_SETTINGS)
+def test_configurations_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, base: Any, keys: Any) -> None:
+    text = "".join(f"{key} = {value};\n" for key, value in {**base, **keys}.items())
+    read_or_refused(tmp_path_factory.getbasetemp(), text)
+
+
+@settings(max_examples=150)
+@given(text=st.text(alphabet="kntopology =;{},.()/-+019eE\n#\x00ä", max_size=80))
+def test_texts_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    read_or_refused(tmp_path_factory.getbasetemp(), text)
+
+
+# The command line
+
+PRINTED = """BEGIN Configuration File: config
+topology = mesh;
+k = 4;
+n = 2;
+routing_function = dor;
+routing_delay = 0;
+sample_period = 2000;;END Configuration File: config
+OVERRIDE Parameter: injection_rate=0.05
+Accepted flit rate average= 0.9
+throughput change = 1
+Warmed up ...Time used is 6000 cycles
+throughput change = 0.1
+throughput change = 0.1
+Draining all recorded packets ...
+====== Overall Traffic Statistics ======
+====== Traffic class 0 ======
+Packet latency average = {latency} (1 samples)
+Accepted flit rate average = 0.05 (1 samples)
+Hops average = {hops} (1 samples)
+"""
+
+
+def test_a_printed_run_is_compared(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "out.txt"
+    # Uniform traffic on a 4 x 4 mesh takes 2.5 hops in the mean: 6 cycles at the ends and 4 for each hop, and some
+    # waiting.
+    file.write_text(PRINTED.format(latency=16.1, hops=3.5), encoding="utf-8")
+    status, out, err = cli("validate", "--against", file, "--seeds", 2, "--json")
+    assert status == 0, err
+    assert [row["measure"] for row in json.loads(out)] == ["accepted_load", "latency_mean", "hops_mean"]
+    file.write_text(PRINTED.format(latency=20, hops=3.5), encoding="utf-8")
+    status, out, _ = cli("validate", "--against", file, "--seeds", 3)
+    assert status == 1
+    assert "differs" in out
+
+
+def test_a_printed_run_is_as_long_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text(PRINTED.format(latency=16.1, hops=3.5), encoding="utf-8")
+    found = printed(file)
+    assert found.imported.document["measure"] == {"warmup": 6000, "cycles": 4000, "count": "generated"}
+    assert found.imported.document["traffic"]["load"] == 0.05
+    # Links, not routers.
+    assert found.numbers == {"accepted_load": 0.05, "latency_mean": 16.1, "hops_mean": 2.5}
+    file.write_text("Nothing of the kind", encoding="utf-8")
+    with pytest.raises(phit.InputError, match="expected what"):
+        recognised(file)
+
+
+def test_import_prints_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "config"
+    file.write_text("".join(f"{k} = {v};\n" for k, v in MESH.items()) + "watch_out = -;\n", encoding="utf-8")
+    status, out, err = cli("import", "booksim", file, "injection_rate=0.1", "sample_period=200")
+    assert status == 0
+    assert "watch_out" in err
+    assert tomllib.loads(out)["traffic"]["load"] == 0.1
+    status, out, err = cli("run", file, "--from", "booksim", "--set", "measure.cycles=100", "--json")
+    assert status == 0, err
+    assert cli("import", "booksym", file)[0] == 2
+    status, _, err = cli("import", "booksim", file, "subnets=2", "classes=3")
+    assert status == 2
+    assert err.count("phit: error:") == 2
+
+
+def test_the_guide_lists_every_key() -> None:
+    table: str = runpy.run_path(str(ROOT / "docs" / "importing_tables.py"))["keys"]()
+    assert [line.split("|")[1].strip(" `") for line in table.splitlines()[2:]] == list(KEYS)
+    assert set(MEANING) == set(Status)
