@@ -329,6 +329,33 @@ def _words(values: dict[str, Value], pattern: str) -> str:
     return ", ".join(f"{name} {pattern.format(nominal(value))}" for name, value in values.items())
 
 
+HIGH = 0.4
+"""High load under ADV: nine tenths of what any routing can carry, and the most that the paper has VLB carry. TPR routes
+as VLB does there."""
+
+UGALS = ("UGAL-L", "UGAL-G")
+
+
+def _under_attack(curves: Curves, accepted: dict[str, Value], high: float) -> Judgement:
+    """TPR accepts more than UGAL-L and VLB, has lower latency at `high` than both UGALs and is minimal at 0.05."""
+    latency = {name: curves.latency(mechanism=name, load=high) for name in ("TPR", *UGALS)}
+    minimal = 1 - curves.nonminimal(mechanism="TPR", load=0.05)
+    checks = [above(accepted["TPR"], accepted[name], strict=True) for name in ("UGAL-L", "VLB")]
+    checks += [below(latency["TPR"], latency[name], strict=True) for name in UGALS]
+    return Judgement(
+        all_of([*checks, above(minimal, 0.99)]),
+        f"throughput {_words(accepted, '{:.3f}')}; latency at {high:g}: {_words(latency, '{:.1f}')}; "
+        f"{nominal(minimal):.1%} minimal at 0.05",
+    )
+
+
+def pattern_at_the_edge(evidence: Evidence) -> Judgement:
+    """The rule of T8 at the highest loads."""
+    curves = evidence.curves("3")
+    accepted = {name: curves.throughput(name) for name in ("TPR", "UGAL-L", "VLB")}
+    return _under_attack(curves, accepted, curves.calm("TPR", *UGALS)[-1])
+
+
 @study.claim(
     "T8",
     figure="3",
@@ -336,7 +363,16 @@ def _words(values: dict[str, Value], pattern: str) -> str:
         "Under ADV TPR accepts more than UGAL-L and VLB, with lower latency at high load than both UGALs; minimal at "
         "0.05"
     ),
-    paper="these orders, latencies at the highest load that all three carry; 99 % minimal at 0.05",
+    paper=(
+        "these orders, the most that each accepts and latencies at the highest load up to 0.4 that all three carry; "
+        "99 % minimal at 0.05"
+    ),
+    first=Revision(
+        pattern_at_the_edge,
+        "these orders, throughput at the highest load and latencies at the highest load that all three carry; 99 % "
+        "minimal at 0.05",
+        weaker=True,
+    ),
     remark=(
         "At its best, at 0.44, TPR accepts the most of all, 2 % more than VLB; at 0.48 it does so under `fitted`, "
         "while under `text` it falls behind. At 0.05 the paper's threshold speaks against its text: 18 endpoints at "
@@ -349,14 +385,6 @@ def _words(values: dict[str, Value], pattern: str) -> str:
 def pattern_under_attack(evidence: Evidence) -> Judgement:
     """TPR accepts more than UGAL-L and VLB; lower latency at high load than both UGALs; minimal at 0.05."""
     curves = evidence.curves("3")
-    accepted = {name: curves.throughput(name) for name in ("TPR", "UGAL-L", "VLB")}
-    high = curves.calm("TPR", "UGAL-L", "UGAL-G")[-1]
-    latency = {name: curves.latency(mechanism=name, load=high) for name in ("TPR", "UGAL-L", "UGAL-G")}
-    minimal = 1 - curves.nonminimal(mechanism="TPR", load=0.05)
-    checks = [above(accepted["TPR"], accepted[name], strict=True) for name in ("UGAL-L", "VLB")]
-    checks += [below(latency["TPR"], latency[name], strict=True) for name in ("UGAL-L", "UGAL-G")]
-    return Judgement(
-        all_of([*checks, above(minimal, 0.99)]),
-        f"throughput {_words(accepted, '{:.3f}')}; latency at {high:g}: {_words(latency, '{:.1f}')}; "
-        f"{nominal(minimal):.1%} minimal at 0.05",
-    )
+    accepted = {name: curves.peak(mechanism=name) for name in ("TPR", "UGAL-L", "VLB")}
+    high = [load for load in curves.calm("TPR", *UGALS) if load <= HIGH + 1e-9]
+    return _under_attack(curves, accepted, high[-1])
