@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import phit
-from phit.keys import Key, Schema, keys, resolved
+from phit.keys import NONE, REQUIRED, WORDS, Key, Schema, keys, resolved
 from phit.markdown import markdown_table
 from phit.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
-from phit.sections import described
+from phit.sections import described, of_kind
 
 TITLES = {
     "topology": "Topologies",
@@ -57,32 +57,48 @@ INTRODUCTION = """# Model reference
 
 Everything that a scenario can name, with its keys and their defaults. This page is made from the descriptions in the
 engine's source; `phit list` and `phit schema` show the same on the command line.
+
+A dash as a default: the key may be left out, and what happens then stands in its meaning. `CLASS` stands for the name
+of a class of links, `[]` for each table of a list. A number that counts cycles, phits or bytes may also be written as a
+quantity with its unit, as `"200 ns"`.
+
+## Top level
+
+| key | type | default | meaning |
+| --- | --- | --- | --- |
 """
 
 
 def page() -> str:
     """The Markdown of the whole page."""
-    parts = [INTRODUCTION.strip()]
     schema = described()
+    scalars = {name: value for name, value in schema["properties"].items() if value.get("type") in WORDS}
+    top = [row(key) for key in keys({"properties": scalars}, schema)]
+    parts = ["\n".join([INTRODUCTION.strip(), *top])]
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
             note = NOTES.get(name, section["description"].removeprefix(f"`[{name}]`: "))
-            parts += [f"## `[{name}]`", note, table(section, schema)]
+            parts += [f"## `[{name}]`", note[:1].upper() + note[1:], table(section, schema)]
     for concept, entries in phit.catalogue().items():
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")
         parts.append(NOTES.get(concept, ""))
         for entry in entries:
-            own = entry["schema"]
-            parts += [f"### {concept}: `{entry['kind']}`", entry["description"].strip(), table(own, own) or "No keys."]
+            own = table(of_kind(concept, entry["kind"], entry["schema"]), schema)
+            parts += [f"### {concept}: `{entry['kind']}`", entry["description"].strip(), own or "No keys."]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def table(schema: Schema, root: Schema) -> str:
     """A table of the keys of a schema, those of tables within it too; nothing if there are none."""
-    rows = [f"| `{key.path}` | {default(key)} | {meaning(key)} |" for key in keys(schema, root)]
-    return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *rows]) if rows else ""
+    rows = [row(key) for key in keys(schema, root)]
+    return "\n".join(["| key | type | default | meaning |", "| --- | --- | --- | --- |", *rows]) if rows else ""
+
+
+def row(key: Key) -> str:
+    """A key as a row of a Markdown table."""
+    return f"| `{key.path}` | {cell(key.type)} | {default(key)} | {meaning(key)} |"
 
 
 def meaning(key: Key) -> str:
@@ -91,13 +107,15 @@ def meaning(key: Key) -> str:
 
 
 def default(key: Key) -> str:
-    """The default of a key."""
-    return f"`{cell(key.default)}`" if key.has_default else key.default
+    """The default of a key, a dash if it may be left out."""
+    return f"`{cell(key.default)}`" if key.has_default else {REQUIRED: REQUIRED, NONE: "–"}[key.default]
 
 
 def cell(text: str) -> str:
-    """Text as a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text as a cell of a Markdown table; asterisks outside of code stand for themselves."""
+    code_apart = " ".join(text.split()).replace("|", "\\|").split("`")
+    code_apart[::2] = [words.replace("*", "\\*") for words in code_apart[::2]]
+    return "`".join(code_apart)
 
 
 RESULTS = f"""# Results

@@ -20,6 +20,20 @@ UNITS = {
 }
 """What keys count, by `x-unit` of the schema; each takes a quantity with a unit as well, as "200 ns"."""
 
+WORDS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
+"""What values are called, by the schema's type."""
+
+NUMBERS = frozenset({"integer", "number"})
+
+QUANTITIES = {"time": 'a time ("200 ns")', "size": 'a size ("512 B")', "rate": 'a rate ("20 Gb/s")'}
+"""What quantities with a unit are called, by the name of their definition."""
+
+TABLE_WORDS = frozenset({"properties", "additionalProperties", "propertyNames"})
+"""What only schemas of tables have."""
+
+ELSEWHERE = frozenset({"TrafficParams"})
+"""Definitions of tables whose keys are listed as a section's."""
+
 
 @dataclass(frozen=True)
 class Key:
@@ -31,6 +45,8 @@ class Key:
     """As it stands in a scenario, or `REQUIRED`, or `NONE`."""
     unit: str
     """What its number counts; empty if it has none, or takes something else."""
+    type: str
+    """What it takes, in words, with unit and bounds of numbers: `whole number of cycles, 1 to 8; or a time`."""
     meaning: str
     names: tuple[tuple[str, str], ...]
     """The names that it may take, each with what it means; none if it takes something else."""
@@ -49,13 +65,82 @@ def keys(schema: Schema, root: Schema | None = None, prefix: str = "") -> Iterat
             continue
         found = resolved(value, root)
         default, meaning = _default(key, found, schema), _line(found.get("description", ""))
-        yield Key(prefix + key, default, UNITS.get(found.get("x-unit", ""), ""), meaning, _names(found))
-        inner, name = found, f"{prefix}{key}."
-        if isinstance(found.get("additionalProperties"), dict):
-            inner, name = resolved(found["additionalProperties"], root), f"{prefix}{key}.CLASS."
-        elif isinstance(found.get("items"), dict):
-            inner, name = resolved(found["items"], root), f"{prefix}{key}[]."
-        yield from keys(inner, root, name)
+        unit = UNITS.get(found.get("x-unit", ""), "")
+        yield Key(prefix + key, default, unit, _type(value, root, unit), meaning, _names(found, root))
+        for inner, name in _tables(value, root):
+            yield from keys(inner, root, f"{prefix}{key}{name}")
+
+
+def _tables(schema: Schema, root: Schema) -> Iterator[tuple[Schema, str]]:
+    """The tables with keys of their own that a value may be or hold, and what comes between its path and theirs."""
+    for option in _alternatives(schema, root):
+        if "properties" in option:
+            yield option, "."
+        elif isinstance(option.get("additionalProperties"), dict):
+            yield resolved(option["additionalProperties"], root), ".CLASS."
+        elif isinstance(option.get("items"), dict):
+            for inner, name in _tables(option["items"], root):
+                yield inner, f"[]{name}"
+
+
+def _alternatives(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """What a value may be, references looked up; not what is left out, nor a table that is listed elsewhere."""
+    if schema.get("$ref", "").rpartition("/")[2] in ELSEWHERE or schema.get("type") == "null":
+        return
+    found = resolved(schema, root)
+    if isinstance(found.get("anyOf"), list) and "properties" not in found:
+        for option in found["anyOf"]:
+            yield from _alternatives(option, root)
+    else:
+        yield found
+
+
+def _type(schema: Schema, root: Schema, unit: str = "") -> str:
+    """What a value may be, in words; its numbers count `unit`."""
+    return "; or ".join(dict.fromkeys(_types(schema, root, unit)))
+
+
+def _types(schema: Schema, root: Schema, unit: str) -> Iterator[str]:
+    definition = schema.get("$ref", "").rpartition("/")[2]
+    if definition in QUANTITIES:
+        yield QUANTITIES[definition]
+        return
+    found = resolved(schema, root)
+    if isinstance(found.get("anyOf"), list) and "properties" not in found:
+        for option in found["anyOf"]:
+            yield from _types(option, root, unit)
+    elif "const" in found or "enum" in found:
+        yield from (f"`{_toml(value)}`" for value in found.get("enum", [found.get("const")]) if value is not None)
+    elif any(isinstance(option.get("const"), str) for option in found.get("oneOf", [])):
+        yield "one of the names"
+    elif "oneOf" in found and "properties" not in found:
+        yield "table with a `kind`"
+    else:
+        named = found.get("type", "object" if TABLE_WORDS & found.keys() else [])
+        for name in [named] if isinstance(named, str) else named:
+            if name == "array":
+                of = _type(found["items"], root) if isinstance(found.get("items"), dict) else ""
+                yield f"list of {of}" if of else "list"
+            elif name == "object":
+                yield "table"
+            elif name != "null":
+                yield WORDS[name] + (f" of {unit}" if unit and name in NUMBERS else "") + _bounds(found)
+
+
+def _bounds(schema: Schema) -> str:
+    """The bounds of a number in words, nothing if it has none."""
+    low, high, above = (schema.get(name) for name in ("minimum", "maximum", "exclusiveMinimum"))
+    if above is not None:
+        return f", more than {above:g}" + (f", at most {_number(high)}" if high is not None else "")
+    if low is not None and high is not None:
+        return f", {_number(low)} to {_number(high)}"
+    if low is not None:
+        return f", {_number(low)} or more"
+    return f", at most {_number(high)}" if high is not None else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 def resolved(schema: Schema, root: Schema) -> Schema:
@@ -69,8 +154,9 @@ def resolved(schema: Schema, root: Schema) -> Schema:
     return {**found, **{k: v for k, v in schema.items() if k != "$ref"}}
 
 
-def _names(schema: Schema) -> tuple[tuple[str, str], ...]:
-    named = [option for option in schema.get("oneOf", []) if isinstance(option.get("const"), str)]
+def _names(schema: Schema, root: Schema) -> tuple[tuple[str, str], ...]:
+    options = [option for found in _alternatives(schema, root) for option in found.get("oneOf", [])]
+    named = [option for option in options if isinstance(option.get("const"), str)]
     return tuple((option["const"], _line(option.get("description", ""))) for option in named)
 
 

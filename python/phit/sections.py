@@ -128,6 +128,34 @@ def described() -> Schema:
     return document
 
 
+_KINDS_OF = {
+    "topology": ("properties", "topology"),
+    "routing": ("properties", "routing"),
+    "queueing": ("properties", "queueing"),
+    "pattern": ("$defs", "traffic_pattern"),
+    "process": ("$defs", "injection_process"),
+    "packet_size": ("$defs", "packet_size"),
+    "allocator": ("$defs", "allocator"),
+    "probe": ("$defs", "probe"),
+    "workload": ("$defs", "workload"),
+    "placement": ("$defs", "placement"),
+}
+"""Where the document describes the kinds of a concept. Those of routers share one table."""
+
+
+def of_kind(concept: str, kind: str, own: Schema) -> Schema:
+    """The keys of a kind as the whole document describes them, with their units; references are to `described()`.
+
+    `own` is what the engine says of the kind alone.
+    """
+    document = described()
+    if concept in _KINDS_OF:
+        part, name = _KINDS_OF[concept]
+        return _kind(document[part][name], kind)
+    shared = document["properties"][concept]["properties"]
+    return {**own, "properties": {key: shared.get(key, value) for key, value in own["properties"].items()}}
+
+
 @cache
 def _made() -> str:
     scenario = copy.deepcopy(_ENGINE)

@@ -17,7 +17,7 @@ from phit.cli.app import FAILED, Settings, interruptible, out
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
 from phit.scenario import apply_settings, hint, load
-from phit.sections import described
+from phit.sections import described, of_kind
 from phit.text import quoted
 
 commands = typer.Typer()
@@ -170,7 +170,8 @@ def list_(
         if kind not in kinds:
             raise InputError(f"{quoted(kind)}: no such {name}; expected one of {', '.join(kinds)}{hint(kind, kinds)}")
         entry = kinds[kind]
-        list_keys(f'{name} kind = "{kind}"', entry["description"], keys(entry["schema"]))
+        listed_keys = keys(of_kind(name, kind, entry["schema"]), described())
+        list_keys(f'{name} kind = "{kind}"', entry["description"], listed_keys)
         return
     if name in concepts:
         _list_kinds(name, concepts[name])
