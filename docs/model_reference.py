@@ -1,11 +1,11 @@
-"""Adds the pages `model.md` and `results.md`, made from what the engine declares, and `contributing.md`."""
+"""Adds `model.md` and `results.md`, made from what the engine declares, and pages of the repository's root."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import phit
-from phit.keys import NONE, REQUIRED, WORDS, Key, Schema, keys, resolved
+from phit.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
 from phit.markdown import markdown_table
 from phit.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
 from phit.sections import described, of_kind
@@ -58,15 +58,14 @@ INTRODUCTION = """# Model reference
 Everything that a scenario can name, with its keys and their defaults. This page is made from the descriptions in the
 engine's source; `phit list` and `phit schema` show the same on the command line.
 
-A dash as a default: the key may be left out, and what happens then stands in its meaning. `CLASS` stands for the name
-of a class of links, `[]` for each table of a list. A number that counts cycles, phits or bytes may also be written as a
-quantity with its unit, as `"200 ns"`.
+A key without a default may be left out unless it is required; its meaning says what happens then. `CLASS` stands for
+the name of a class of links, `[]` for each table of a list. A number that counts cycles, phits or bytes may also be
+written as a quantity with its unit, as `"200 ns"`.
 
 ## Top level
-
-| key | type | default | meaning |
-| --- | --- | --- | --- |
 """
+
+HEAD = ("| key | value | meaning |", "| --- | --- | --- |")
 
 
 def page() -> str:
@@ -74,7 +73,7 @@ def page() -> str:
     schema = described()
     scalars = {name: value for name, value in schema["properties"].items() if value.get("type") in WORDS}
     top = [row(key) for key in keys({"properties": scalars}, schema)]
-    parts = ["\n".join([INTRODUCTION.strip(), *top])]
+    parts = [INTRODUCTION, "\n".join([*HEAD, *top])]
     for name in SECTIONS:
         section = resolved(schema.get("properties", {}).get(name, {}), schema)
         if "properties" in section:
@@ -93,12 +92,12 @@ def page() -> str:
 def table(schema: Schema, root: Schema) -> str:
     """A table of the keys of a schema, those of tables within it too; nothing if there are none."""
     rows = [row(key) for key in keys(schema, root)]
-    return "\n".join(["| key | type | default | meaning |", "| --- | --- | --- | --- |", *rows]) if rows else ""
+    return "\n".join([*HEAD, *rows]) if rows else ""
 
 
 def row(key: Key) -> str:
     """A key as a row of a Markdown table."""
-    return f"| `{key.path}` | {cell(key.type)} | {default(key)} | {meaning(key)} |"
+    return f"| `{key.path}` | {cell(key.type)}{default(key)} | {meaning(key)} |"
 
 
 def meaning(key: Key) -> str:
@@ -107,8 +106,10 @@ def meaning(key: Key) -> str:
 
 
 def default(key: Key) -> str:
-    """The default of a key, a dash if it may be left out."""
-    return f"`{cell(key.default)}`" if key.has_default else {REQUIRED: REQUIRED, NONE: "–"}[key.default]
+    """The default of a key, on a line of its own; none if nothing stands for what is left out."""
+    if key.has_default:
+        return f"<br>default: `{cell(key.default)}`"
+    return "<br>**required**" if key.default == REQUIRED else ""
 
 
 def cell(text: str) -> str:
@@ -195,6 +196,23 @@ def on_files(files: Any, config: Any) -> Any:
 
     files.append(File.generated(config, "model.md", content=page()))
     files.append(File.generated(config, "results.md", content=results()))
-    contributing = Path(config.config_file_path).with_name("CONTRIBUTING.md")
-    files.append(File.generated(config, "contributing.md", content=contributing.read_text(encoding="utf-8")))
+    root = Path(config.config_file_path).parent
+    for name, source in ROOT_PAGES.items():
+        files.append(File.generated(config, name, content=(root / source).read_text(encoding="utf-8")))
+    files.append(File.generated(config, "licence.md", content=licence(root)))
     return files
+
+
+ROOT_PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+"""Pages that are files of the repository's root."""
+
+
+def licence(root: Path) -> str:
+    """The page with both licences."""
+    texts = [
+        f"## {path.stem.removeprefix('LICENSE-')}\n\n```text\n{path.read_text(encoding='utf-8')}\n```"
+        for path in sorted(root.glob("LICENSE-*"))
+    ]
+    return (
+        "\n\n".join(["# Licence", "Phit is free software under either of two licences, at your choice.", *texts]) + "\n"
+    )

@@ -76,7 +76,8 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    text, requests, precise = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, requests = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    (precise,) = blocks(ROOT / "docs" / "measuring.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
