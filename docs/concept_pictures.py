@@ -45,13 +45,12 @@ class Drawing:
     ) -> None:
         """A rectangle."""
         place = {"x": f"{x:g}", "y": f"{y:g}", "width": f"{width:g}", "height": f"{height:g}", "rx": f"{round_:g}"}
-        Xml.SubElement(self.root, "rect", fill=fill, stroke=stroke, **place)
+        Xml.SubElement(self.root, "rect", {**place, "fill": fill, "stroke": stroke})
 
     def line(self, a: Point, b: Point, colour: str = PALE, width: float = 1.5, *, arrow: bool = False) -> None:
         """A straight line, perhaps with a head."""
         place = {"x1": f"{a[0]:.1f}", "y1": f"{a[1]:.1f}", "x2": f"{b[0]:.1f}", "y2": f"{b[1]:.1f}"}
-        drawn = Xml.SubElement(self.root, "line", stroke=colour, **place)
-        drawn.set("stroke-width", f"{width:g}")
+        drawn = Xml.SubElement(self.root, "line", {**place, "stroke": colour, "stroke-width": f"{width:g}"})
         if arrow:
             drawn.set("marker-end", "url(#head)")
 
