@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times test-cluster identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,12 @@ MINUTES ?= 10
 fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, folders and traces for MINUTES (10); SEED=n: those of before
 	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture
 	PHIT_MORE=$(MINUTES) $(PYTEST) tests/test_trust_paths.py tests/test_trust_texts.py tests/test_trust_traces.py
+
+# Debian's packages; daemons run in the foreground, on the loopback, and end with the tests.
+test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm of one node, which it installs (root)
+	command -v slurmctld munged > /dev/null || apt-get install --yes --quiet --no-install-recommends slurm-wlm munge
+	$(PIP) 'submitit>=1.5'
+	PHIT_CLUSTER=1 $(PYTEST) tests/test_clusters.py
 
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate

@@ -20,6 +20,7 @@ from phit.studies.validation import Verdict, booksim, cases, document, fogsim, r
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
+from phit.where import Where
 
 from .conftest import ROOT, Cli
 
@@ -238,7 +239,7 @@ def test_the_command_needs_the_reference_tables(cli: Cli, tmp_path: Path) -> Non
 def test_the_page_is_written(tmp_path: Path) -> None:
     scenario = booksim.empty_network()
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
-    found, phases = simulate([case], workers=1)
+    found, phases = simulate([case], where=Where(workers=1))
     page = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
     head = "| setting | measure | theirs | Phit | difference | tolerance | verdict |"
     line = "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |"
@@ -249,7 +250,7 @@ def test_the_page_is_written(tmp_path: Path) -> None:
 def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = booksim.empty_network()
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
-    first = simulate([case], workers=1, results=tmp_path / "kept")
+    first = simulate([case], where=Where(workers=1), results=tmp_path / "kept")
     asked: list[str] = []
 
     def counted(documents: list[str], told: executors.Fractions, force: bool) -> Iterator[tuple[int, Any]]:
@@ -257,7 +258,7 @@ def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest
         return executors.run_here(documents, told, force)
 
     monkeypatch.setattr(sweeping, "run_here", counted)
-    assert simulate([case], workers=1, results=tmp_path / "kept") == first
+    assert simulate([case], where=Where(workers=1), results=tmp_path / "kept") == first
     assert not asked
-    run.answers([case], workers=1, results=tmp_path / "other")
+    run.answers([case], where=Where(workers=1), results=tmp_path / "other")
     assert len(asked) == len(case.scenarios(quick=False))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import phit
 import pytest
+from phit.where import Cluster
 
 from .conftest import ROOT, Cli, tiny
 
@@ -85,10 +86,11 @@ def test_the_scenario_of_the_guide_is_valid() -> None:
 
 
 def test_the_sweeps_of_the_guide_are_valid() -> None:
-    first, curves, plot = (tomllib.loads(text) for text in blocks(ROOT / "docs" / "sweeps.md", "toml"))
+    first, curves, plot, cluster = (tomllib.loads(text) for text in blocks(ROOT / "docs" / "sweeps.md", "toml"))
     assert len(phit.Experiment.read(tiny() | first).points()) == 2 * 9 * 2 * 3
     assert len(phit.Experiment.read(tiny() | curves).points()) == 8
     assert phit.Experiment.read(tiny() | plot).plot["colour"] == "pattern"
+    assert Cluster.of(phit.Experiment.read(tiny() | cluster).cluster).jobs == 100
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.stem)

@@ -20,6 +20,7 @@ from phit.studies.kit.reproduce import _drawn, _run_shares, publish, reproduce
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import READING, Figure
 from phit.studies.kit.tables import steady, transient
+from phit.where import Where
 
 from .conftest import Cli, Start
 
@@ -30,7 +31,7 @@ def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "charts", lambda *_: {})
-        reproduce(study, ["5b"], Scale.SMOKE, out=folder, workers=1)
+        reproduce(study, ["5b"], Scale.SMOKE, out=folder, where=Where(workers=1))
     return folder
 
 

@@ -35,6 +35,7 @@ from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import Paper, Study
 from phit.studies.kit.tables import pooled
 from phit.studies.kit.uncertain import Source, Z, error, jackknife, nominal, over_seeds, t_quantile
+from phit.where import Where
 
 
 def value(of: float, half: float | None, name: str = "a") -> Any:
@@ -355,7 +356,7 @@ def test_a_budget_runs_seeds_of_what_decides_until_it_is_decided(tmp_path: Path)
 
 def test_a_budget_that_is_spent_runs_nothing(tmp_path: Path) -> None:
     said: list[str] = []
-    reproduce(switches(), scale=Scale.SMOKE, out=tmp_path, workers=1, budget=0, say=said.append)
+    reproduce(switches(), scale=Scale.SMOKE, out=tmp_path, where=Where(workers=1), budget=0, say=said.append)
     assert runs(tmp_path) == {2: [1], 3: [1], 4: [1]}
     assert any(line.startswith("undecided when the budget was spent: S2 (") for line in said)
     with pytest.raises(InputError, match="with --no-run nothing is run"):

@@ -1,6 +1,6 @@
 """Runs points on any `concurrent.futures`-style executor; by default on one process per core.
 
-Work for a cluster goes through Dask: ``phit.sweep(experiment, out, executor=client.get_executor())``.
+`phit.dask` and `phit.slurm` bring them to clusters.
 """
 
 import json
@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from phit import _phit, machine
+from phit.errors import SimulationError
 
 Answer = dict[str, Any]
 Fractions = Callable[[Sequence[float]], None]
@@ -129,6 +130,14 @@ def _submit(executor: Executor, scenarios: Sequence[str], force: bool, share: in
     return {executor.submit(execute, i, scenario, force, share): i for i, scenario in enumerate(scenarios)}
 
 
+def ours(answer: Answer) -> Answer | Exception:
+    """The answer, unless another engine gave it: its numbers may be others."""
+    there = answer["summary"].get("version", _phit.__version__)
+    if there == _phit.__version__:
+        return answer
+    return SimulationError(f"it was run by Phit {there}, this one is {_phit.__version__}: install the same everywhere")
+
+
 def _as_completed(
     futures: "dict[Future[str], int]", tick: Callable[[], None]
 ) -> Iterator[tuple[int, Answer | Exception]]:
@@ -144,7 +153,7 @@ def _as_completed(
             error = future.exception()
             if error is not None and not isinstance(error, Exception):
                 raise error
-            yield futures[future], error if error is not None else json.loads(future.result())
+            yield futures[future], error if error is not None else ours(json.loads(future.result()))
         if time.monotonic() - told >= POLL_SECONDS:
             told = time.monotonic()
             tick()

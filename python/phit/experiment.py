@@ -27,7 +27,7 @@ from phit.scenario import (
     set_path,
     to_json,
 )
-from phit.sections import SECTIONS, keys_of
+from phit.sections import keys_of
 from phit.text import quoted
 
 Values = dict[str, Any]
@@ -36,6 +36,9 @@ Values = dict[str, Any]
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
 CURVE = "curve"
 """Column of the optional name of a `[[sweep.curves]]` table."""
+
+WORK_PER_SECOND = 4e6
+"""Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
 
 
 def engine_version(version: str = _phit.__version__) -> str:
@@ -96,13 +99,15 @@ class Experiment:
     """The `[sweep]` table as written."""
     plot: Document
     """The `[plot]` table as written."""
+    cluster: Document = field(default_factory=dict)
+    """The `[cluster]` table as written: it says where points run, and is no part of the results."""
 
     @classmethod
     def read(cls, source: Source, settings: Iterable[str] = ()) -> "Experiment":
         """Reads an experiment; `settings` are ``dotted.key=value`` as of `--set`."""
         document = apply_settings(load(source), settings)
         with located(document):
-            sweep, plot = (_table(document.pop(name, {}), name) for name in SECTIONS)
+            sweep, plot, cluster = (_table(document.pop(name, {}), name) for name in ("sweep", "plot", "cluster"))
             for key, value in plot.items():
                 if not isinstance(value, str | int | float):
                     raise InputError(f"plot.{key} = {quoted(value)}: expected a text", f"plot.{key}")
@@ -114,7 +119,7 @@ class Experiment:
                     "signs, without slashes and not beginning with a dot, as a folder gets it",
                     "sweep.name",
                 )
-        return cls(name, document, sweep, plot)
+        return cls(name, document, sweep, plot, cluster)
 
     @property
     def keys(self) -> list[str]:

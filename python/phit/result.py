@@ -13,6 +13,7 @@ from phit.errors import InputError, SimulationError
 from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
+from phit.sections import leave_out
 
 if TYPE_CHECKING:
     # Most commands need no tables, and start in half of the time without it.
@@ -174,7 +175,7 @@ def run(
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; run it with `phit sweep`")
-    document.pop("plot", None)
+    leave_out(document)
     with located(document):
         text = to_json(document)
         try:

@@ -9,6 +9,7 @@ from phit.experiment import expand_range
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, run
 from phit.scenario import Document, Source, complete, get_path, load, set_path
+from phit.sections import leave_out
 
 KEY = "traffic.load"
 
@@ -109,7 +110,7 @@ def saturate(
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; saturation is that of one scenario")
-    document.pop("plot", None)
+    leave_out(document)
     loads = [first, last] if step is None else expand_range("--grid", {"start": first, "stop": last, "step": step})
     _check_last(document, loads[-1], latency=latency_factor is not None or latency_limit is not None)
     rule = _Rule(share, latency_factor, latency_limit)

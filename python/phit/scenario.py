@@ -15,7 +15,7 @@ from typing import Any
 from phit import _phit, graphs, traces
 from phit.errors import InputError
 from phit.origins import Located, Origin, located
-from phit.sections import REFERENCE
+from phit.sections import REFERENCE, SECTIONS, leave_out
 from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened
 
 Document = dict[str, Any]
@@ -194,7 +194,7 @@ def _inlined(document: Document) -> Document:
         found["routing"]["layers"] = _rows(Path(found["routing"]["layers"]), ("source", "destination", "layer"))
     if isinstance(trace, str | dict):
         traffic = {key: value for key, value in found["traffic"].items() if key != "trace"}
-        rest = {key: value for key, value in found.items() if key not in ("sweep", "plot")}
+        rest = {key: value for key, value in found.items() if key not in SECTIONS}
         bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
         units = {key: Fraction(value) for key, value in json.loads(_phit.units(bare)).items()}
         found["traffic"]["trace"] = traces.inline(trace, int(_phit.endpoints(bare)), units)
@@ -435,7 +435,7 @@ def verify(scenario: Source) -> Document:
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
-    document.pop("plot", None)
+    leave_out(document)
     report: Document = json.loads(_asked(_phit.verify, document))
     topology = document.get("topology")
     if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND:

@@ -1,8 +1,8 @@
 """The sections of an experiment that are the package's own, and the JSON Schema of a whole document.
 
-The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]` and `[plot]`,
-and the files that a scenario may name. From these declarations follow the schema, `phit list`, the model reference and
-the refusal of unknown keys.
+The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]`, `[plot]` and
+`[cluster]`, and the files that a scenario may name. From these declarations follow the schema, `phit list`, the model
+reference and the refusal of unknown keys.
 """
 
 import copy
@@ -110,8 +110,45 @@ SECTIONS: dict[str, Schema] = {
             "title": {"description": "Title of every plot; by default the experiment's name.", "type": "string"},
         },
     },
+    "cluster": {
+        "description": "`[cluster]`: what `--executor slurm` asks of the cluster. Results do not depend on it.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "partition": {"description": "Partition of the jobs; by default the cluster's own.", "type": "string"},
+            "account": {"description": "Account that is charged; by default the user's own.", "type": "string"},
+            "time": {
+                "description": 'Longest time of a job, as "2h" or "90m". A job that is ended there is submitted '
+                "again with what it has not finished.",
+                "type": "string",
+                "default": "1h",
+            },
+            "memory": {"description": 'Memory of a job, as "4GB"; by default the cluster\'s own.', "type": "string"},
+            "batch": {
+                "description": "About how long a job lasts: so many points are put into one.",
+                "type": "string",
+                "default": "5m",
+            },
+            "jobs": {
+                "description": "Most jobs that run at a time.",
+                "type": "integer",
+                "minimum": 1,
+                "default": 256,
+            },
+        },
+    },
 }
 """The sections besides those of the engine, as JSON Schemas."""
+
+
+APART = ("plot", "cluster")
+"""Those of them that say nothing about a run: they may stand in a scenario, and are left out of it."""
+
+
+def leave_out(document: dict[str, Any]) -> None:
+    """Leaves out of a scenario what says nothing about its run."""
+    for name in APART:
+        document.pop(name, None)
 
 
 def keys_of(section: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Runs an experiment: every point once, kept as soon as it is there."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,6 +17,7 @@ from phit.result import unmeasured
 from phit.results import ResultsFolder, Summary, point_row, points_frame
 from phit.scenario import Source, to_json
 from phit.sharding import Shard
+from phit.where import DASK, HERE, SLURM, Cluster, Where
 
 
 class Interrupted(KeyboardInterrupt):
@@ -28,11 +29,12 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     *,
     workers: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     progress: bool = False,
     settings: Iterable[str] = (),
     force: bool = False,
     shard: Shard | str | None = None,
+    cluster: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Runs the points of an experiment and returns one row per point.
 
@@ -40,21 +42,21 @@ def sweep(
         experiment: path of a TOML or JSON file, a document, or an `Experiment`.
         out: results folder. Points that it holds already are not run again. Without it results are only returned.
         workers: processes of the default executor; one per core if not given, none besides this one if 1.
-        executor: a `concurrent.futures`-style executor that runs the points instead, for example Dask's
-            ``client.get_executor()``.
+        executor: what runs the points instead: "dask://host:port", the scheduler of a Dask cluster; "slurm", jobs of
+            Slurm; or any `concurrent.futures`-style executor.
         progress: show progress on standard error.
         settings: ``dotted.key=value`` applied to the experiment first, as `--set` on the command line.
         force: also run points that are expected to take more memory than the machine has; otherwise these fail.
         shard: run only this part of the points, as "3/64": the third of 64 of about equal work. Shards may write to
             one folder at the same time; the one that ends last makes the tables. `merge` puts folders together.
+        cluster: keys of `[cluster]`, which count before those of the experiment.
     """
-    part = None if shard is None else Shard.parse(shard)
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
+    part = None if shard is None else Shard.parse(shard)
+    where = Where(workers, executor, Cluster.of(experiment.cluster, cluster or {}), part)
     points = checked(experiment, progress)
-    return run_points(
-        experiment, points, out, workers=workers, executor=executor, progress=progress, force=force, shard=part
-    )
+    return run_points(experiment, points, out, where, progress=progress, force=force)
 
 
 def checked(experiment: Experiment, progress: bool) -> list[Point]:
@@ -67,25 +69,24 @@ def run_points(
     experiment: Experiment,
     points: list[Point],
     out: str | os.PathLike[str] | None = None,
+    where: Where = HERE,
     *,
-    workers: int | None = None,
-    executor: Executor | None = None,
     progress: bool = False,
     each: Callable[[Point, Answer], object] = lambda *_: None,
     force: bool = False,
-    shard: Shard | None = None,
 ) -> pl.DataFrame:
     """Runs given points as those of an experiment.
 
-    The arguments are those of `sweep`; `each` is told the answer of every point that is run.
+    The arguments are those of `sweep`; `where` says which processes run them, and `each` is told the answer of every
+    point that is run.
     """
     with reporter(progress) as report:
-        shared = shard is not None
-        folder = ResultsFolder(Path(out), report.warn, shared=shared) if out is not None else nullcontext()
+        shard = where.shard
+        folder = ResultsFolder(Path(out), report.warn, shared=shard is not None) if out is not None else nullcontext()
         with folder as results:
             mine = points if shard is None else shard.share(points)
             summaries = results.adopt(experiment, points, mine) if results else {}
-            return _sweep(experiment, mine, summaries, results, report, workers, executor, each, force)
+            return _sweep(experiment, mine, summaries, results, report, where, each, force)
 
 
 def _sweep(
@@ -94,8 +95,7 @@ def _sweep(
     summaries: dict[str, Summary],
     results: ResultsFolder | None,
     report: Reporter,
-    workers: int | None,
-    executor: Executor | None,
+    where: Where,
     each: Callable[[Point, Answer], object],
     force: bool,
 ) -> pl.DataFrame:
@@ -103,7 +103,7 @@ def _sweep(
     report.begin(experiment.name, missing, len(points) - len(missing))
     failures: list[str] = []
     try:
-        for i, answer in _run(missing, report, workers, executor, force):
+        for i, answer in _run(missing, report, where, results.folder if results else None, force):
             point = missing[i]
             if isinstance(answer, Exception):
                 failures.append(f"{describe(point)}: {one_line(answer)}")
@@ -119,22 +119,31 @@ def _sweep(
     except KeyboardInterrupt:
         # What is on disk counts, wherever between a point's end and its file the interruption came.
         kept = sum(results.has(point) if results else point.hash in summaries for point in points)
-        where = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
-        raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {where}") from None
+        rest = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
+        raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {rest}") from None
     finally:
         if results:
-            results.finish(None if executor else processes(workers, len(missing)))
+            results.finish(processes(where.workers, len(missing)) if where.local else None)
     if failures:
         raise SimulationError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
     return points_frame([point_row(point.hash, point, summaries[point.hash]) for point in points])
 
 
 def _run(
-    points: list[Point], report: Reporter, workers: int | None, executor: Executor | None, force: bool
+    points: list[Point], report: Reporter, where: Where, folder: Path | None, force: bool
 ) -> Iterator[tuple[int, Answer | Exception]]:
     scenarios: list[Any] = [to_json(point.scenario) for point in points]
-    if executor is not None:
+    executor = where.executor
+    if executor == SLURM and points:
+        from phit.slurm import run_on_slurm
+
+        return run_on_slurm(points, scenarios, where.cluster, folder, force, report.say)
+    if isinstance(executor, str) and executor.startswith(DASK):
+        from phit.dask import run_on_dask
+
+        return run_on_dask(executor, scenarios, force, report.say)
+    if executor is not None and not isinstance(executor, str):
         return run_on(executor, scenarios, force)
-    if processes(workers, len(points)) <= 1:
+    if processes(where.workers, len(points)) <= 1:
         return run_here(scenarios, report.shares, force)
-    return run_in_processes(scenarios, workers, report.shares, force)
+    return run_in_processes(scenarios, where.workers, report.shares, force)

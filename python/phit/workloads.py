@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from phit.errors import InputError
 from phit.scenario import Document, Source, complete, load
+from phit.sections import APART
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +21,7 @@ def without_contention(scenario: Source) -> Document:
     """
     document = load(scenario)
     # The link classes that are not listed, and units that were left out, are part of what is kept.
-    full = complete({key: value for key, value in document.items() if key != "plot"})
+    full = complete({key: value for key, value in document.items() if key not in APART})
     router = full["router"]
     if router.get("kind") != "ideal":
         full["router"] = {"kind": "ideal", "latency": router["latency"], "links": router["links"]}
@@ -98,7 +99,7 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
 
     from phit.result import run
 
-    document = complete({key: value for key, value in load(scenario).items() if key != "plot"})
+    document = complete({key: value for key, value in load(scenario).items() if key not in APART})
     workload = document.get("workload", {})
     if workload.get("kind") != "jobs":
         raise InputError('workload.kind: expected "jobs", of which some may disturb others', "workload.kind")

@@ -15,6 +15,7 @@ import phit
 from phit import perfetto as traces
 from phit.cli.app import FAILED, File, Force, Settings, interruptible, note, out
 from phit.cli.importing import From, document_of
+from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment
 from phit.hints import PAGE, hints, watched
@@ -257,12 +258,11 @@ def sweep(
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write plots and tables as well.")] = False,
     force: Force = False,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K/N", help="Run the K-th of N parts of equal work, with others that share the folder or do not."
-        ),
-    ] = None,
+    shard: ShardText = None,
+    executor: ExecutorName = None,
+    partition: Partition = None,
+    time: Time = None,
+    account: Account = None,
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
     experiment = Experiment.read(file, settings)
@@ -270,7 +270,16 @@ def sweep(
         raise InputError("--plot: a shard has some of the points; expected `phit plot` when all are there")
     target = folder or Path("results") / experiment.name
     with interruptible():
-        points = phit.sweep(experiment, target, workers=workers, progress=True, force=force, shard=shard)
+        points = phit.sweep(
+            experiment,
+            target,
+            workers=workers,
+            executor=executor,
+            progress=True,
+            force=force,
+            shard=shard,
+            cluster=options(partition, time, account),
+        )
     from phit import report
 
     out(report.rich_table(points, experiment.keys))

@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from phit.cli.app import Settings, interruptible, note, out
+from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options, where
 from phit.errors import InputError
 from phit.scenario import apply_settings, load
+from phit.sections import SECTIONS
 from phit.studies import registry
 
 commands = typer.Typer()
@@ -39,6 +41,11 @@ def validate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of Phit's runs, with --against.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with --against.")] = False,
+    shard: ShardText = None,
+    executor: ExecutorName = None,
+    partition: Partition = None,
+    time: Time = None,
+    account: Account = None,
 ) -> None:
     """Compare Phit with other simulators; exit status 1 if something differs."""
     if printed is not None:
@@ -50,10 +57,18 @@ def validate(
     try:
         with interruptible():
             report = validation.validate(
-                folder, folder=reference, quick=quick, workers=workers, progress=True, results=results
+                folder,
+                folder=reference,
+                quick=quick,
+                where=where(workers, executor, options(partition, time, account), shard),
+                progress=True,
+                results=results,
             )
     except OSError as error:
         raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
+    if shard is not None:
+        note(f"shard {shard} is in {results}; when all have ended, the same command without --shard compares")
+        return
     out(rich_table(report.comparisons, report.phases))
     for path in report.written:
         note(f"wrote {path}")
@@ -103,6 +118,11 @@ def reproduce(
     target: Annotated[
         Path | None, typer.Option("--publish", metavar="DIR", help="Also write the study's page into this folder.")
     ] = None,
+    shard: ShardText = None,
+    executor: ExecutorName = None,
+    partition: Partition = None,
+    time: Time = None,
+    account: Account = None,
 ) -> None:
     """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
     from phit.studies.kit import budget as budgets
@@ -121,12 +141,17 @@ def reproduce(
             warmup=warmup,
             cycles=cycles,
             out=place,
-            workers=jobs,
+            where=where(jobs, executor, options(partition, time, account), shard),
             run=run,
             budget=None if budget is None else budgets.seconds(budget),
             progress=True,
             say=note,
         )
+    if shard is not None:
+        note(f"shard {shard} is in {place}; when all have ended, the same command without --shard makes the figures")
+        if report.failure is not None:
+            raise report.failure
+        return
     out(claim.rich_table(report.findings))
     note(f"figures, tables, {reproducing.CLAIMS} and {reproducing.PAGE} in {place}")
     if target is not None:
@@ -151,7 +176,7 @@ def cost(
     if document is None and settings:
         raise InputError("--set: there is no scenario whose keys could be set; name its file")
     if document is not None:
-        for section in ("sweep", "plot"):
+        for section in SECTIONS:
             document.pop(section, None)
     found = model(document)
     out(json.dumps(found.to_dict(), ensure_ascii=False) if as_json else found.to_rich())

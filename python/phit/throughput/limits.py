@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from phit.errors import InputError
 from phit.scenario import Document, Source, load
+from phit.sections import leave_out
 from phit.throughput.certificate import Price, Proof, cheapest_routes, prove
 from phit.throughput.flow import Flow, check_size, most
 from phit.throughput.groups import grouped
@@ -120,7 +121,7 @@ def bound(scenario: Source, *, minimal: bool = True) -> Bounds:
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a bound is that of one scenario")
-    document.pop("plot", None)
+    leave_out(document)
     network = read(_loaded(document))
     if not network.senders:
         raise InputError("traffic.pattern: nobody sends, so that nothing bounds the load")

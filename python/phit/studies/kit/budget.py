@@ -1,13 +1,12 @@
 """More seeds for exactly those runs that decide claims which are undecided, until they are decided or time is up."""
 
 import math
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
-from phit.errors import InputError
+from phit import durations
 from phit.experiment import Point
 from phit.progress import duration
 from phit.studies.kit.claim import E, Judged, Verdict, margin_sign
@@ -20,16 +19,10 @@ from phit.studies.kit.uncertain import Source
 Say = Callable[[str], None]
 """Tells a person something."""
 
-UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
-"""Seconds of the units of a budget."""
-
 
 def seconds(text: str) -> float:
     """The seconds of a budget as `2h`, `90m` or `1h30m`."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(h|min|m|s)", text)
-    if not parts or re.sub(r"\s", "", "".join(f"{number}{unit}" for number, unit in parts)) != re.sub(r"\s", "", text):
-        raise InputError(f"--budget {text}: expected a time, as 2h, 90m or 1h30m")
-    return sum(float(number) * UNITS[unit] for number, unit in parts)
+    return durations.seconds(text, "--budget")
 
 
 LARGE = 0.5

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from phit.experiment import CURVE, Point
+from phit.experiment import CURVE, WORK_PER_SECOND, Point
 from phit.progress import duration
 from phit.results import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document, complete
@@ -17,9 +17,6 @@ Labels = dict[str, Any]
 
 COLUMNS = {"mechanism": CURVE, "load": "traffic.load"}
 """What labels are called in a results folder, where they have another name."""
-
-WORK_PER_SECOND = 4e6
-"""Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,18 @@ import polars as pl
 from polars import selectors
 
 from phit.errors import InputError, ResultsError, SimulationError
-from phit.experiment import Experiment, Point
+from phit.experiment import WORK_PER_SECOND, Experiment, Point
 from phit.progress import duration
 from phit.results import MANIFEST, write_atomically, write_parquet
 from phit.studies.kit import budget as budgets
 from phit.studies.kit import charts, claim, page
 from phit.studies.kit.claim import E, Finding, Judged
-from phit.studies.kit.plan import WORK_PER_SECOND, Case, Done, Plan, pace, seconds_left
+from phit.studies.kit.plan import Case, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
 from phit.studies.kit.study import READING, Figure, Study
 from phit.sweeping import run_points
 from phit.text import csv_text
+from phit.where import HERE, Where
 
 CLAIMS = "claims.json"
 PAGE = "report.md"
@@ -57,7 +58,7 @@ def reproduce(
     warmup: int | None = None,
     cycles: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    workers: int | None = None,
+    where: Where = HERE,
     run: bool = True,
     budget: float | None = None,
     progress: bool = False,
@@ -73,7 +74,7 @@ def reproduce(
         warmup: cycles of warm-up of steady states, if not the scale's own.
         cycles: measured cycles of steady states, if not the scale's own.
         out: results folder, by default ``results/STUDY-SCALE``.
-        workers: processes, by default one per core.
+        where: which processes run them. With a shard nothing is written but its runs.
         run: false to use only runs that are there.
         budget: seconds of wall time for more seeds of those runs that decide claims which are undecided then.
         progress: show progress on standard error.
@@ -92,9 +93,13 @@ def reproduce(
     say(f"{study.name}, {scale} scale: {study.describe(setting)}")
     if budget is not None and not run:
         raise InputError("--budget: with --no-run nothing is run")
-    failure = _run(study, plan.points, folder, setting, workers=workers, run=run, progress=progress, say=say)
+    if budget is not None and where.shard is not None:
+        raise InputError("--budget: a shard knows its own runs only, and cannot tell which claims are undecided")
+    failure = _run(study, plan.points, folder, setting, where=where, run=run, progress=progress, say=say)
+    if where.shard is not None:
+        return Report([], {}, [], failure)
     if budget is not None and failure is None:
-        failure = _spend(study, folder, setting, seeds, budget, workers=workers, progress=progress, say=say)
+        failure = _spend(study, folder, setting, seeds, budget, where=where, progress=progress, say=say)
     return _write(study, folder, scale, setting, seeds, failure)
 
 
@@ -104,14 +109,14 @@ def _run(
     folder: Path,
     setting: S,
     *,
-    workers: int | None,
+    where: Where,
     run: bool,
     progress: bool,
     say: Say,
 ) -> SimulationError | None:
     done = Done.read(folder)
     missing = [point for point in points if point.hash not in done.hashes]
-    count = workers or os.cpu_count() or 1
+    count = where.workers or os.cpu_count() or 1
     there = f"{len(points)} runs, {len(points) - len(missing)} of them done already"
     if not run:
         say(f"{there}; the others are left out")
@@ -122,9 +127,7 @@ def _run(
     else:
         say(there)
     try:
-        run_points(
-            _experiment(study, setting), points, folder, workers=workers, progress=progress and bool(missing) and run
-        )
+        run_points(_experiment(study, setting), points, folder, where, progress=progress and bool(missing) and run)
     except SimulationError as error:
         return error
     return None
@@ -141,12 +144,12 @@ def _spend(
     seeds: int | None,
     seconds: float,
     *,
-    workers: int | None,
+    where: Where,
     progress: bool,
     say: Say,
 ) -> SimulationError | None:
     """Runs more seeds of what decides undecided claims."""
-    count = workers or os.cpu_count() or 1
+    count = where.workers or os.cpu_count() or 1
     rate: float | None = None
 
     def judge() -> tuple[Sequence[Judged[E]], Plan]:
@@ -159,7 +162,7 @@ def _spend(
         return sum(point.work for point in points) / (rate or WORK_PER_SECOND) / max(1, min(count, len(points)))
 
     def run(points: Sequence[Point]) -> None:
-        run_points(_experiment(study, setting), list(points), folder, workers=workers, progress=progress)
+        run_points(_experiment(study, setting), list(points), folder, where, progress=progress)
 
     try:
         budgets.spend(budgets.Budget(seconds), judge, run, cost, budgets.Seeds(study, setting), count, say)

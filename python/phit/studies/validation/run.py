@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from phit.errors import InputError
 from phit.experiment import Experiment, Point
 from phit.results import Answer, ResultsFolder
 from phit.scenario import Document, complete
@@ -24,6 +25,7 @@ from phit.studies.validation import (
 from phit.studies.validation.comparison import Case, Comparison, Verdict, compare
 from phit.studies.validation.transient import Phase, Transient
 from phit.sweeping import run_points
+from phit.where import HERE, Where
 
 
 class Runs(Protocol):
@@ -70,12 +72,12 @@ def simulate(
     changes: Sequence[Transient] = (),
     *,
     quick: bool = False,
-    workers: int | None = None,
+    where: Where = HERE,
     progress: bool = False,
     results: Path | None = None,
 ) -> tuple[list[Comparison], list[Phase]]:
     """Runs everything that is chosen and compares."""
-    found = answers([*changes, *chosen], quick=quick, workers=workers, progress=progress, results=results)
+    found = answers([*changes, *chosen], quick=quick, where=where, progress=progress, results=results)
     phases = [p for change, runs in zip(changes, found, strict=False) for p in transient.compare(change, runs)]
     comparisons = []
     for case, runs in zip(chosen, found[len(changes) :], strict=True):
@@ -87,7 +89,7 @@ def answers(
     chosen: Sequence[Runs],
     *,
     quick: bool = False,
-    workers: int | None = None,
+    where: Where = HERE,
     progress: bool = False,
     results: Path | None = None,
 ) -> list[list[Answer]]:
@@ -103,14 +105,16 @@ def answers(
         experiment,
         points,
         results,
-        workers=workers,
+        where,
         progress=progress,
         each=lambda point, answer: found.update({point.hash: answer}),
     )
+    if where.shard is not None:
+        points = where.shard.share(points)
     if results is not None:
         kept = ResultsFolder(results, warnings.warn)
         found |= {point.hash: kept.answer(point) for point in points if point.hash not in found}
-    return [[found[point.hash] for point in of_one] for of_one in runs]
+    return [[found[point.hash] for point in of_one if point.hash in found] for of_one in runs]
 
 
 def _point(of: Runs, scenario: Document) -> Point:
@@ -122,16 +126,25 @@ def validate(
     *,
     folder: Path = reference.FOLDER,
     quick: bool = False,
-    workers: int | None = None,
+    where: Where = HERE,
     progress: bool = False,
     results: Path | None = None,
 ) -> Report:
-    """Runs everything and writes the page `validation.md` and its plots below `out`."""
+    """Runs everything and writes the page `validation.md` and its plots below `out`.
+
+    Of a shard nothing is written but its runs, which `results` keeps.
+    """
+    if where.shard is not None:
+        if results is None:
+            raise InputError("shard (--shard): expected a folder that keeps the runs, results (--results)")
+        chosen: list[Runs] = [*transients(folder, quick=quick), *cases(folder, quick=quick)]
+        answers(chosen, quick=quick, where=where, progress=progress, results=results)
+        return Report([], [], [])
     comparisons, phases = simulate(
         cases(folder, quick=quick),
         transients(folder, quick=quick),
         quick=quick,
-        workers=workers,
+        where=where,
         progress=progress,
         results=results,
     )
