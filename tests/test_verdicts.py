@@ -334,7 +334,7 @@ def runs(folder: Path) -> dict[int, list[int]]:
 def test_a_budget_runs_seeds_of_what_decides_until_it_is_decided(tmp_path: Path) -> None:
     said: list[str] = []
     study = switches()
-    options: dict[str, Any] = {"scale": Scale.SMOKE, "workers": 1, "say": said.append}
+    options: dict[str, Any] = {"scale": Scale.SMOKE, "where": Where(workers=1), "say": said.append}
     before = reproduce(study, out=tmp_path / "a", **options).findings
     assert [f.verdict.value for f in before] == ["holds", "undecided", "undecided"]
     after = reproduce(study, out=tmp_path / "a", budget=60, **options).findings

@@ -17,6 +17,7 @@ from phit.scenario import Document, get_path
 from phit.studies.validation.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference
 from phit.studies.validation.document import signed
 from phit.studies.validation.run import answers
+from phit.where import Where
 
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
 """Largest differences between two models that mean the same, relative."""
@@ -117,7 +118,7 @@ def against(path: Path, *, seeds: int = 5, workers: int | None = None, progress:
     """
     printed = recognised(path)
     document = {key: value for key, value in printed.imported.document.items() if key != "sweep"}
-    (runs,) = answers([_Seeds(document, seeds, path.name)], workers=workers, progress=progress)
+    (runs,) = answers([_Seeds(document, seeds, path.name)], where=Where(workers=workers), progress=progress)
     return Agreement(printed.imported, _measures(printed, [run["summary"] for run in runs]))
 
 
