@@ -139,6 +139,52 @@ def test_the_legend_fades_other_curves(browser: Any, report: Path) -> None:
     opened.close()
 
 
+def lit(page: Any, selector: str) -> int:
+    """How many colours a canvas has."""
+    found: int = page.evaluate(
+        """(selector) => {
+            const canvas = document.querySelector(selector);
+            const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            return new Set(new Uint32Array(data.buffer)).size;
+        }""",
+        selector,
+    )
+    return found
+
+
+def test_links_are_drawn_by_group_and_by_router(browser: Any, report: Path) -> None:
+    opened = Opened(browser, report, 390)
+    page = opened.page
+    assert lit(page, "#links canvas") > 8
+    canvas = page.locator("#links canvas")
+    canvas.hover(position={"x": 80, "y": 5})
+    assert "from g" in page.locator(".tip").inner_text()
+    canvas.click(position={"x": 60, "y": 5})
+    assert "group" in page.locator("#links .what").inner_text().lower()
+    page.locator("#links .says button").click()
+    page.locator("#links .views button", has_text="routers").click()
+    assert lit(page, "#links canvas") > 8
+    page.locator("#links canvas").hover(position={"x": 8, "y": 28})
+    assert "router 0 port" in page.locator(".tip").inner_text()
+    assert page.locator("#links .top tbody tr").count() == 12
+    assert {"endpoint", "local", "global"} <= set(page.locator("#links .classes tbody").inner_text().split())
+    opened.close()
+
+
+def test_the_time_lapse_plays(browser: Any, report: Path) -> None:
+    opened = Opened(browser, report)
+    page = opened.page
+    slider = page.locator("#timelapse .slider")
+    slider.evaluate("(slider) => { slider.value = 1; slider.dispatchEvent(new Event('input')); }")
+    before = page.locator("#timelapse .time").inner_text()
+    assert before.startswith("cycle ")
+    page.locator("#timelapse .play").click()
+    page.wait_for_function("(before) => document.querySelector('#timelapse .time').textContent !== before", arg=before)
+    page.locator("#timelapse .play").click()
+    assert lit(page, "#timelapse canvas") > 3
+    opened.close()
+
+
 def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) -> None:
     curves = [{"name": said, "traffic.load": [0.1 + 0.01 * i, 0.3]} for i, said in enumerate(HOSTILE)]
     document = small(sweep={"name": "r", "curves": curves}, plot={"title": "".join(HOSTILE)})

@@ -1,18 +1,21 @@
 """The report as a page: that it is one file, what it says, what it leaves out, how large it gets."""
 
+import base64
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import phit
 import polars as pl
 import pytest
 from phit import plots, reporting
 from phit.errors import InputError
 from phit.report import Folder
-from phit.reporting.sections import saturation, series
+from phit.reporting.sections import claims, saturation, series, timelapse
 from phit.reporting.sections.points import BINS, binned
 
 from .conftest import Cli, Write, tiny
@@ -161,6 +164,75 @@ def test_what_happens_on_the_way_is_marked() -> None:
     found = [(event["cycle"], event["kind"]) for event in series.events(scenario)]
     assert found == [(100, "measured from here"), (300, "fault"), (700, "change of traffic")]
     assert list(series.events({"measure": {"warmup": 0}, "topology": {"faults": None}})) == []
+
+
+def unpacked(text: str, kind: str) -> Any:
+    return np.frombuffer(base64.b64decode(text), dtype=f"<{kind}")
+
+
+def test_links_are_those_of_the_table(page: Page, swept: Path) -> None:
+    data = page.data["links"]["data"]
+    (network,) = data["networks"]
+    table = pl.read_parquet(swept / "links.parquet")
+    points = Folder.read(swept).points["point"].to_list()
+    assert len(data["points"]) == 8
+    for point in data["points"]:
+        own = table.filter(pl.col("point") == points[point["at"]])
+        assert unpacked(network["router"], "u4").tolist() == own["router"].to_list()
+        assert unpacked(network["port"], "u2").tolist() == own["port"].to_list()
+        classes = [network["classes"][i] for i in unpacked(network["class"], "u1")]
+        assert classes == own["class"].to_list()
+        far = [f"router {to}" if to >= 0 else None for to in unpacked(network["to"], "i4")]
+        assert far == [to if to.startswith("router") else None for to in own["to"]]
+        use = unpacked(point["use"], "u1") / data["finest"]
+        assert use == pytest.approx(own["utilisation"].to_numpy(), abs=0.5 / data["finest"])
+    assert network["layout"]["groups"]
+    assert len(network["layout"]["blocks"]) == 9
+
+
+def test_frames_are_those_of_the_probe() -> None:
+    rows = pl.DataFrame(
+        {"cycle": [10, 10, 30], "router": [0, 7, 7], "port": [1, 2, 2], "phits": [64, 1, 0], "lines": [0, 1, 1]}
+    )
+    found = timelapse._frames(rows, 1000)
+    assert found["cycles"] == [10, 30], "looks at unequal distances are frames of their own"
+    assert (found["counts"], found["totals"]) == ([2, 1], [65, 0])
+    assert unpacked(found["router"], "u4").tolist() == [0, 7, 7]
+    # 64 phits have the darkest shade, 1 phit that of a 64th, and what holds a line has 16 more.
+    assert unpacked(found["shade"], "u1").tolist() == [8, 2 + 16, 0 + 16]
+    assert timelapse._frames(rows.with_columns(phits=pl.lit(5)), 1)["cycles"] == [10]
+
+
+def test_claims_are_texts_whatever_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "claims.json"
+    good = {"id": "C1", "statement": "a < b", "verdict": "holds", "margin": 3.14, "exact": False}
+    path.write_text(json.dumps([good, {"verdict": ["x"], "id": {"a": 1}, "margin": "z"}, 7, None]))
+    first, second = claims._claims(path)
+    assert (first["verdict"], first["margin"]) == ("holds", "+3.1 standard errors")
+    assert (second["verdict"], second["id"], second["margin"]) == ("not run", "{'a': 1}", "")
+    for broken in ("{", "{}", "7", "[" * 9999):
+        path.write_text(broken)
+        assert claims._claims(path) == []
+
+
+def test_a_study_shows_its_claims_and_figures(swept: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(swept, tmp_path / "study"))
+    (folder / "claims.json").write_text(
+        json.dumps([{"id": "C9", "statement": "<b>it rises</b>", "verdict": "differs"}])
+    )
+    (folder / "figures").mkdir()
+    (folder / "figures" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+    (folder / "figures" / "b.svg").symlink_to(folder / "manifest.json")
+    found = Page(reporting.html(reporting.Source.read(folder)))
+    assert "<b>it rises</b>" in found.words
+    images = [attributes["src"] or "" for tag, attributes in found.elements if tag == "img"]
+    assert len(images) == 1
+    assert images[0].startswith("data:image/svg+xml;base64,")
+
+
+def test_reasons_are_the_hints(page: Page) -> None:
+    assert "saturated" in page.words
+    assert any("data-open" in attributes for _, attributes in page.elements)
 
 
 def test_long_series_are_brought_together_by_packets() -> None:

@@ -9,15 +9,16 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.errors import InputError, ResultsError
-from phit.experiment import heading
+from phit.errors import InputError, PhitError, ResultsError, ScenarioError
+from phit.experiment import Experiment, heading
 from phit.files import name_of, write_text
 from phit.labels import label_of
+from phit.layout import Layout, layout_of
 from phit.markdown import markdown_table
 from phit.quantities import HEADLINES
 from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
-from phit.scenario import Document
+from phit.scenario import Document, complete
 from phit.text import csv_text, in_markdown, plain
 
 MAX_SERIES = 8
@@ -153,9 +154,21 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
             found["ranks"] = tracks.of_ranks(data, names)
         elif table == "tracks":
             found["tracks"] = tracks.of_tracks(data, names)
-        elif table == "probes" and (lapse := timelapse.of_probes(data, names)) is not None:
+        elif table == "probes" and (lapse := timelapse.of_probes(data, names, _layout(folder))):
             found["timelapse"] = lapse
     return found
+
+
+def _layout(folder: Folder) -> Layout | None:
+    """The layout of the network of all points; `None` if they have several."""
+    values = [entry["values"] for entry in folder.manifest["points"] if entry["state"] == "done"]
+    if not values or any(key.partition(".")[0] == "topology" for one in values for key in one):
+        return None
+    base = Experiment(str(folder.manifest.get("name", "")), folder.manifest.get("scenario", {}), {}, {})
+    try:
+        return layout_of(complete(base.document(values[0])))
+    except (ScenarioError, PhitError, ValueError):
+        return None
 
 
 def write_figures(

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from phit.files import write_atomically, write_text
+from phit.layout import Layout, rows_of
 from phit.text import plain_lines
 
 PALETTE = ("#fcffa4", "#f6d746", "#fca50a", "#f37819", "#dd513a", "#a52c60", "#6a176e", "#1b0c41")
@@ -78,7 +79,9 @@ class Timelapse:
     panels: Mapping[str, pl.DataFrame]
     """By name: rows with `t`, `router`, `port`, `phits` and `marked`, true where the port is part of a tree."""
     rows: Sequence[Row] = ()
-    """From top to bottom; by default rows of equal length in the order of numbers."""
+    """From top to bottom; by default those of the layout."""
+    layout: Layout | None = None
+    """Where routers stand; by default in rows of equal length in the order of numbers."""
     unit: str = "cycles"
     """Of `t`."""
     amount: str = "phits"
@@ -124,12 +127,15 @@ class Timelapse:
         return max(self.times(), key=lambda t: most.get(t, (0, 0)))
 
 
-def of_probes(probes: pl.DataFrame, names: Mapping[str, str] | None = None) -> Timelapse | None:
+def of_probes(
+    probes: pl.DataFrame, names: Mapping[str, str] | None = None, layout: Layout | None = None
+) -> Timelapse | None:
     """The time-lapse of a table of probes, a panel for each point; `None` if nobody has looked at the ports.
 
     Args:
         probes: the table of probes of several points.
         names: of the points.
+        layout: where the routers of their network stand.
     """
     if "quantity" not in probes.columns or "port phits" not in probes["quantity"]:
         return None
@@ -139,11 +145,15 @@ def of_probes(probes: pl.DataFrame, names: Mapping[str, str] | None = None) -> T
     named = names or {}
     panels = {named.get(point, point[:8]): rows for (point,), rows in frames.group_by("point", maintain_order=True)}
     note = "each cell is an input port of a router, the first half of them in the lower row"
-    # Looks that found every port empty have left no trace.
-    seen = frames["cycle"].unique().sort().to_list()
+    moments = [float(cycle) for cycle in moments_of(frames["cycle"])]
+    return Timelapse("Ports over time", (note,), panels, layout=layout, moments=moments)
+
+
+def moments_of(cycles: pl.Series) -> list[int]:
+    """When anybody looked, by the cycles of what was found: looks that found every port empty have left no trace."""
+    seen = cycles.unique().sort().to_list()
     step = math.gcd(*(after - before for before, after in pairwise(seen))) or 1
-    moments = [float(cycle) for cycle in range(seen[0], seen[-1] + 1, step)]
-    return Timelapse("Ports over time", (note,), panels, moments=moments)
+    return list(range(seen[0], seen[-1] + 1, step))
 
 
 class _Picture:
@@ -169,6 +179,8 @@ class _Picture:
     def _rows(self, count: int) -> list[Row]:
         """Rows of equal length for so many routers."""
         width = self.columns * (CELL_WIDTH + 1) + 3 + 4 * GAP
+        if self.of.layout is not None:
+            return [Row(label, routers) for label, routers in rows_of(self.of.layout, max(1, WIDEST // width))]
         rows = math.ceil(count / max(1, WIDEST // width))
         length = math.ceil(count / rows)
         ends = [(first, min(first + length, count)) for first in range(0, count, length)]

@@ -18,8 +18,8 @@ from phit.reporting.templates import render
 from phit.text import harmless, in_script
 
 ASSETS = Path(__file__).parent / "assets"
-CORE = "core"
-"""The script that all sections share; it comes first."""
+SHARED = ("core.js", "network.js")
+"""The scripts that sections share; they come first."""
 
 
 def write(source: Source, path: Path) -> Path:
@@ -32,7 +32,7 @@ def html(source: Source) -> str:
     """The report: one HTML page that loads nothing."""
     built = [(section, content) for section in SECTIONS if (content := section.build(source)) is not None]
     script = _script()
-    return render(
+    page = render(
         "page.html",
         title=source.title,
         version=_phit.__version__,
@@ -45,6 +45,7 @@ def html(source: Source) -> str:
         policy=f"default-src 'none'; script-src '{_digest(script)}' 'unsafe-eval'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'",
     )
+    return str(page)
 
 
 def _data(content: Content) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _script() -> str:
     """All scripts as one: the libraries, what sections share, then each section's own."""
     own = [ASSETS / f"{section.name}.js" for section in SECTIONS]
     # A browser reads every end of a line as one character, and the digest is of what it reads.
-    script = "\n".join([plots.drawing_library(), _asset(f"{CORE}.js"), *(p.read_text() for p in own if p.exists())])
+    script = "\n".join([plots.drawing_library(), *map(_asset, SHARED), *(p.read_text() for p in own if p.exists())])
     return script.replace("\r\n", "\n").replace("\r", "\n")
 
 

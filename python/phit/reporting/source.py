@@ -48,16 +48,21 @@ class Source:
         return str(self.manifest.get("plot", {}).get("title") or self.manifest.get("name") or self.folder.path.name)
 
     @cached_property
-    def scenarios(self) -> list[Document]:
-        """The complete scenario of each point; empty for one whose file is gone."""
-        return [self._scenario(hash_) for hash_ in self.points["point"]]
+    def summaries(self) -> list[dict[str, Any]]:
+        """The summary of each point with its complete scenario; empty for one whose file is gone."""
+        return [self._summary(hash_) for hash_ in self.points["point"]]
 
-    def _scenario(self, hash_: str) -> Document:
+    def _summary(self, hash_: str) -> dict[str, Any]:
         try:
-            scenario: Document = read_point(self.folder.path / POINTS / f"{hash_}.json")["summary"]["scenario"]
+            summary: dict[str, Any] = read_point(self.folder.path / POINTS / f"{hash_}.json")["summary"]
         except (ResultsError, OSError):
             return {}
-        return scenario
+        return summary
+
+    @property
+    def scenarios(self) -> list[Document]:
+        """The complete scenario of each point; empty for one whose file is gone."""
+        return [summary.get("scenario", {}) for summary in self.summaries]
 
     @cached_property
     def common(self) -> dict[str, Any]:

@@ -118,6 +118,10 @@
     show(at);
     dialog.scrollTop = 0;
   };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-open]");
+    if (button) phit.open([Number(button.dataset.open)]);
+  });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
   phit.sections.points = { start: (root) => tree(root) };

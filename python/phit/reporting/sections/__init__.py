@@ -1,13 +1,29 @@
 """The sections of the report, in their order."""
 
 from phit.reporting.section import Section
-from phit.reporting.sections import curves, overview, points, provenance, saturation, scenario, series
+from phit.reporting.sections import (
+    claims,
+    curves,
+    links,
+    overview,
+    points,
+    provenance,
+    reasons,
+    saturation,
+    scenario,
+    series,
+    timelapse,
+)
 
 SECTIONS: tuple[Section, ...] = (
     overview.SECTION,
+    claims.SECTION,
     curves.SECTION,
     saturation.SECTION,
+    reasons.SECTION,
     series.SECTION,
+    links.SECTION,
+    timelapse.SECTION,
     points.SECTION,
     scenario.SECTION,
     provenance.SECTION,
