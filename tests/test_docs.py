@@ -1,5 +1,6 @@
 """What README and the user guide say is executed, and every example is valid."""
 
+import linecache
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import phit
 import pytest
+from phit import mechanisms
 from phit.where import Cluster
 
 from .conftest import ROOT, Cli, tiny
@@ -32,9 +34,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "examples").mkdir()
     for example in (ROOT / "examples").glob("*.toml"):
         (tmp_path / "examples" / example.name).write_text(shortened(example.read_text(encoding="utf-8")))
-    for program in (ROOT / "examples").glob("*.goal"):
-        shutil.copy(program, tmp_path / "examples")
+    for other in [*(ROOT / "examples").glob("*.goal"), *(ROOT / "examples").glob("*.py")]:
+        shutil.copy(other, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    # A command that trusts Python says so for the whole process: that ends with the test.
+    monkeypatch.setenv(mechanisms.CONSENT, "0")
     # Runs stay in this process: they are so short that others would take longer to start.
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     return tmp_path
@@ -65,9 +69,12 @@ def test_commands(page: Path, checkout: Path, cli: Cli, executed: dict[str, Path
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.usefixtures("checkout")
 def test_python(page: Path) -> None:
-    for block in blocks(page, "python"):
+    for number, block in enumerate(blocks(page, "python")):
         if not block.startswith("# not executed"):
-            exec(compile(block, page.name, "exec"), {"__name__": "__main__"})
+            # As in a notebook, where the text of a function can be found by the name of its cell.
+            name = f"<{page.name} {number}>"
+            linecache.cache[name] = (len(block), None, block.splitlines(keepends=True), name)
+            exec(compile(block, name, "exec"), {"__name__": "__main__"})
 
 
 def test_the_readme_lists_every_kind() -> None:

@@ -2,7 +2,8 @@
 
 `run` simulates a scenario and `sweep` the points of an experiment; `saturate` looks for the load at which a network
 saturates, `bound` proves what it cannot exceed. `load`, `complete`, `verify` and `routes` look at a scenario without
-running it; `schema` and `catalogue` say what a scenario may contain. Bad input raises a `ScenarioError` or a
+running it; `schema` and `catalogue` say what a scenario may contain. `trigger`, `rule`, `pattern` and `probe` make
+mechanisms of Python functions. Bad input raises a `ScenarioError` or a
 `PhitError`; both are a `ValueError`.
 
 >>> import phit
@@ -21,6 +22,7 @@ from phit.errors import InputError, PhitError, ResultsError, ScenarioError, Simu
 if TYPE_CHECKING:
     from phit.experiment import Experiment, Point
     from phit.graphs import graph
+    from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.merging import Merged, merge
     from phit.result import Result, run
     from phit.saturation import Saturation, saturate
@@ -37,6 +39,7 @@ else:
             "graphs": ("graph",),
             "merging": ("Merged", "merge"),
             "result": ("Result", "run"),
+            "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
             "saturation": ("Saturation", "saturate"),
             "scenario": ("complete", "load", "routes", "verify"),
             "sections": ("schema",),
@@ -77,11 +80,16 @@ __all__ = [
     "graph",
     "load",
     "merge",
+    "pattern",
+    "probe",
     "routes",
+    "rule",
     "run",
     "saturate",
     "schema",
     "sweep",
+    "trigger",
+    "trust_python",
     "verify",
 ]
 
@@ -92,8 +100,11 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Each list has one table for each kind: its `kind`, a `description` in Markdown and the JSON `schema` of its keys.
     """
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
-    from phit.sections import own_kinds
+    from phit.mechanisms import KINDS
+    from phit.sections import add_python_file, own_kinds
 
+    for kind in (kind for kinds in found.values() for kind in kinds if kind["kind"] in KINDS):
+        add_python_file(kind["schema"])
     for concept, kind in own_kinds().items():
         found[concept].append(kind)
     return found

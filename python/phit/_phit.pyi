@@ -88,6 +88,12 @@ def catalogue() -> str:
 def quantities() -> str:
     """JSON of what results consist of: ``quantities``, ``tables``, ``observables``, ``totals``, ``saturated_below``."""
 
+def layout() -> str:
+    """JSON of where lies what compiled functions see: of each struct fields and calls, with offsets and types."""
+
+def register(kind: str, function: str, source: list[str], addresses: dict[str, int], reads: list[str]) -> None:
+    """Makes compiled functions known to the engine, by their addresses: for `phit.mechanisms.compiled` alone."""
+
 class WorkloadError(ValueError):
     """A program that cannot be read, made or written: ``str(error)`` names file, line and rank as far as there are."""
 

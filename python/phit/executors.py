@@ -19,6 +19,7 @@ from typing import Any
 
 from phit import _phit, machine
 from phit.errors import SimulationError
+from phit.mechanisms import running
 
 Answer = dict[str, Any]
 Fractions = Callable[[Sequence[float]], None]
@@ -35,7 +36,9 @@ def execute(index: int, scenario: str, force: bool = False, share: int = 1) -> s
     Unless `force` is true, a point is refused that needs more memory than this process may take, where so many run.
     """
     limit = None if force else machine.memory(share)
-    return _phit.run(scenario, threads=1, progress=None if _fractions is None else _tell(index), memory=limit)
+    # Whoever has sent it has asked for consent.
+    tell = None if _fractions is None else _tell(index)
+    return running.run(scenario, progress=tell, memory=limit, trusted=True)
 
 
 def _tell(index: int) -> Callable[[int, int], None]:
@@ -83,7 +86,7 @@ def run_here(
 
         try:
             limit = None if force else machine.memory()
-            answer: Answer | Exception = json.loads(_phit.run(scenario, threads=1, progress=tell, memory=limit))
+            answer: Answer | Exception = json.loads(running.run(scenario, progress=tell, memory=limit))
         except Exception as error:  # a point that fails must not take the others with it
             answer = error
         shares[i] = 1.0

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from phit import _phit, machine
+from phit import machine
 from phit._results import Quantities
 from phit.errors import InputError, SimulationError
+from phit.mechanisms import running
 from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity
 from phit.scenario import Document, Source, load, to_json
@@ -169,8 +170,9 @@ def run(
 
     Raises:
         ScenarioError: the scenario cannot be simulated, or needs more memory than there is.
-        InputError: the document cannot be read, or is no scenario.
-        SimulationError: the run came to a deadlock, or its program can never end.
+        InputError: the document cannot be read, or is no scenario, or names a Python function that cannot be compiled
+            or may not be executed (`trust_python`).
+        SimulationError: the run came to a deadlock, or its program can never end, or a Python function has raised.
     """
     document = load(scenario)
     if "sweep" in document:
@@ -180,7 +182,7 @@ def run(
         text = to_json(document)
         try:
             limit = None if force else machine.memory()
-            answer = json.loads(_phit.run(text, threads=threads, progress=progress, memory=limit))
+            answer = json.loads(running.run(text, threads=threads, progress=progress, memory=limit))
         except KeyboardInterrupt as error:
             found = getattr(error, "partial", None)
             partial = None if found is None else json.loads(found)

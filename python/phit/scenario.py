@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from phit import _phit, graphs, traces
+from phit import _phit, graphs, mechanisms, traces
 from phit.errors import InputError
 from phit.origins import Located, Origin, located
 from phit.sections import REFERENCE, SECTIONS, leave_out
@@ -131,15 +131,19 @@ def _with_files(document: Document, folder: Path) -> Document:
     """The document with the files that it names, found from `folder`.
 
     These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
-    `file` of programs and placements in `workload` and its jobs.
+    `file` of Python functions, and of programs and placements in `workload` and its jobs.
     """
     traffic = document.get("traffic")
-    for _, named in [*_programs(document), *_placements(document)]:
+    for _, named in [*_programs(document), *_placements(document), *_functions(document)]:
         named["file"] = str(folder / named["file"])
     for section, keys in _FILES.items():
         table = document.get(section)
         for key in keys:
-            if isinstance(table, dict) and isinstance(table.get(key), str):
+            if (
+                isinstance(table, dict)
+                and isinstance(table.get(key), str)
+                and table.get("kind") not in mechanisms.KINDS
+            ):
                 table[key] = str(folder / table[key])
     if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
         trace = {"file": trace} if isinstance(trace, str) else trace
@@ -171,13 +175,18 @@ def _placements(document: Document) -> Iterator[tuple[str, Document]]:
     yield from _with_file((f"{path}.placement", job.get("placement")) for path, job in _jobs(document))
 
 
+def _functions(document: Document) -> Iterator[tuple[str, Document]]:
+    """The tables of Python functions that stand in files, each with its path."""
+    return _with_file(mechanisms.tables(document))
+
+
 def _with_file(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:
     return ((path, table) for path, table in tables if isinstance(table, dict) and isinstance(table.get("file"), str))
 
 
 def _inlined(document: Document) -> Document:
     """The document with the contents of the files that it names in their places."""
-    document = _with_graph(document)
+    document = _with_functions(_with_graph(document))
     routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
@@ -198,6 +207,18 @@ def _inlined(document: Document) -> Document:
         bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
         units = {key: Fraction(value) for key, value in json.loads(_phit.units(bare)).items()}
         found["traffic"]["trace"] = traces.inline(trace, int(_phit.endpoints(bare)), units)
+    return found
+
+
+def _with_functions(document: Document) -> Document:
+    """The document with the source text of the Python functions that it names, and all of their parameters."""
+    if next(mechanisms.tables(document), None) is None:
+        return document
+    plain = copy.deepcopy(document)
+    found = Located(plain, document.origin) if isinstance(document, Located) else plain
+    for path, table in mechanisms.tables(found):
+        table.update(mechanisms.completed(path, table))
+        table.pop("file", None)
     return found
 
 

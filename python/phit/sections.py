@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any
 
-from phit import _phit
+from phit import _phit, mechanisms
 from phit.graphs import infiniband
 from phit.traces.options import OPTIONS
 
@@ -161,7 +161,7 @@ def described() -> Schema:
     document: Schema = copy.deepcopy(_ENGINE)
     document["$defs"] |= _DEFINITIONS
     document["properties"] |= SECTIONS
-    _add_files(document["properties"])
+    _add_files(document["properties"], document["$defs"])
     return document
 
 
@@ -197,7 +197,7 @@ def of_kind(concept: str, kind: str, own: Schema) -> Schema:
 def _made() -> str:
     scenario = copy.deepcopy(_ENGINE)
     properties, definitions = scenario["properties"], scenario["$defs"]
-    _add_files(properties)
+    _add_files(properties, definitions)
     needed = {word: scenario.pop(word) for word in ("required", "anyOf")}
     complete = needed | {"properties": properties | {"traffic": _with_load(properties)}}
     document = scenario | {
@@ -226,8 +226,8 @@ def schema() -> Schema:
     return found
 
 
-def _add_files(properties: Schema) -> None:
-    """Adds the files that `topology.file`, `routing.file` and `traffic.trace` may name."""
+def _add_files(properties: Schema, definitions: Schema) -> None:
+    """Adds the files that `topology.file`, `routing.file`, `traffic.trace` and tables of Python functions may name."""
     graph = _kind(properties["topology"], "graph")
     said = [key for key in graph["required"] if key != "kind"]
     graph |= {"required": ["kind"], "anyOf": [{"required": ["file"]}, {"required": said}]}
@@ -252,9 +252,26 @@ def _add_files(properties: Schema) -> None:
         "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
         "takes the place of `entries`.",
     }
+    for section in (*properties.values(), *definitions.values()):
+        _add_python_files(section)
     trace = properties["traffic"]["properties"]["trace"]
     messages = {word: trace.pop(word) for word in list(trace) if word not in ("description", "default")}
     trace["anyOf"] = [messages, {"type": "string"}, {"$ref": "#/$defs/trace_file"}]
+
+
+def _add_python_files(section: Schema) -> None:
+    """Adds the file of a Python function to those kinds of a concept that name one."""
+    for kind in section.get("oneOf", ()):
+        if kind.get("properties", {}).get("kind", {}).get("const") in mechanisms.KINDS:
+            add_python_file(kind)
+
+
+def add_python_file(schema: Schema) -> None:
+    """Adds to the keys of a kind the file of a Python function."""
+    schema["properties"]["file"] = {
+        "type": "string",
+        "description": "Python file of the function, found from the scenario's folder: it takes the place of `source`.",
+    }
 
 
 _OWN_KINDS: dict[str, tuple[Schema, list[str]]] = {

@@ -12,6 +12,7 @@ import polars as pl
 from phit.errors import SimulationError, one_line
 from phit.executors import Answer, processes, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
+from phit.mechanisms import running as mechanisms
 from phit.progress import Reporter, describe, reporter
 from phit.result import unmeasured
 from phit.results import ResultsFolder, Summary, point_row, points_frame
@@ -133,6 +134,8 @@ def _run(
     points: list[Point], report: Reporter, where: Where, folder: Path | None, force: bool
 ) -> Iterator[tuple[int, Answer | Exception]]:
     scenarios: list[Any] = [to_json(point.scenario) for point in points]
+    # Whether they may be executed, and what cannot be compiled, comes to light before anything runs.
+    mechanisms.ready(scenarios)
     executor = where.executor
     if executor == SLURM and points:
         from phit.slurm import run_on_slurm

@@ -19,6 +19,8 @@ pub mod packet;
 
 pub mod topology;
 
+pub mod foreign;
+
 pub mod traffic;
 
 pub mod workload;

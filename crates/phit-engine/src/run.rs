@@ -256,6 +256,7 @@ impl Simulation {
     /// The same, unless more than `memory` bytes are expected to be needed.
     pub fn within(scenario: &Scenario, options: Options, memory: Option<u64>) -> Result<Self, ScenarioError> {
         let (blueprint, graph) = blueprint(scenario, memory)?;
+        scenario.registered()?;
         if memory.is_some() {
             needs::of_run(scenario, &blueprint, graph).within(scenario, memory)?;
         }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{run, with};
+use common::{functions, run, with};
 use phit_engine::allocators::AllocatorKind;
 use phit_engine::probes::ProbeKind;
 use phit_engine::queueing::QueueingKind;
@@ -18,6 +18,13 @@ use std::collections::BTreeSet;
 
 /// A program of one rank, which only calculates.
 const ONE: &str = "num_ranks 1\nrank 0 {\ncalc 5\n}\n";
+
+/// A table with a function of the tests.
+fn function(mut table: Value, name: &str) -> Value {
+    functions::register();
+    (table["function"], table["source"]) = (json!(name), json!(functions::source(name)));
+    table
+}
 
 /// A scenario that every kind changes in one place.
 fn base() -> Value {
@@ -115,6 +122,19 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "contention_base", on_dragonfly(json!({ "kind": "contention_base" }))),
         ("routing", "contention_hybrid", on_dragonfly(json!({ "kind": "contention_hybrid" }))),
         ("routing", "ectn", on_dragonfly(json!({ "kind": "ectn" }))),
+        (
+            "routing",
+            "python_trigger",
+            on_dragonfly(function(json!({ "kind": "python_trigger", "parameters": { "threshold": 4 } }), "base")),
+        ),
+        (
+            "routing",
+            "python_rule",
+            with(
+                topology(json!({ "kind": "slim_fly", "q": 3 })),
+                routing(function(json!({ "kind": "python_rule", "parameters": { "threshold": 4 } }), "counters")),
+            ),
+        ),
         ("routing", "contention_grid", routing(json!({ "kind": "contention_grid" }))),
         (
             "routing",
@@ -214,6 +234,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("probe", "ports", json!({ "measure": { "probes": [{ "kind": "ports", "every": 50 }] } })),
         ("probe", "queueing", json!({ "measure": { "probes": ["queueing"] } })),
         ("probe", "trees", json!({ "measure": { "probes": ["trees"] } })),
+        (
+            "probe",
+            "python_probe",
+            json!({ "measure": { "probes": [function(json!({ "kind": "python_probe" }), "held")] } }),
+        ),
+        ("pattern", "python_pattern", pattern(function(json!({ "kind": "python_pattern" }), "others"))),
         ("router", "ideal", program(json!({ "router": { "kind": "ideal" } }))),
         ("workload", "goal", workload(json!({ "kind": "goal", "file": "identical/files/ring.goal" }))),
         (

@@ -1,5 +1,6 @@
 //! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
 
+mod foreign;
 mod positions;
 mod workload;
 
@@ -289,5 +290,6 @@ fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expected_hops, module)?)?;
     module.add_function(wrap_pyfunction!(flows, module)?)?;
     module.add_function(wrap_pyfunction!(minimal_ports, module)?)?;
+    foreign::add(module)?;
     workload::add(module)
 }

@@ -36,6 +36,21 @@ Settings = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Run also what is expected to take more memory than the machine has.")
 ]
+
+
+def _trust(given: bool) -> None:
+    if given:
+        phit.trust_python()
+
+
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust-python",
+        callback=_trust,
+        help="Execute the Python functions that the scenario names; they may do whatever you may do.",
+    ),
+]
 ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.", show_default=False)]
 
 

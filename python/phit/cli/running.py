@@ -13,7 +13,7 @@ from rich.table import Table
 
 import phit
 from phit import perfetto as traces
-from phit.cli.app import FAILED, File, Force, Settings, interruptible, note, out
+from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.importing import From, document_of
 from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options
 from phit.errors import InputError, one_line
@@ -61,6 +61,7 @@ def run(
     ] = None,
     force: Force = False,
     simulator: From = None,
+    trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Simulate one scenario."""
     document = apply_settings(document_of(file, simulator), settings)
@@ -192,6 +193,7 @@ def interference(
     settings: Settings = [],  # noqa: B006
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each job, in a list.")] = False,
+    trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Run the jobs of a workload together and each alone: what they do to one another."""
     with interruptible():
@@ -263,6 +265,7 @@ def sweep(
     partition: Partition = None,
     time: Time = None,
     account: Account = None,
+    trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
     experiment = Experiment.read(file, settings)
@@ -340,6 +343,7 @@ def saturate(
     bounds: Annotated[bool, typer.Option("--bound/--no-bound", help="Also print what no routing can exceed.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     force: Force = False,
+    trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Find the largest load that a scenario sustains."""
     from dataclasses import asdict

@@ -8,6 +8,7 @@ mod buffers;
 mod counters;
 mod fullest_buffers;
 mod ports;
+mod python;
 mod queueing;
 mod trees;
 
@@ -23,5 +24,6 @@ crate::registry::registry! {
         "ports" => Ports(ports::PortsProbe),
         "queueing" => Queueing(queueing::QueueingProbe),
         "trees" => Trees(trees::TreesProbe),
+        "python_probe" => Python(python::PythonProbe),
     }
 }

@@ -66,6 +66,10 @@ pub trait Trigger: Send {
     fn compares_global_ports(&self) -> bool {
         false
     }
+    /// True if [`Self::fires`] and [`Self::admits`] read the state of any output.
+    fn reads_outputs(&self) -> bool {
+        false
+    }
     /// Should `head` not take its minimal output?
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Self::Reason>;
     /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, and on what is
@@ -282,6 +286,9 @@ impl<T: Trigger> Routing for InTransit<T> {
         view.watch_chosen();
         if self.trigger.compares_global_ports() && view.class(out) == GLOBAL {
             view.watch_occupancy(self.global.clone());
+        }
+        if self.trigger.reads_outputs() {
+            view.watch(0..view.ports());
         }
         let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
         let Some(detour) = detour else { return Some(minimal) };

@@ -19,6 +19,7 @@ mod par;
 mod par_graph;
 mod piggyback;
 mod polarized;
+mod python;
 mod source_adaptive;
 mod table;
 mod tpr;
@@ -48,6 +49,8 @@ crate::registry::registry! {
         "contention_grid" => ContentionGrid(contention::Grid),
         "contention_graph" => ContentionGraph(contention::Graph),
         "ectn" => Ectn(contention::Ectn),
+        "python_trigger" => PythonTrigger(python::PythonTrigger),
+        "python_rule" => PythonRule(python::PythonRule),
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),

@@ -4,6 +4,7 @@
 //! between several sections, and for what a program lists (`catalogue`).
 
 use crate::error::{self, Findings, ScenarioError};
+use crate::foreign;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::schema::{self, parse};
@@ -196,6 +197,34 @@ impl Scenario {
         }
         found.into_result()?;
         self.topology.build()
+    }
+
+    /// The functions that somebody else compiles ([`foreign`]), by the paths of the tables that name them.
+    pub fn functions(&self) -> Vec<(String, foreign::Name)> {
+        let mut found = Vec::new();
+        let mut look = |path: &str, value: Value| foreign::names(path, &value, &mut found);
+        look("routing", self.routing.to_value());
+        match &self.workload {
+            Some(workload) => look("workload", json!(workload)),
+            None => {
+                look("traffic.pattern", self.traffic.pattern.to_value());
+                look("traffic.changes", json!(self.traffic.changes));
+            }
+        }
+        look("measure.probes", json!(self.measure.probes));
+        found
+    }
+
+    /// Refuses a scenario with a function that nobody has registered.
+    pub(crate) fn registered(&self) -> Result<(), ScenarioError> {
+        match self.functions().into_iter().find(|(_, name)| foreign::find(name).is_none()) {
+            None => Ok(()),
+            Some((path, name)) => Err(ScenarioError::new(
+                error::join(&path, "function"),
+                format!("{:?}", name.function),
+                "nobody has compiled this function for this run; expected one that is registered",
+            )),
+        }
     }
 
     /// The document with every default filled in.

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod adaptive;
+pub mod functions;
 
 use phit_engine::queueing::QueueingKind;
 use phit_engine::result::Outcome;

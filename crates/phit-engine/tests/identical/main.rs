@@ -58,6 +58,7 @@ fn digests(name: &str, document: &Value) -> Result<Record, String> {
 
 /// The digests of all scenarios. Panics with the names of those that have none, and why.
 fn run_all() -> Records {
+    common::functions::register();
     let scenarios: Vec<(String, Value)> = scenarios::all().into_iter().collect();
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {

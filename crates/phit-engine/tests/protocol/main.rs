@@ -13,6 +13,7 @@ mod determinism;
 mod documents;
 mod faults;
 mod fbicm;
+mod functions;
 mod graphs;
 mod limits;
 mod measure;

@@ -41,6 +41,12 @@ impl<'a> RouterView<'a> {
         &self.buffers.capacity
     }
 
+    /// Number of ports of this router.
+    #[inline]
+    pub fn ports(&self) -> u16 {
+        (self.tables.first_port[self.local + 1] - self.tables.first_port[self.local]) as u16
+    }
+
     /// [`Topology::minimal_hop`] from this router to router `to`, for a route of one leg.
     #[inline]
     pub fn minimal_hop(&self, to: u32, state: HopState, rng: &mut Rng) -> Hop {

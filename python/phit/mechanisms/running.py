@@ -1,0 +1,122 @@
+"""Runs of scenarios that name Python functions: whether these may be executed, and what they raise."""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from phit import _phit
+from phit.errors import InputError, SimulationError
+from phit.mechanisms import is_trusted, refusal, source_of, tables
+from phit.mechanisms.sources import Source
+
+Progress = Callable[[int, int], None]
+
+
+def ready(scenarios: Iterable[str], trusted: bool = False) -> bool:
+    """Compiles the functions that scenarios (JSON text) name; false if they name none.
+
+    Raises:
+        InputError: a function may not be executed, or cannot be compiled, or there is no numba.
+    """
+    found: dict[tuple[str, ...], tuple[str, Source]] = {}
+    for scenario in scenarios:
+        if '"python_' in scenario:
+            for path, table in tables(json.loads(scenario)):
+                source = source_of(path, table)
+                found.setdefault((source.kind, source.function, *source.lines), (path, source))
+    for path, source in found.values():
+        if not trusted and not is_trusted(source.lines):
+            raise refusal(path, source.function)
+        try:
+            from phit.mechanisms import compiled
+        except ImportError as error:
+            if error.name not in ("numba", "llvmlite"):
+                raise
+            words = "needs numba, which is not installed: pip install phit[numba]"
+            raise InputError(f'{path}.function = "{source.function}": {words}', f"{path}.function") from None
+        compiled.ensure(source, path)
+    return bool(found)
+
+
+def run(
+    scenario: str,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+    memory: int | None = None,
+    trusted: bool = False,
+) -> str:
+    """Runs a scenario (JSON text) as `_phit.run` does, with the functions that it names compiled.
+
+    Args:
+        scenario: JSON text.
+        threads: threads of the engine.
+        progress: told cycles done and planned, a few times a second.
+        memory: bytes that the run may take.
+        trusted: the functions may be executed, as somebody else has looked after it.
+
+    Raises:
+        InputError: a function may not be executed, or cannot be compiled.
+        SimulationError: a function has raised an exception; the message says which.
+    """
+    if not ready([scenario], trusted):
+        return _phit.run(scenario, threads=threads, progress=progress, memory=memory)
+    with _raised() as look:
+
+        def tell(done: int, planned: int) -> None:
+            look()
+            if progress is not None:
+                progress(done, planned)
+
+        answer = _phit.run(scenario, threads=threads, progress=tell, memory=memory)
+        look()
+    return answer
+
+
+_lock = threading.Lock()
+_watching: list[list[BaseException]] = []
+_before: Any = None
+
+
+@contextmanager
+def _raised() -> Iterator[Callable[[], None]]:
+    """Hears of what compiled functions raise while it lasts; yields what raises it again, in this thread.
+
+    A C function cannot raise: numba hands its exceptions to `sys.unraisablehook`. Of runs that go on at the same time
+    each hears of all.
+    """
+    global _before
+    heard: list[BaseException] = []
+    with _lock:
+        if not _watching:
+            _before, sys.unraisablehook = sys.unraisablehook, _hear
+        _watching.append(heard)
+
+    def look() -> None:
+        if heard:
+            error = heard[0]
+            at = error.__traceback__
+            while at is not None and at.tb_next is not None:
+                at = at.tb_next
+            where = f" ({at.tb_frame.f_code.co_filename}:{at.tb_lineno})" if at is not None else ""
+            raise SimulationError(f"a Python mechanism has raised {type(error).__name__}: {error}{where}") from None
+
+    try:
+        yield look
+    finally:
+        with _lock:
+            _watching[:] = [other for other in _watching if other is not heard]
+            if not _watching:
+                sys.unraisablehook = _before
+
+
+def _hear(unraisable: Any) -> None:
+    if isinstance(unraisable.object, str) and "numba" in unraisable.object and unraisable.exc_value is not None:
+        for heard in _watching:
+            if not heard:
+                heard.append(unraisable.exc_value)
+    else:
+        _before(unraisable)
