@@ -568,5 +568,5 @@ def test_findings_are_written_and_shown(tmp_path: Any) -> None:
     assert read(write(findings, tmp_path / "claims.json")) == findings
     text = markdown(findings)
     assert text.count("\n") == 1 + len(BY_ID)
-    assert "| C16 | 9 |" in text
+    assert "| C16 | not run | 9 |" in text
     assert rich_table(findings).row_count == len(BY_ID)

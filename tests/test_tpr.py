@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from phit.errors import InputError
 from phit.studies import registry
-from phit.studies.kit.claim import Finding, Verdict, judge, markdown, measured, rich_table
+from phit.studies.kit.claim import Finding, Verdict, judge, markdown, matrix, measured, rich_table
 from phit.studies.kit.plan import Plan
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.uncertain import nominal
@@ -314,7 +314,7 @@ def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert "T13" in out
     page = (folder / "report.md").read_text()
     assert "Table I: packets sent to one router" in page
-    assert "| measured | verdict: text | verdict: fitted | verdict: deep | verdict: text, carried |" in page
+    assert "| claim | `text` | `fitted` | `deep` | `text, carried` |" in page
     assert "### Reading: fitted" in page
     assert "| fitted | ADV | 0.1 |" in page
 
@@ -351,10 +351,13 @@ def test_every_claim_is_judged_under_each_reading() -> None:
     assert verdicts["fitted", "T2"] is Verdict.HOLDS
     assert verdicts["fitted", "T5"] is Verdict.NOT_RUN
     lines = markdown(findings).splitlines()
-    verdict_columns = " | ".join(f"verdict: {view.name}" for view in VIEWS)
-    assert lines[0] == f"| claim | figure | statement | paper | measured | {verdict_columns} | first rule |"
+    assert lines[0] == "| claim | verdict | figure | statement | paper | measured | first rule |"
     assert len(lines) == 2 + len(study.claims)
-    assert "| holds (exact) | **differs** (exact) |" in lines[2]
+    assert lines[2].startswith("| T1 | holds (exact), `text` | 2 |")
+    under_each = matrix(findings).splitlines()
+    assert under_each[0] == f"| claim | {' | '.join(f'`{view.name}`' for view in VIEWS)} |"
+    assert under_each[2].startswith("| T1 | holds (exact) | **differs** (exact) |")
+    assert matrix([f for f in findings if f.reading == "text"]) == ""
     assert measured(findings[len(study.claims) :]).splitlines()[2].startswith("| T1 | VLB/MIN throughput 0.42 to 0.58")
     shown = rich_table(findings)
     assert shown.row_count == len(VIEWS) * len(study.claims)

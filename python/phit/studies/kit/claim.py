@@ -338,21 +338,35 @@ def settled(findings: Sequence[Finding]) -> str:
 
 
 def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
-    """The claims in Markdown: what was measured under the first reading, and the verdicts under all of them.
+    """The claims in Markdown, each under the reading that decides it, its verdict in the second column.
 
     `rule` is the heading of the column with the paper's values, as the rules take them.
-    If rules were revised, a further column has what the first ones said, under the first reading.
+    If rules were revised, a further column has what the first ones said, under the same reading.
     """
-    readings = by_reading(findings)
-    verdicts = [f"verdict: {name}" if name else "verdict" for name in readings]
     revised = any(finding.first for finding in findings)
     rows = []
-    for same in zip(*readings.values(), strict=True):
-        f = same[0]
-        row = (f.id, f.figure, f.statement, f.paper, _measured(f), *(_verdict(other) for other in same))
+    for same in zip(*by_reading(findings).values(), strict=True):
+        f = min(same, key=_rank)
+        under = f", `{f.reading}`" if len(same) > 1 and f.verdict is not Verdict.NOT_RUN else ""
+        row = (f.id, f"{_verdict(f)}{under}", f.figure, f.statement, f.paper, _measured(f))
         rows.append((*row, _first(f)) if revised else row)
     last = ["first rule"] if revised else []
-    return markdown_table(("claim", "figure", "statement", rule, "measured", *verdicts, *last), rows)
+    return markdown_table(("claim", "verdict", "figure", "statement", rule, "measured", *last), rows)
+
+
+def _rank(finding: Finding) -> int:
+    """How much a finding tells: what is settled before the rest, what holds before what differs."""
+    order = (Verdict.HOLDS, Verdict.DIFFERS) if finding.settled else (Verdict.UNDECIDED, Verdict.DIFFERS, Verdict.HOLDS)
+    if finding.verdict is Verdict.NOT_RUN and not finding.settled:
+        return 9
+    return (0 if finding.settled else 4) + (order.index(finding.verdict) if finding.verdict in order else 3)
+
+
+def matrix(findings: Sequence[Finding]) -> str:
+    """The verdicts under each reading, in Markdown; nothing if there is one."""
+    readings = by_reading(findings)
+    rows = [(same[0].id, *map(_verdict, same)) for same in zip(*readings.values(), strict=True)]
+    return markdown_table(("claim", *(f"`{name}`" for name in readings)), rows) if len(readings) > 1 else ""
 
 
 def measured(findings: Sequence[Finding]) -> str:

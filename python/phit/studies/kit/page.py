@@ -100,13 +100,13 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
 
 
 def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
-    """What the readings are, and what was measured under those after the first."""
+    """The verdicts under each reading, what each is, and what was measured under it."""
     found = claim.by_reading(findings)
     blocks = []
-    for i, reading in enumerate(study.readings):
+    for reading in study.readings:
         blocks += [f"### Reading: {reading.name}", reading.words]
-        blocks += [claim.measured(found[reading.name])] if i else []
-    return blocks
+        blocks.append(claim.measured(found[reading.name]))
+    return ["### Under each reading", matrix, *blocks] if (matrix := claim.matrix(findings)) else []
 
 
 def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> list[str]:
