@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import phit
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit.experiment import Point
 from phit.quantities import MACHINE
 from phit.results import ResultsFolder
 from phit.sharding import shares
@@ -61,7 +60,7 @@ def test_every_point_is_in_one_share_and_no_share_is_longer_than_greed_makes_it(
     works: list[int], shards: int, order: random.Random
 ) -> None:
     jobs = [Job(float(work), f"{i:032x}") for i, work in enumerate(works)]
-    found = shares(cast(list[Point], jobs), shards)
+    found = shares(jobs, shards)
     assert len(found) == shards
     assert sorted(i for share in found for i in share) == list(range(len(jobs)))
     loads = [sum(jobs[i].work for i in share) for share in found]
@@ -71,7 +70,7 @@ def test_every_point_is_in_one_share_and_no_share_is_longer_than_greed_makes_it(
     # Which share a point is in does not depend on the order in which points are listed.
     shuffled = list(jobs)
     order.shuffle(shuffled)
-    again = shares(cast(list[Point], shuffled), shards)
+    again = shares(shuffled, shards)
     assert [{shuffled[i].hash for i in share} for share in again] == [{jobs[i].hash for i in share} for share in found]
 
 

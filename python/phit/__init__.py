@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.merging import Merged, merge
     from phit.result import Result, run
+    from phit.saturated_curves import saturations
     from phit.saturation import Saturation, saturate
     from phit.scenario import complete, load, routes, verify
     from phit.sections import schema
@@ -41,6 +42,7 @@ else:
             "result": ("Result", "run"),
             "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
             "saturation": ("Saturation", "saturate"),
+            "saturated_curves": ("saturations",),
             "scenario": ("complete", "load", "routes", "verify"),
             "sections": ("schema",),
             "sweeping": ("Interrupted", "sweep"),
@@ -86,6 +88,7 @@ __all__ = [
     "rule",
     "run",
     "saturate",
+    "saturations",
     "schema",
     "sweep",
     "trigger",

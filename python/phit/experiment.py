@@ -155,7 +155,7 @@ class Experiment:
             try:
                 point = Point(values, complete(self.document(values)))
             except ScenarioError as error:
-                raise self._explained(error, values) from error
+                raise self.explained(error, values) from error
             found.setdefault(point.hash, point)
         if not found:
             raise InputError("sweep: there is no point to run; expected at least one value for every key")
@@ -185,7 +185,7 @@ class Experiment:
             lines = " and ".join(f'{key.removeprefix("units.")} = "{value}"' for key, value in common.items())
             raise InputError(f"units: {first}; add {lines} to [units]")
 
-    def _explained(self, error: ScenarioError, values: Values) -> Exception:
+    def explained(self, error: ScenarioError, values: Values) -> Exception:
         """The refusal of a point, in terms of the sweep where one of its keys is to blame."""
         for key in values:
             if key != error.path and not key.startswith(f"{error.path}."):

@@ -1,8 +1,9 @@
 """The largest sustained load of a scenario: on a grid of loads, or by bisection."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from phit.errors import InputError, ScenarioError, one_line
 from phit.experiment import expand_range
@@ -42,18 +43,56 @@ class Saturation:
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """When a load is sustained."""
+class Rule:
+    """Which loads are tried, and when one is sustained: the arguments of `saturate`."""
 
-    share: float
-    factor: float | None
-    limit: float | None
+    first: float = 0.05
+    last: float = 1.0
+    step: float | None = None
+    tolerance: float = 0.01
+    share: float = SATURATED_BELOW
+    latency_factor: float | None = None
+    latency_limit: float | None = None
 
-    def longest(self, trials: list[Trial]) -> float:
+    def __post_init__(self) -> None:
+        _check("last (--to)", self.last, True, "a number")
+        least = f"a number between 0 and the last load, {self.last:g}"
+        _check("first (--from)", self.first, 0 < self.first < self.last, least)
+        _check("tolerance (--tolerance)", self.tolerance, self.tolerance >= FINEST, "a number, 0.000001 or more")
+        _check("share (--share)", self.share, 0 < self.share <= 1, "a number above 0, 1 at most")
+        if self.step is not None:
+            _check("step (--grid)", self.step, self.step >= FINEST, "a number, 0.000001 or more")
+        if (factor := self.latency_factor) is not None:
+            _check("latency_factor (--latency)", factor, factor >= 1, "a number, 1 or more")
+        if (limit := self.latency_limit) is not None:
+            _check("latency_limit (--latency-limit)", limit, limit > 0, "a number of cycles, more than 0")
+
+    @property
+    def latency(self) -> bool:
+        """Whether latency counts."""
+        return self.latency_factor is not None or self.latency_limit is not None
+
+    @property
+    def loads(self) -> list[float]:
+        """The loads of a grid, or the ends of a bisection."""
+        if self.step is None:
+            return [self.first, self.last]
+        return expand_range("--grid", {"start": self.first, "stop": self.last, "step": self.step})
+
+    def trial(self, load: float, runs: Sequence[tuple[Document, Mapping[str, Any]]], before: Sequence[Trial]) -> Trial:
+        """What comes of a load: of runs of all seeds, after the trials before."""
+        accepted = min(_share(scenario, summary) for scenario, summary in runs)
+        latencies = [summary["latency_mean"] for _, summary in runs]
+        latency = max((float(x) for x in latencies if x is not None), default=None)
+        delivered = all(x is not None for x in latencies)
+        fast = latency is not None and latency <= self._longest(before)
+        return Trial(load, delivered and fast and accepted >= self.share, accepted, latency)
+
+    def _longest(self, trials: Sequence[Trial]) -> float:
         """The greatest mean latency after these trials, in cycles."""
-        limits = [] if self.limit is None else [self.limit]
-        if self.factor is not None and trials and trials[0].latency is not None:
-            limits.append(self.factor * trials[0].latency)
+        limits = [] if self.latency_limit is None else [self.latency_limit]
+        if self.latency_factor is not None and trials and trials[0].latency is not None:
+            limits.append(self.latency_factor * trials[0].latency)
         return min(limits, default=math.inf)
 
 
@@ -71,7 +110,7 @@ def saturate(
     tell: Callable[[Trial], None] = lambda _: None,
     force: bool = False,
 ) -> Saturation:
-    """Finds the largest load that a scenario sustains.
+    """Finds the largest load that a scenario sustains. Of the curves of an experiment `saturations` finds it.
 
     A load is sustained if every seed
 
@@ -96,34 +135,18 @@ def saturate(
         tell: called with every load that was tried.
         force: run also if more memory is expected to be needed than the machine has.
     """
-    _check("last (--to)", last, True, "a number")
-    _check("first (--from)", first, 0 < first < last, f"a number between 0 and the last load, {last:g}")
-    _check("tolerance (--tolerance)", tolerance, tolerance >= FINEST, "a number, 0.000001 or more")
-    _check("share (--share)", share, 0 < share <= 1, "a number above 0, 1 at most")
-    if step is not None:
-        _check("step (--grid)", step, step >= FINEST, "a number, 0.000001 or more")
-    if latency_factor is not None:
-        _check("latency_factor (--latency)", latency_factor, latency_factor >= 1, "a number, 1 or more")
-    if latency_limit is not None:
-        _check("latency_limit (--latency-limit)", latency_limit, latency_limit > 0, "a number of cycles, more than 0")
+    rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
     _check("seeds (--seeds)", seeds, seeds >= 1, "a whole number, 1 or more")
     document = load(scenario)
     if "sweep" in document:
-        raise InputError("sweep: this document is an experiment of several points; saturation is that of one scenario")
+        raise InputError("sweep: this document is an experiment of several points; expected `phit.saturations`")
     leave_out(document)
-    loads = [first, last] if step is None else expand_range("--grid", {"start": first, "stop": last, "step": step})
-    _check_last(document, loads[-1], latency=latency_factor is not None or latency_limit is not None)
-    rule = _Rule(share, latency_factor, latency_limit)
-    trials: list[Trial] = []
-
-    def attempt(value: float) -> bool:
-        trial = _trial(document, value, share, rule.longest(trials), seeds, force)
-        trials.append(trial)
-        tell(trial)
-        return trial.sustained
-
-    low, high = _between(attempt, first, last, tolerance) if step is None else _upwards(attempt, loads)
-    return Saturation(low, high, trials)
+    check_last(document, rule)
+    search = Search(rule)
+    while search.load is not None:
+        results = [_run(document, search.load, seed, force) for seed in range(seeds)]
+        tell(search.judge([(result.scenario, result.summary) for result in results]))
+    return search.found
 
 
 def _check(option: str, value: float, right: bool, expected: str) -> None:
@@ -131,57 +154,77 @@ def _check(option: str, value: float, right: bool, expected: str) -> None:
         raise InputError(f"{option} = {value:g}: expected {expected}")
 
 
-def _check_last(document: Document, last: float, *, latency: bool) -> None:
+def check_last(document: Document, rule: Rule) -> None:
     """Refuses what a later run would, before the first one has taken its time."""
     try:
-        completed = complete(_loaded(document, last))
+        completed = complete(_loaded(document, rule.loads[-1]))
     except ScenarioError as error:
         if error.path == KEY:
             raise InputError(f"last (--to): {one_line(error)}") from error
         raise
-    if get_path(completed, "measure.count") == "generated" and not latency:
+    if get_path(completed, "measure.count") == "generated" and not rule.latency:
         raise InputError(
             'measure.count = "generated": a run ends when all packets are delivered, so that every load would be '
             "sustained; expected a rule for latency: latency_factor (--latency) or latency_limit (--latency-limit)"
         )
 
 
-def _upwards(attempt: Callable[[float], bool], loads: list[float]) -> tuple[float | None, float | None]:
+class Search:
+    """Looks for the largest load that is sustained: gives a load to try until it is found."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._trials: list[Trial] = []
+        self._steps = _between(rule) if rule.step is None else _upwards(rule)
+        self._ends: tuple[float | None, float | None] = (None, None)
+        self.load: float | None = next(self._steps)
+        """The load to try next; `None` once it is found."""
+
+    def judge(self, runs: Sequence[tuple[Document, Mapping[str, Any]]]) -> Trial:
+        """Takes what runs of all seeds gave under this load: of each its scenario and its summary."""
+        assert self.load is not None
+        trial = self._rule.trial(self.load, runs, self._trials)
+        self._trials.append(trial)
+        try:
+            self.load = self._steps.send(trial.sustained)
+        except StopIteration as found:
+            self.load, self._ends = None, found.value
+        return trial
+
+    @property
+    def found(self) -> Saturation:
+        """What was found."""
+        return Saturation(*self._ends, self._trials)
+
+
+Steps = Generator[float, bool, tuple[float | None, float | None]]
+"""Gives loads, is told whether each is sustained, and ends with the largest that is and the smallest that is not."""
+
+
+def _upwards(rule: Rule) -> Steps:
     low = None
-    for value in loads:
-        if not attempt(value):
+    for value in rule.loads:
+        if not (yield value):
             return low, value
         low = value
     return low, None
 
 
-def _between(
-    attempt: Callable[[float], bool], first: float, last: float, tolerance: float
-) -> tuple[float | None, float | None]:
-    if not attempt(first):
-        return None, first
-    if attempt(last):
-        return last, None
-    low, high = first, last
-    while high - low > tolerance:
+def _between(rule: Rule) -> Steps:
+    low, high = rule.first, rule.last
+    if not (yield low):
+        return None, low
+    if (yield high):
+        return high, None
+    while high - low > rule.tolerance:
         middle = (low + high) / 2
         if not low < middle < high:
             break
-        if attempt(middle):
+        if (yield middle):
             low = middle
         else:
             high = middle
     return low, high
-
-
-def _trial(document: Document, value: float, share: float, limit: float, seeds: int, force: bool) -> Trial:
-    results = [_run(document, value, seed, force) for seed in range(seeds)]
-    accepted = min(_share(result) for result in results)
-    latencies = [result["latency_mean"] for result in results]
-    latency = max((float(x) for x in latencies if x is not None), default=None)
-    delivered = all(x is not None for x in latencies)
-    fast = latency is not None and latency <= limit
-    return Trial(value, delivered and fast and accepted >= share, accepted, latency)
 
 
 def _loaded(document: Document, value: float) -> Document:
@@ -196,8 +239,8 @@ def _run(document: Document, value: float, seed: int, force: bool) -> Result:
     return run(own, force=force)
 
 
-def _share(result: Result) -> float:
+def _share(scenario: Document, summary: Mapping[str, Any]) -> float:
     """Accepted over offered load; a run that counts by generation is judged by whether it delivered everything."""
-    if get_path(result.scenario, "measure.count") == "generated":
-        return 1.0 if result["converged"] else 0.0
-    return float(result["accepted_load"]) / float(result["offered_load"]) if result["offered_load"] else 1.0
+    if get_path(scenario, "measure.count") == "generated":
+        return 1.0 if summary["converged"] else 0.0
+    return float(summary["accepted_load"]) / float(summary["offered_load"]) if summary["offered_load"] else 1.0

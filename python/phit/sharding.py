@@ -4,13 +4,28 @@ import heapq
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from phit.errors import InputError
-from phit.experiment import Point
 from phit.text import quoted
 
 MOST = 1_000_000
 """Most shards of one sweep."""
+
+
+class Job(Protocol):
+    """What is shared: a point, or whatever else takes work."""
+
+    @property
+    def work(self) -> float:
+        """Expected work, in any unit."""
+
+    @property
+    def hash(self) -> str:
+        """What tells it from others of equal work."""
+
+
+J = TypeVar("J", bound=Job)
 
 
 @dataclass(frozen=True)
@@ -38,13 +53,13 @@ class Shard:
             raise InputError(f"shard (--shard) = {quoted(text)}: expected NUMBER/OF, as 3/64")
         return cls(int(found[1]), int(found[2]))
 
-    def share(self, points: Sequence[Point]) -> list[Point]:
+    def share(self, points: Sequence[J]) -> list[J]:
         """The points of this shard, in their order."""
         mine = shares(points, self.of)[self.number - 1]
         return [points[i] for i in mine]
 
 
-def shares(points: Sequence[Point], shards: int) -> list[list[int]]:
+def shares(points: Sequence[Job], shards: int) -> list[list[int]]:
     """Positions of the points of each shard: the longest first, each to the shard that has least so far.
 
     The same on every machine. (R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969: the largest share is

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -17,7 +17,7 @@ from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, no
 from phit.cli.importing import From, document_of
 from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options
 from phit.errors import InputError, one_line
-from phit.experiment import Experiment
+from phit.experiment import Experiment, heading
 from phit.hints import PAGE, hints, watched
 from phit.progress import RunProgress
 from phit.quantities import SATURATED_BELOW
@@ -25,6 +25,9 @@ from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
 from phit.workloads import contention, contention_by_phase, without_contention
 from phit.workloads import interference as jobs_alone_and_together
+
+if TYPE_CHECKING:
+    import polars as pl
 
 commands = typer.Typer()
 
@@ -344,11 +347,45 @@ def saturate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     force: Force = False,
     trust: Trust = False,  # noqa: ARG001
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Keep all runs and the table in this folder.")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw a bar for each curve, with --out.")] = False,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes for an experiment; one per core.")] = None,
+    shard: ShardText = None,
+    executor: ExecutorName = None,
+    partition: Partition = None,
+    time: Time = None,
+    account: Account = None,
 ) -> None:
-    """Find the largest load that a scenario sustains."""
+    """Find the largest load that a scenario sustains, or each curve of an experiment."""
     from dataclasses import asdict
 
-    from phit.saturation import Trial
+    from phit.saturation import Rule, Trial
+
+    document = apply_settings(load(file), settings)
+    if "sweep" in document or folder is not None or executor is not None or shard is not None:
+        if plot and (folder is None or shard is not None):
+            raise InputError("--plot: expected --out DIR, where the bars are written when all curves are known")
+        rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
+        document.setdefault("sweep", {}).setdefault("name", file.stem)
+        with interruptible():
+            table = phit.saturations(
+                document,
+                folder,
+                rule=rule,
+                seeds=seeds,
+                workers=workers,
+                executor=executor,
+                progress=True,
+                force=force,
+                shard=shard,
+                cluster=options(partition, time, account),
+            )
+        _show_saturations(table, as_json=as_json)
+        if plot and folder is not None:
+            _write_bars(table, folder)
+        return
 
     def tell(trial: Trial) -> None:
         word = "sustained" if trial.sustained else "not sustained"
@@ -356,7 +393,6 @@ def saturate(
         note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
 
     with interruptible():
-        document = apply_settings(load(file), settings)
         found = phit.saturate(
             document,
             first=first,
@@ -381,6 +417,26 @@ def saturate(
         out(f"sustained: {found.sustained:.4g}; not sustained: {found.saturated:.4g}")
     if not as_json and limit is not None:
         out(limit if isinstance(limit, str) else _bounds_line(limit))
+
+
+def _show_saturations(found: "pl.DataFrame", *, as_json: bool) -> None:
+    """One line for each curve."""
+    if as_json:
+        out(json.dumps(found.to_dicts(), ensure_ascii=False))
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in found.columns:
+        table.add_column(heading(name), justify="right" if found[name].dtype.is_numeric() else "left")
+    for row in found.iter_rows():
+        table.add_row(*(readable(value) for value in row))
+    out(table)
+
+
+def _write_bars(found: "pl.DataFrame", folder: Path) -> None:
+    from phit import plots, saturated_curves
+
+    for path in plots.save(saturated_curves.bars(found), folder / "plots" / "saturation"):
+        note(f"wrote {path}")
 
 
 def _bound(document: Document) -> "phit.Bounds | str":
