@@ -15,7 +15,8 @@ import pytest
 from phit import plots, reporting
 from phit.errors import InputError
 from phit.report import Folder
-from phit.reporting.sections import claims, saturation, series, timelapse
+from phit.reporting.saturation import curve_of
+from phit.reporting.sections import claims, series, timelapse
 from phit.reporting.sections.points import BINS, binned
 
 from .conftest import Cli, Write, tiny
@@ -129,12 +130,12 @@ def test_distributions_count_every_packet_but_the_last_thousandth() -> None:
 def test_saturation_is_where_any_seed_no_longer_accepts_what_is_offered() -> None:
     columns = {"x": [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], "accepted_load": [0.1, 0.1, 0.2, 0.1, 0.15, 0.15]}
     own = pl.DataFrame({**columns, "saturated": [False, False, False, True, False, False]})
-    row = saturation._row("", "a", own)
+    row = curve_of("", "a", own)
     assert (row.sustained, row.saturated) == (0.1, 0.2)
     assert row.accepted == pytest.approx(0.15)
     assert row.words == "between 0.1 and 0.2"
-    assert saturation._row("", "a", own.filter(pl.col("x") == 0.2)).words == "saturated at every load, from 0.2"
-    assert "the largest load" in saturation._row("", "a", own.filter(pl.col("x") == 0.1)).words
+    assert curve_of("", "a", own.filter(pl.col("x") == 0.2)).words == "saturated at every load, from 0.2"
+    assert "the largest load" in curve_of("", "a", own.filter(pl.col("x") == 0.1)).words
 
 
 def test_curves_without_a_finite_point_are_named() -> None:

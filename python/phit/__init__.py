@@ -20,6 +20,7 @@ from phit._phit import __version__
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 
 if TYPE_CHECKING:
+    from phit.comparing import Comparison, compare
     from phit.experiment import Experiment, Point
     from phit.graphs import graph
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
@@ -36,6 +37,7 @@ else:
     _LATER = {
         name: module
         for module, names in {
+            "comparing": ("Comparison", "compare"),
             "experiment": ("Experiment", "Point"),
             "graphs": ("graph",),
             "merging": ("Merged", "merge"),
@@ -63,6 +65,7 @@ else:
 
 __all__ = [
     "Bounds",
+    "Comparison",
     "Experiment",
     "InputError",
     "Interrupted",
@@ -78,6 +81,7 @@ __all__ = [
     "__version__",
     "bound",
     "catalogue",
+    "compare",
     "complete",
     "graph",
     "load",

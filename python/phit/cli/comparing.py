@@ -1,0 +1,129 @@
+"""Commands that look at results while they come, and beside others."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from phit.cli.app import ResultsDir, interruptible, note, out
+from phit.cli.showing import columns
+from phit.progress import terminal
+
+if TYPE_CHECKING:
+    from phit.comparing import Comparison
+
+commands = typer.Typer()
+
+MOST_ROWS = 60
+"""Points of a table for a terminal."""
+
+COLOURS = {"higher": "red", "lower": "blue", "open": "dim", "same": "dim", "unknown": "dim"}
+
+
+@commands.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Results folder, or a scenario, which is run.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="The same: what A is compared with.", show_default=False)],
+    quantities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--y",
+            metavar="QUANTITY",
+            help="Compare this quantity; repeatable. By default accepted load and mean latency.",
+            autocompletion=columns,
+        ),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a run.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+) -> None:
+    """Compare two results: what differs in their scenarios, and what in the numbers, with significance."""
+    from phit import comparing
+
+    wanted = quantities or ["accepted_load", "latency_mean"]
+    with interruptible():
+        found = comparing.compare(a, b, wanted, threads=threads)
+    if as_json:
+        out(json.dumps(found.to_dict(), ensure_ascii=False))
+        return
+    _show_scenarios(found)
+    for name in wanted:
+        _show_quantity(found, name)
+    lost = [f"{count:,} points of {side}" for count, side in zip(found.unmatched, ("A", "B"), strict=True) if count]
+    if lost:
+        note(f"{' and '.join(lost)} have no counterpart")
+
+
+def _show_scenarios(found: "Comparison") -> None:
+    from phit.comparing import listed
+
+    if not found.scenario:
+        out("The scenarios are the same.")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="The scenarios differ in", title_justify="left")
+    for name in ("key", "A", "B"):
+        table.add_column(name, header_style="bold")
+    for difference in found.scenario:
+        table.add_row(difference.key, listed(difference.a), listed(difference.b))
+    out(table)
+
+
+def _show_quantity(found: "Comparison", name: str) -> None:
+    import polars as pl
+
+    from phit.comparing import LEVEL, WORDS
+    from phit.experiment import heading
+    from phit.quantities import QUANTITIES
+    from phit.result import readable
+
+    rows = found.results.filter(pl.col("quantity") == name)
+    words = QUANTITIES[name].title
+    if rows.is_empty():
+        out(f"{words}: no point of A has a counterpart in B that has it, too")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=words, title_justify="left")
+    for key in found.keys:
+        table.add_column(heading(key), header_style="bold")
+    for column in ("A", "B", "B - A", "± (95 %)", "in %"):
+        table.add_column(column, justify="right", header_style="bold", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in rows.head(MOST_ROWS).iter_rows(named=True):
+        relative = "–" if row["relative"] is None else f"{100 * row['relative']:+.1f}"
+        numbers = [readable(row[key]) for key in ("a", "b", "difference", "half_width")]
+        verdict = Text(WORDS[row["verdict"]], style=COLOURS[row["verdict"]])
+        table.add_row(*(row[key] for key in found.keys), *numbers, relative, verdict)
+    out(table)
+    if rows.height > MOST_ROWS:
+        out(f"and {rows.height - MOST_ROWS:,} more points; --json has all")
+    counts = ", ".join(f"{WORDS[verdict]} at {count:,}" for verdict, count in found.tally(name).items())
+    out(f"of {rows.height:,} points {counts} ({100 * LEVEL:.0f} % over all of them)")
+
+
+@commands.command()
+def watch(
+    folder: ResultsDir,
+    interval: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Show the state and end.")] = False,
+) -> None:
+    """Watch a running sweep: points, rates, and its curves as they come; ends with it, or by Ctrl-C."""
+    import time
+
+    from rich.live import Live
+
+    from phit.watching import Watched
+
+    watched = Watched(folder)
+    watched.look()
+    console = terminal()
+    if once or not console.is_terminal:
+        out(Group(*watched.shown()))
+        return
+    with interruptible(), Live(Group(*watched.shown()), console=console, auto_refresh=False) as live:
+        while not watched.over:
+            time.sleep(interval)
+            watched.look()
+            live.update(Group(*watched.shown()), refresh=True)
