@@ -16,12 +16,15 @@ use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, c
 use crate::topology::Breakdown;
 use crate::traffic::{SourceQueue, Traffic};
 use crate::workload::Units;
+use pace::Pace;
 use phit_workload::run::Asked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 use watchdog::Watchdog;
 
+mod pace;
 mod program;
 mod watchdog;
 
@@ -48,6 +51,7 @@ pub struct Simulation {
     watchdog: Watchdog,
     /// Times that links have broken and that routing has got to know of it, in turns.
     breakdowns_seen: usize,
+    pace: Pace,
 }
 
 /// What a run is to say of a program.
@@ -269,6 +273,7 @@ impl Simulation {
             threads: options.threads.max(1),
             now: 0,
             breakdowns_seen: 0,
+            pace: Pace::new(),
         })
     }
 
@@ -316,6 +321,13 @@ impl Simulation {
             }
         }
         self.run_to(end);
+    }
+
+    /// Runs some ticks, at most `most`, before `end`: about as many as take a tenth of a second.
+    fn step_towards(&mut self, end: Tick, most: Tick) {
+        let (from, start) = (self.now, Instant::now());
+        self.advance_to(end.min(from.saturating_add(self.pace.next(most))));
+        self.pace.took(self.now - from, start.elapsed());
     }
 
     fn run_to(&mut self, end: Tick) {
@@ -487,9 +499,9 @@ impl Simulation {
 
     fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {
         let cycle = self.blueprint.links.ticks_per_cycle;
-        let step = (planned / 100).max(1).saturating_mul(cycle).max(self.fabric.epoch().min(1000));
+        let most = (planned / 100).max(1).saturating_mul(cycle).max(self.fabric.epoch().min(1000));
         while self.now < end {
-            self.advance_to(self.now.saturating_add(step).min(end).min(self.watchdog.next()));
+            self.step_towards(end.min(self.watchdog.next()), most);
             if self.now == self.watchdog.next() {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
             }

@@ -14,8 +14,8 @@ mod wheel;
 
 pub(crate) use bytes::{Bytes, bytes_of, tables_of};
 pub(crate) use pages::{Pages, Spare};
-pub(crate) use patience::poll;
 pub use patience::{GivenUp, GoOn, watched};
+pub(crate) use patience::{Patiently, aside, poll};
 pub use rng::{Rng, Stream};
 pub(crate) use table::{Table, fetch, reserve_gently};
 pub(crate) use wheel::{Event, LISTS, Wheel};

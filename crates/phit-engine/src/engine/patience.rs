@@ -1,8 +1,11 @@
 //! Long work that can be given up: what checks, builds and proves says now and then that it is still there.
 
 use std::cell::{Cell, RefCell};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Asked a few times a second; false gives the work up.
@@ -68,9 +71,50 @@ pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
     })
 }
 
+/// Does work that cannot say that it goes on, such as that of a library. Where it is watched, it is done on a thread of its
+/// own, which is left to itself when the work is given up.
+pub(crate) fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if WATCH.with_borrow(Option::is_none) {
+        return work();
+    }
+    let (sender, done) = channel();
+    let worker = thread::spawn(move || drop(sender.send(work())));
+    loop {
+        match done.recv_timeout(PATIENCE) {
+            Ok(done) => return done,
+            Err(RecvTimeoutError::Timeout) => look(),
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("a thread that has ended without a result or a panic"),
+            },
+        }
+    }
+}
+
+/// What is read, by work that goes on as long as there is more of it.
+pub(crate) struct Patiently<R>(pub R);
+
+impl<R: Read> Read for Patiently<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        look();
+        self.0.read(buffer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_aside_is_given_up_and_hands_on_what_it_finds() {
+        assert_eq!(aside(|| 7), 7);
+        assert_eq!(watched(Box::new(|| true), || aside(|| 7)), Ok(7));
+        let start = Instant::now();
+        let slept = watched(Box::new(|| false), || aside(|| thread::sleep(Duration::from_secs(60))));
+        assert!(slept == Err(GivenUp) && start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+        let panic = catch_unwind(|| watched(Box::new(|| true), || aside(|| resume_unwind(Box::new("other")))));
+        assert_eq!(panic.map(|_: Result<(), GivenUp>| ()).unwrap_err().downcast_ref(), Some(&"other"));
+    }
 
     fn long() -> u32 {
         let start = Instant::now();
@@ -95,6 +139,12 @@ mod tests {
         assert!(asked.get() == 3 && start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
         assert!(WATCH.with_borrow(Option::is_none));
         assert_eq!(watched(Box::new(|| false), || 7), Ok(7), "short work is done");
+    }
+
+    #[test]
+    fn reading_is_given_up() {
+        let endless = || std::io::copy(&mut Patiently(std::io::repeat(1)), &mut std::io::sink());
+        assert!(matches!(watched(Box::new(|| false), endless), Err(GivenUp)));
     }
 
     #[test]

@@ -43,14 +43,17 @@ impl Simulation {
                 self.watchdog = super::Watchdog::new(idle, self.fabric.longest_wait());
             }
             let end = self.now.saturating_add(LOOK.saturating_mul(cycle));
-            self.advance_to(end.min(self.watchdog.next()).min(LAST));
+            let end = end.min(self.watchdog.next()).min(LAST);
+            while self.now < end {
+                self.step_towards(end, end);
+                let (done, performed) = (self.now / cycle, self.fabric.performed());
+                let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
+                if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
+                    return Err(Stopped { partial: None }.into());
+                }
+            }
             if self.now >= self.watchdog.next() {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
-            }
-            let (done, performed) = (self.now / cycle, self.fabric.performed());
-            let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
-            if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
-                return Err(Stopped { partial: None }.into());
             }
         }
         let (left, lost) = self.fabric.left();

@@ -233,6 +233,10 @@ pub struct File {
 impl PlacementParams for File {
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
         let refuse = |reason: String| ScenarioError::new("file", format!("{:?}", self.file), reason);
+        // Devices and pipes may never end.
+        if fs::metadata(&self.file).is_ok_and(|file| !file.is_file()) {
+            return Err(refuse("not a regular file".into()));
+        }
         let text = fs::read_to_string(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let numbers = |(index, line): (usize, &str)| {
             let expected = match among.rails {

@@ -150,7 +150,11 @@ pub fn of_scenario(document: &Value) -> Judged {
         Err(error) => return wrong("refused when built", error.to_string()),
     };
     let since = Instant::now();
-    match built.run(&mut |_, _| since.elapsed() < PATIENCE) {
+    let goes_on = move || since.elapsed() < PATIENCE;
+    let Ok(ran) = watched(Box::new(goes_on), || built.run(&mut |_, _| goes_on())) else {
+        return Ok("ran long, and was stopped");
+    };
+    match ran {
         Ok(outcome) => {
             let shown = serde_json::to_string(&outcome.summary()).is_ok();
             let _tables = outcome.tables();

@@ -17,7 +17,7 @@
 
 use super::build::Plan;
 use crate::engine::parallel::{Cluster, Schedule};
-use crate::engine::{NONE, Tick, poll};
+use crate::engine::{NONE, Tick, aside, poll};
 use crate::topology::{Peer, Routers, Topology};
 use petgraph::unionfind::UnionFind;
 use std::collections::BTreeSet;
@@ -219,8 +219,8 @@ impl Cutter<'_> {
         parts
     }
 
-    /// By vertex its part, such that few links are cut, and long ones rather than short ones: METIS's recursive
-    /// bisection. `vertices` are those of `routers`.
+    /// By vertex its part, such that few links are cut, and long ones rather than short ones. `vertices` are those of
+    /// `routers`.
     fn metis(&self, routers: &[u32], vertices: &[u32], sizes: &[u64], count: usize) -> Option<Vec<u32>> {
         let mut vertex_of = vec![NONE; self.topology.routers() as usize];
         routers.iter().zip(vertices).for_each(|(&router, &vertex)| vertex_of[router as usize] = vertex);
@@ -252,14 +252,7 @@ impl Cutter<'_> {
         // So that the sum of all fits.
         let unit = sizes.iter().sum::<u64>() / 1_000_000_000 + 1;
         let sizes: Vec<i32> = sizes.iter().map(|size| (size / unit).max(1) as i32).collect();
-        let mut homes = vec![0i32; sizes.len()];
-        let graph = metis::Graph::new(1, count as i32, &ends, &to).ok()?;
-        // The library draws from one random stream for the whole process: a cut depends on the network alone only if
-        // nobody else draws.
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock();
-        graph.set_vwgt(&sizes).set_adjwgt(&weights).part_recursive(&mut homes).ok()?;
-        drop(alone);
+        let homes = aside(move || bisect(&ends, &to, &weights, &sizes, count))?;
         homes.into_iter().map(|home| u32::try_from(home).ok().filter(|home| (*home as usize) < count)).collect()
     }
 
@@ -282,6 +275,19 @@ impl Cutter<'_> {
         let clusters = ends.iter().zip(inside).map(|(&end, lookahead)| Cluster { end: end as usize, lookahead });
         Schedule { clusters: clusters.collect(), lookahead: between }
     }
+}
+
+/// METIS's recursive bisection of a graph in compressed rows: by vertex its part.
+fn bisect(ends: &[i32], to: &[i32], weights: &[i32], sizes: &[i32], count: usize) -> Option<Vec<i32>> {
+    // The library draws from one random stream for the whole process: a cut depends on the network alone only if nobody
+    // else draws.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock();
+    let mut homes = vec![0; sizes.len()];
+    let graph = metis::Graph::new(1, count as i32, ends, to).ok()?;
+    graph.set_vwgt(sizes).set_adjwgt(weights).part_recursive(&mut homes).ok()?;
+    drop(alone);
+    Some(homes)
 }
 
 /// By vertex its part: runs of about equal size, in the order of numbers, none of them empty.

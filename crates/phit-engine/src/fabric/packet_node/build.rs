@@ -6,7 +6,7 @@ use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{
     Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, Record, Times,
 };
-use crate::engine::{NONE, Rng, Stream, Table, Tick};
+use crate::engine::{NONE, Rng, Stream, Table, Tick, poll};
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
 use crate::fabric::{Blueprint, Load};
@@ -36,11 +36,14 @@ impl Network {
         let ejection_capacity = slots(classes, 0, size);
         let (links, class_of) = links(&**topology, endpoints_per_router, numbers);
         let queues = links.len() * MOST_VCS;
-        let endpoint = |endpoint: u32| Endpoint {
-            source: blueprint.traffic.source(endpoint, blueprint.seed),
-            rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
-            next: None,
-            injected: 0,
+        let endpoint = |endpoint: u32| {
+            poll();
+            Endpoint {
+                source: blueprint.traffic.source(endpoint, blueprint.seed),
+                rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
+                next: None,
+                injected: 0,
+            }
         };
         let mut network = Self {
             injection_room: match node.injection_room {
@@ -129,6 +132,7 @@ fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link
     let mut links = vec![nowhere; numbers.links(topology.routers()) as usize];
     let mut classes = vec![0; links.len()];
     for router in 0..topology.routers() {
+        poll();
         for link in numbers.of_router(router) {
             let port = topology.port(router, (endpoints + numbers.direction(link)) as u16);
             let far = match port.peer {

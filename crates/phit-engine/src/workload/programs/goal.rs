@@ -1,6 +1,7 @@
 //! Schedules of LogGOPSim, from files.
 
 use super::{ProgramParams, Site};
+use crate::engine::Patiently;
 use crate::error::ScenarioError;
 use phit_workload::{Executable, goal};
 use schemars::JsonSchema;
@@ -31,7 +32,7 @@ impl ProgramParams for Goal {
     fn executable(&self, _site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
         let refuse = |reason: String| ScenarioError::new("file", format!("{:?}", self.file), reason);
         let file = File::open(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        Ok(Arc::new(goal::read(file).map_err(|error| refuse(error.to_string()))?))
+        Ok(Arc::new(goal::read(Patiently(file)).map_err(|error| refuse(error.to_string()))?))
     }
 
     fn place_of(&self, rank: u32, number: u32) -> Option<String> {
