@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import phit
+import polars as pl
 import pytest
 from phit import _phit, machine
 
@@ -104,3 +105,42 @@ def test_ctrl_c_leaves_a_partial_result(write: Write) -> None:
     assert 0 < summary["cycles"] < 50_000_000
     assert summary["packets"] > 0
     assert "partial result" in err
+
+
+def test_a_stopped_run_is_stored_as_partial_until_it_is_run_again(
+    cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = write(small()), tmp_path / "results"
+    whole = phit.run(small())
+
+    def stopped(*_: Any, **__: Any) -> None:
+        error = KeyboardInterrupt()
+        tables = {name: table.to_dict(as_series=False) for name, table in whole.tables.items()}
+        error.partial = phit.Result(whole.summary | {"stopped": True, "cycles": 50}, tables)  # type: ignore[attr-defined]
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(phit, "run", stopped)
+        status, _, err = cli("run", path, "--out", folder)
+    assert status == 130
+    assert f"the partial result is in {folder}" in err
+    (entry,) = json.loads((folder / "manifest.json").read_text())["points"]
+    assert entry["state"] == "partial"
+    table = pl.read_parquet(folder / "points.parquet")
+    assert (table["stopped"].to_list(), table["cycles"].to_list()) == ([True], [50])
+    assert pl.read_parquet(folder / "series.parquet").height > 0
+    status, _, err = cli("report", folder)
+    assert (status, "a partial result" in err) == (0, True)
+
+    (left,) = (folder / "points").glob("*.partial")
+    left.write_text(left.read_text().replace('"cycles": 50', '"cycles": 51'))
+    with monkeypatch.context() as patched:
+        patched.setattr(phit, "run", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
+        assert cli("run", path, "--out", folder)[0] == 130
+    assert left.exists(), "what nothing has taken the place of stays"
+
+    status, _, _ = cli("run", path, "--out", folder)
+    assert status == 0
+    (entry,) = json.loads((folder / "manifest.json").read_text())["points"]
+    assert (entry["state"], left.exists()) == ("done", False)
+    assert "stopped" not in pl.read_parquet(folder / "points.parquet").columns

@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -103,6 +104,22 @@ def read_bytes(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(0, "not a regular file", str(path))
         return file.read()
+
+
+def opened_bytes(path: Path) -> BufferedReader:
+    """A file that somebody names, for reading, wherever links lead: no pipe or device, as these may never end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "not a regular file", str(path))
+    return BufferedReader(FileIO(handle))
+
+
+def opened(
+    path: Path, *, encoding: str = "utf-8", newline: str | None = None, errors: str | None = None
+) -> TextIOWrapper:
+    """The same for a file of text."""
+    return TextIOWrapper(opened_bytes(path), encoding=encoding, newline=newline, errors=errors)
 
 
 def read_parquet(path: Path) -> "pl.DataFrame":

@@ -52,6 +52,11 @@ class Folder:
         """Points of the experiment that are not there yet."""
         return sum(entry["state"] != "done" for entry in self.manifest["points"])
 
+    @property
+    def partial(self) -> int:
+        """Points that were stopped: the table has what was measured of them, with `stopped`."""
+        return sum(entry["state"] == "partial" for entry in self.manifest["points"])
+
     def names(self) -> dict[str, str]:
         """A short name of every point."""
         there = [key for key in self.swept if key in self.points.columns]

@@ -201,6 +201,11 @@ class ResultsFolder:
         self._written[point.hash] = write_point(self._point_file(point.hash), content, synced=synced)
         self._synced = now if synced else self._synced
         self._added += 1
+        self._partial_file(point.hash).unlink(missing_ok=True)
+
+    def leave(self, point: Point, answer: Answer) -> None:
+        """Keeps what was measured of a point that was stopped: it is in the tables until the point has finished."""
+        write_point(self._partial_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
 
     def answer(self, point: Point) -> Answer:
         """The answer of a point that is kept."""
@@ -246,7 +251,10 @@ class ResultsFolder:
             answer = self._read_point(entry["hash"])
             entry["state"] = "planned" if answer is None else "done"
             if answer is None:
-                continue
+                answer = self._read_partial(entry["hash"])
+                if answer is None:
+                    continue
+                entry["state"] = "partial"
             point = Point(entry["values"], answer["summary"]["scenario"])
             rows.append(point_row(entry["hash"], point, answer["summary"]))
             for name, columns in answer["tables"].items():
@@ -259,6 +267,20 @@ class ResultsFolder:
 
     def _point_file(self, hash_: str) -> Path:
         return self.folder / POINTS / f"{hash_}.json"
+
+    def _partial_file(self, hash_: str) -> Path:
+        return self.folder / POINTS / f"{hash_}.partial"
+
+    def _read_partial(self, hash_: str) -> Answer | None:
+        path = self._partial_file(hash_)
+        try:
+            point = read_point(path)
+        except FileNotFoundError:
+            return None
+        except ResultsError as error:
+            self._warn(f"{path}: this partial result cannot be read; it is left out ({error})")
+            return None
+        return {"summary": point["summary"], "tables": point["tables"]}
 
     def _read_point(self, hash_: str) -> Answer | None:
         path = self._point_file(hash_)

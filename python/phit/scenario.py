@@ -14,9 +14,10 @@ from typing import Any
 
 from phit import _phit, graphs, mechanisms, traces
 from phit.errors import InputError
+from phit.files import opened, opened_bytes
 from phit.origins import Located, Origin, located
 from phit.sections import REFERENCE, SECTIONS, leave_out
-from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened
+from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened, whole
 
 Document = dict[str, Any]
 """A scenario or experiment as read from TOML or JSON."""
@@ -265,7 +266,7 @@ def _digest(path: Path, key: str) -> str:
 
 def _digest_of_file(path: Path, key: str) -> str:
     try:
-        with path.open("rb") as file:
+        with opened_bytes(path) as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except FileNotFoundError:
         raise InputError(f"{key}: {path}: no such file", key) from None
@@ -276,17 +277,19 @@ def _digest_of_file(path: Path, key: str) -> str:
 def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
     """The rows of a CSV file with three columns of whole numbers."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        with opened(path) as file:
+            lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if not lines or [name.strip() for name in lines[0].split(",")] != list(columns):
         raise InputError(f"{path}: line 1: expected the columns {','.join(columns)}")
     rows = []
     for number, line in enumerate(lines[1:], 2):
-        fields = [field.strip() for field in line.split(",")]
-        if len(fields) != 3 or not all(field.isdecimal() for field in fields):
+        fields = [whole(field) for field in line.split(",")]
+        row = [field for field in fields if field is not None]
+        if len(fields) != 3 or len(row) != 3:
             raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
-        rows.append([int(field) for field in fields])
+        rows.append(row)
     return rows
 
 

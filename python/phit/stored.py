@@ -58,7 +58,7 @@ _POINT_ENTRY = {
     "properties": {
         "hash": _HASH,
         "values": _VALUES,
-        "state": {"enum": ["planned", "done"], "description": '"planned" or "done"'},
+        "state": {"enum": ["planned", "partial", "done"], "description": '"planned", "partial" or "done"'},
     },
 }
 _STRETCH = {

@@ -21,6 +21,9 @@ LONGEST_MESSAGE = 2000
 LONGEST_TEXT = 4096
 """Most characters of a text in a scenario: as of a path."""
 
+MOST_DIGITS = 18
+"""Most digits of a whole number in a file: what has more is no number of anything."""
+
 _NEITHER = "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
 HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\ufdd0-\ufdef"
@@ -59,6 +62,12 @@ def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
 def quoted(value: Any) -> str:
     """A value as it stands in a message, not too long."""
     return plain(shortened(repr(value), LONGEST_QUOTE))
+
+
+def whole(text: str) -> int | None:
+    """The whole number that a text is, in decimal digits and below 10^18; nothing if it is something else."""
+    digits = text.strip()
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else None
 
 
 def harmless(description: Any) -> Any:

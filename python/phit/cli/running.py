@@ -161,8 +161,16 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, f
     with ResultsFolder(folder, lambda message: note(f"phit: warning: {message}")) as results:
         summary = results.adopt(experiment, [point]).get(point.hash)
         if summary is None:
-            with RunProgress() as progress:
-                result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
+            try:
+                with RunProgress() as progress:
+                    result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
+            except KeyboardInterrupt as error:
+                partial = getattr(error, "partial", None)
+                if isinstance(partial, Result):
+                    results.leave(point, partial.answer())
+                    results.consolidate()
+                    note(f"phit: the partial result is in {folder}; the same command runs the scenario from its start")
+                raise
             results.add(point, result.answer())
         else:
             answer = results.answer(point)

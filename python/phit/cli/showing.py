@@ -90,5 +90,9 @@ def report(
         out(report.markdown(found.points, found.swept).rstrip("\n"))
     else:
         out(report.rich_table(found.points, found.swept))
-    if found.planned:
+    if found.partial:
+        note(
+            "a partial result: the run was stopped, and the table has what had been measured; `phit run` runs it whole"
+        )
+    elif found.planned:
         note(f"{found.planned} points of this experiment have not finished; `phit sweep` runs them")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from phit.errors import InputError
+from phit.files import opened
 from phit.graphs.network import MOST_CLASSES
-from phit.text import quoted, shortened
+from phit.text import quoted, shortened, whole
 
 KIND = "infiniband"
 """As `topology.kind` a fabric, as `routing.kind` the tables that it has."""
@@ -30,18 +31,21 @@ WIDTHS = (1, 2, 4, 8, 12)
 NO_PORT = 255
 """In a forwarding table: no way to this LID."""
 
-_HEADER = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"(.*))?$')
-_LINK = re.compile(
-    r'^\[(\d+)\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s*"([SHR])-([0-9a-fA-F]{1,16})"\[(\d+)\](?:\[ext \d+\])?'
-    r"(?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$"
+_HEADER = re.compile(
+    r'^(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"(.*))?$', re.ASCII
 )
-_RATE = re.compile(r"\s(\d+x|\?\?)(\S+?)(?:\s+s=\d+ w=\d+ v=(\d+))?\s*$")
-_OWN_LID = re.compile(r"^\s*lid (\d+) lmc (\d+)\s")
-_SWITCH_LID = re.compile(r"port 0 lid (\d+) lmc (\d+)\s*$")
+_LINK = re.compile(
+    r'^\[(\d{1,5})\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s*"([SHR])-([0-9a-fA-F]{1,16})"\[(\d{1,5})\]'
+    r"(?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$",
+    re.ASCII,
+)
+_RATE = re.compile(r"\s(\d+x|\?\?)(\S+?)(?:\s+s=\d+ w=\d+ v=(\d))?\s*$", re.ASCII)
+_OWN_LID = re.compile(r"^\s*lid (\d{1,5}) lmc ([0-7])\s", re.ASCII)
 _TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
-_ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b")
+_ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b", re.ASCII)
 _SL2VL = re.compile(r"^(Switch|Channel Adapter|Router) 0x([0-9a-fA-F]{1,16})\b")
-_SL2VL_ROW = re.compile(r"^(\d+)\s+(\d+)\s*:((?:\s+\d+){16})\s*$")
+_SL2VL_ROW = re.compile(r"^(\d{1,3})\s+(\d{1,3})\s*:((?:\s+\d{1,2}){16})\s*$", re.ASCII)
+_UNIFORM = re.compile(r"^uniform:((?:\s+\d{1,2})+)\s*$", re.ASCII)
 _VL_CAP = {1: 1, 2: 2, 3: 4, 4: 8, 5: 15}
 """Data virtual lanes by the code of `v=` that `ibnetdiscover -f` prints."""
 
@@ -300,9 +304,11 @@ class Fabric:
         table: dict[tuple[int, int], list[int]] | None = None
         for number, line in _lines(path, "topology.virtual_lanes"):
             if line.startswith("uniform:"):
-                uniform = [int(lane) for lane in line.split()[1:]]
+                lanes = _UNIFORM.match(line)
+                uniform = [int(lane) for lane in lanes[1].split()] if lanes else []
                 if len(uniform) < levels:
-                    raise InputError(f"{path}: line {number}: expected the lanes of 16 service levels")
+                    what = "expected the lanes of 16 service levels"
+                    raise InputError(f"{path}: line {number}: {what}", "topology.virtual_lanes")
             elif node := _SL2VL.match(line):
                 guid = int(node[2], 16)
                 table = tables.setdefault(self.router[guid], {}) if guid in self.router else None
@@ -334,7 +340,8 @@ def _class(rate: str) -> str:
 
 def _lines(path: Path, key: str) -> Iterator[tuple[int, str]]:
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        with opened(path, errors="replace") as file:
+            text = file.read()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file", key) from None
     except OSError as error:
@@ -355,23 +362,25 @@ def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
         for number, row in zip(
             (number for number, _ in lines[1:]), csv.reader(line for _, line in lines[1:]), strict=True
         ):
-            if len(row) != 3 or not all(cell.strip().isdecimal() for cell in row):
+            cells = [whole(cell) for cell in row]
+            if len(cells) != 3 or None in cells:
                 raise fail(number)
-            source, destination, level = (int(cell) for cell in row)
+            source, destination, level = (cell for cell in cells if cell is not None)
             yield source, destination, level, number
         return
-    if not first.startswith("lids:") or not all(lid.isdecimal() for lid in first.split()[1:]):
+    lids = [lid for lid in map(whole, first.split()[1:]) if lid is not None]
+    if not first.startswith("lids:") or len(lids) != len(first.split()) - 1:
         raise fail(lines[0][0] if lines else 1)
-    lids = [int(lid) for lid in first.split()[1:]]
     for number, line in lines[1:]:
-        own, _, digits = line.strip().partition(" ")
+        name, _, digits = line.strip().partition(" ")
         if not line.strip():
             continue
-        if not own.isdecimal() or len(digits) != len(lids) or not set(digits) <= set("-0123456789abcdef"):
+        own = whole(name)
+        if own is None or len(digits) != len(lids) or not set(digits) <= set("-0123456789abcdef"):
             raise fail(number)
         for lid, digit in zip(lids, digits, strict=True):
             if digit != "-":
-                yield int(own), lid, int(digit, 16), number
+                yield own, lid, int(digit, 16), number
 
 
 KEYS: dict[str, dict[str, Any]] = {

@@ -24,10 +24,14 @@ each to all. Instances are joined in the order of their numbers."""
 MOST_INDICES = 100_000
 """Components on one side of an edge."""
 
+MOST_LINKS = 2_000_000
+"""Links of all edges."""
+
 GIGABITS = {"gigabits_per_second": 1.0, "gigabytes_per_second": 8.0}
 """Units of a link's bandwidth."""
 
-_SLICE = re.compile(r"^([^\[\]]+)(?:\[(-?\d*)(:(-?\d*)(?::(-?\d*))?)?\])?$")
+_INDEX = r"(?:-?\d{1,9})?"
+_SLICE = re.compile(rf"^([^\[\]]+)(?:\[({_INDEX})(:({_INDEX})(?::({_INDEX}))?)?\])?$", re.ASCII)
 
 
 def is_infragraph(document: Any) -> bool:
@@ -55,8 +59,9 @@ def read(document: Mapping[str, Any], network: Network) -> None:
             for number in range(instances[name][0]):
                 network.node(f"{name}.{number}", {}, where)
     bandwidths = _bandwidths(document.get("links", []), network)
+    left = MOST_LINKS
     for index, edge in enumerate(document["edges"]):
-        _edge(edge, f"edges[{index}]", instances, bandwidths, network)
+        left -= _edge(edge, f"edges[{index}]", instances, bandwidths, network, left)
 
 
 def _edge(
@@ -65,7 +70,9 @@ def _edge(
     instances: Mapping[str, tuple[int, dict[str, tuple[int, str]]]],
     bandwidths: Mapping[str, int | None],
     network: Network,
-) -> None:
+    most: int,
+) -> int:
+    """Adds the links of an edge, at most so many; returns how many there are."""
     if not isinstance(edge, dict):
         raise network.fail(where, f"{shortened(quoted(edge), 80)}; expected a table with `ep1` and `ep2`")
     sides = [_side(edge.get(end), f"{where}.{end}", instances, network) for end in ("ep1", "ep2")]
@@ -74,8 +81,9 @@ def _edge(
         raise network.fail(where, f"scheme = {quoted(scheme)}; expected one of {', '.join(SCHEMES)}")
     if len(sides[0]) != len(sides[1]):
         raise network.fail(where, f"{len(sides[0])} instances at ep1 and {len(sides[1])} at ep2; expected as many")
-    if scheme == SCHEMES[1] and any(len(a) * len(b) > MOST_INDICES for a, b in zip(*sides, strict=True)):
-        raise network.fail(where, f"more than {MOST_INDICES} links between two instances; expected fewer")
+    count = sum(len(a) * len(b) if scheme == SCHEMES[1] else min(len(a), len(b)) for a, b in zip(*sides, strict=True))
+    if count > most:
+        raise network.fail(where, f"more than {MOST_LINKS:,} links with this edge; expected fewer")
     joined = product if scheme == SCHEMES[1] else zip
     pairs = [pair for both in zip(*sides, strict=True) for pair in joined(*both)]
     link = edge.get("link")
@@ -87,6 +95,7 @@ def _edge(
             if not is_router and node not in network.nodes:
                 network.node(node, {"type": "endpoint"}, where)
         network.join(ends[0][0], ends[1][0], attributes, where)
+    return count
 
 
 def _side(

@@ -7,9 +7,10 @@ from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
 from phit.errors import InputError
+from phit.files import opened, opened_bytes
 from phit.graphs import infragraph
 from phit.graphs.network import Network
-from phit.text import quoted, shortened
+from phit.text import plain, quoted, shortened
 
 SOURCES = ("source", "a", "from", "router", "src", "node1")
 TARGETS = ("target", "b", "to", "peer", "dst", "node2")
@@ -46,7 +47,7 @@ def read(path: Path) -> Network:
 
 
 def _edge_list(path: Path, network: Network) -> None:
-    with path.open(encoding="utf-8", newline="") as file:
+    with opened(path, newline="") as file:
         rows = csv.reader(file)
         header = [name.strip().lower() for name in next(rows, [])]
         source = next((name for name in SOURCES if name in header), None)
@@ -55,7 +56,7 @@ def _edge_list(path: Path, network: Network) -> None:
         if source is None or target is None or unknown:
             what = f"column {quoted(unknown[0])}" if unknown and source and target else ",".join(header)
             expected = f"expected the columns source, target, and if needed {', '.join(ATTRIBUTES)}"
-            raise network.fail("line 1", f"{shortened(what, 200)}; {expected}")
+            raise network.fail("line 1", f"{plain(shortened(what, 200))}; {expected}")
         for row in rows:
             where = f"line {rows.line_num}"
             if not row:
@@ -72,18 +73,23 @@ def _graphml(path: Path, network: Network) -> None:
     import networkx as nx
 
     try:
-        graph = nx.read_graphml(path)
-    except (nx.NetworkXError, ParseError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: not valid GraphML: {shortened(str(error), 200)}", "topology.file") from None
+        with opened_bytes(path) as file:
+            graph = nx.read_graphml(file)
+    except (nx.NetworkXError, ParseError, LookupError, AttributeError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: not valid GraphML: {plain(shortened(str(error), 200))}", "topology.file") from None
     network.add(graph)
 
 
 def _node_link(path: Path, network: Network) -> None:
     """Nodes with `id`, and `links` or `edges` with `source` and `target`."""
+    with opened(path) as file:
+        text = file.read()
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON: {error}", "topology.file") from None
+    except ValueError:
+        raise InputError(f"{path}: not valid JSON: a number of thousands of digits", "topology.file") from None
     if infragraph.is_infragraph(document):
         infragraph.read(document, network)
         return
@@ -113,7 +119,9 @@ def _node_link(path: Path, network: Network) -> None:
 def _adjacency(path: Path, network: Network) -> None:
     """Each line a router and its neighbours; a link stands in the line of either end, or of both."""
     seen: set[frozenset[str]] = set()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    with opened(path) as file:
+        lines = file.read().splitlines()
+    for number, line in enumerate(lines, 1):
         names = line.split("#")[0].split()
         if names and names[0] not in network.nodes:
             network.node(names[0], {}, f"line {number}")

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from phit.errors import InputError
-from phit.files import read_parquet
+from phit.files import opened, read_parquet
 from phit.text import quoted
 from phit.traces.block_io import Io
 
@@ -97,7 +97,7 @@ class Reader:
             yield from self._parquet()
             return
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
+            with opened(self.path, encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file)
                 header = next(reader, None)
                 if not header:
