@@ -47,11 +47,18 @@ GRAPHML = """\
 
 NODE_LINK = {
     "directed": False,
-    "nodes": [{"id": "s0"}, {"id": "s1"}, {"id": 2, "type": "switch"}, {"id": "h", "type": "host"}],
+    "nodes": [
+        {"id": "s0"},
+        {"id": "s1"},
+        {"id": 2, "type": "switch"},
+        {"id": "h", "type": "host"},
+        {"id": 3, "type": "nic"},
+    ],
     "links": [
         {"source": "s0", "target": "s1", "latency": 4, "class": "local"},
         {"source": "s1", "target": 2, "parallel": 2},
         {"source": "h", "target": 2, "bandwidth": 2},
+        {"source": "s0", "target": 3, "bandwidth": 2},
     ],
 }
 
@@ -69,12 +76,14 @@ INFRAGRAPH = {
     ],
     "links": [{"name": "up", "physical": {"bandwidth": {"gigabits_per_second": 100}}}, {"name": "down"}],
     "edges": [
-        {"ep1": {"instance": "leaves[0]", "component": "port[0:4]"},
-         "ep2": {"instance": "hosts[0:2]", "component": "nic"}, "scheme": "one2one", "link": "down"},
-        {"ep1": {"instance": "leaves[1]", "component": "port[0:4]"},
-         "ep2": {"instance": "hosts[2]", "component": "nic"}, "scheme": "many2many", "link": "down"},
-        {"ep1": {"instance": "leaves[0:2]", "component": "port[4]"},
+        {"ep1": {"instance": "leaves[0]", "component": "port[0:2]"},
+         "ep2": {"instance": "hosts[0]", "component": "nic"}, "scheme": "one2one", "link": "down"},
+        {"ep1": {"instance": "leaves[0:2]", "component": "port[2]"},
+         "ep2": {"instance": "hosts[2:4]", "component": "nic[1]"}, "scheme": "many2many", "link": "down"},
+        {"ep1": {"instance": "leaves[0]", "component": "port[4:6]"},
          "ep2": {"instance": "spine[0]", "component": "port[0]"}, "scheme": "many2many", "link": "up"},
+        {"ep1": {"instance": "leaves[1]", "component": "port[4]"},
+         "ep2": {"instance": "spine[0]", "component": "port[1]"}, "link": "up"},
     ],
 }  # fmt: skip
 
