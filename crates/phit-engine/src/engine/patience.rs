@@ -71,8 +71,8 @@ pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
     })
 }
 
-/// Does work that cannot say that it goes on, such as that of a library. Where it is watched, it is done on a thread of its
-/// own, which is left to itself when the work is given up.
+/// Does work that cannot say that it goes on, such as that of a library. Where it is watched, it is done on a thread of
+/// its own, which is left to itself when the work is given up.
 pub(crate) fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if WATCH.with_borrow(Option::is_none) {
         return work();
