@@ -64,14 +64,14 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 	@for round in $$(seq $(ROUNDS)); do \
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 		echo "round $$round of $(ROUNDS), seed $$seed"; \
-		PROPTEST_RNG_SEED=$$seed cargo test --workspace --quiet || exit 1; \
+		PROPTEST_RNG_SEED=$$seed PHIT_FUZZ_SEED=$$seed PHIT_FUZZ_CASES=4000 cargo test --workspace --quiet || exit 1; \
 		PHIT_SOAK=1 $(PYTEST) --timeout=600 --hypothesis-seed=$$seed || exit 1; \
 	done
 
 MINUTES ?= 10
-fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, folders and traces for MINUTES (10); SEED=n: those of before
+fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, networks, folders, traces for MINUTES (10); SEED=n: those of before
 	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture
-	PHIT_MORE=$(MINUTES) $(PYTEST) tests/test_trust_paths.py tests/test_trust_texts.py tests/test_trust_traces.py
+	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, networks.py paths.py texts.py traces.py)
 
 # Debian's packages; daemons run in the foreground, on the loopback, and end with the tests.
 test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm of one node, which it installs (root)

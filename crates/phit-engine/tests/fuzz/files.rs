@@ -1,4 +1,4 @@
-//! Files of programs with changes: GOAL as text and in the binary form, Chakra traces.
+//! Files of programs with changes: GOAL as text and in the binary form, Chakra traces, traces of MPI.
 
 use phit_engine::engine::Rng;
 use phit_workload::goal;
@@ -9,7 +9,43 @@ use std::path::PathBuf;
 pub enum Kind {
     Goal,
     Chakra,
+    Mpi,
 }
+
+/// A trace of a rank that talks to itself.
+const MPI: &str = "\
+MPI_Init entering at walltime 1.000000000, cputime 0.000000000 seconds in thread 0.
+int argc=1
+MPI_Init returning at walltime 1.000010000, cputime 0.000000000 seconds in thread 0.
+MPI_Irecv entering at walltime 1.000015000, cputime 0.000000000 seconds in thread 0.
+int count=100
+MPI_Datatype datatype=11 (MPI_DOUBLE)
+int source=-1 (MPI_ANY_SOURCE)
+int tag=-1 (MPI_ANY_TAG)
+MPI_Comm comm=2 (MPI_COMM_WORLD)
+MPI_Request request=[5]
+MPI_Irecv returning at walltime 1.000016000, cputime 0.000000000 seconds in thread 0.
+MPI_Send entering at walltime 1.000018000, cputime 0.000000000 seconds in thread 0.
+int count=100
+MPI_Datatype datatype=11 (MPI_DOUBLE)
+int dest=0
+int tag=7
+MPI_Comm comm=2 (MPI_COMM_WORLD)
+MPI_Send returning at walltime 1.000050000, cputime 0.000000000 seconds in thread 0.
+MPI_Waitall entering at walltime 1.000050000, cputime 0.000000000 seconds in thread 0.
+int count=2
+MPI_Request requests[2]=[5, 0]
+MPI_Status statuses[2]=<IGNORED>
+MPI_Waitall returning at walltime 1.000060000, cputime 0.000000000 seconds in thread 0.
+MPI_Allreduce entering at walltime 1.000070000, cputime 0.000000000 seconds in thread 0.
+int count=8
+MPI_Datatype datatype=11 (MPI_DOUBLE)
+MPI_Op op=3 (MPI_SUM)
+MPI_Comm comm=2 (MPI_COMM_WORLD)
+MPI_Allreduce returning at walltime 1.000080000, cputime 0.000000000 seconds in thread 0.
+MPI_Finalize entering at walltime 1.000090000, cputime 0.000000000 seconds in thread 0.
+MPI_Finalize returning at walltime 1.000091000, cputime 0.000000000 seconds in thread 0.
+";
 
 pub struct Program {
     pub kind: Kind,
@@ -54,8 +90,12 @@ impl Corpus {
             }
         }
         assert!(files.len() > 10, "{} files", files.len());
+        // As often as one of the others in ten.
+        (0..files.len().div_ceil(10)).for_each(|_| files.push((Kind::Mpi, MPI.into())));
         let words = "num_ranks rank { } l1: send recv calc b to from tag cpu nic requires irequires 0 1 4294967296 \
-                     18446744073709551616 -1 /* // \u{feff} \u{0} # 99999999999999999999b";
+                     18446744073709551616 -1 /* // \u{feff} \u{0} # 99999999999999999999b \
+                     MPI_Send MPI_Recv MPI_Bcast MPI_Alltoallv MPI_Wait MPI_Comm_split entering returning count=-1 \
+                     count=4294967296 datatype=99 dest=1 requests[2]=[5, walltime";
         Self { files, words: words.split(' ').map(|word| word.as_bytes().to_vec()).collect() }
     }
 

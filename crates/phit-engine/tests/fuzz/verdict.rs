@@ -8,7 +8,9 @@ use phit_engine::scenario::Scenario;
 use phit_engine::{effort, needs::Needs};
 use serde_json::Value;
 use std::cell::RefCell;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What came of a case.
@@ -183,6 +185,14 @@ pub fn of_program(program: &Program) -> Judged {
     let read = match program.kind {
         Kind::Goal => phit_workload::goal::read(&*program.bytes),
         Kind::Chakra => phit_workload::chakra::read([&*program.bytes], &Default::default()),
+        Kind::Mpi => {
+            // It is read from files alone, one for each rank.
+            let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}-0.txt", std::process::id()));
+            match fs::write(&file, &program.bytes) {
+                Ok(()) => phit_workload::dumpi::read_files(&file, &Default::default()),
+                Err(_) => return Ok("a file that could not be written"),
+            }
+        }
     };
     match read {
         Err(error) => {
