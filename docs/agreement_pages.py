@@ -51,6 +51,39 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def _differing(sections: dict[str, str]) -> str:
+    """The rows that differ, explained or not, of all series in a table, and what explains them."""
+    rows: list[str] = []
+    notes: dict[str, None] = {}
+    for text in sections.values():
+        for series in re.split(r"^### ", text, flags=re.M)[1:]:
+            title, _, body = series.partition("\n")
+            found = [line for line in body.splitlines() if re.search(r"\| \**differs(, explained)?\** \|$", line)]
+            if found and len(found[0].split(" | ")) == COLUMNS:
+                rows += [f"| {title} {line}" for line in found]
+                cells = [line.strip("| ").split(" | ") for line in found]
+                of_these = [f"{measure} at {where}" for where, measure, *_ in cells]
+                for note in (line for line in body.splitlines() if line.startswith("* ")):
+                    where, _, why = note.partition(": ")
+                    notes |= dict.fromkeys([f"* {why}"] if any(words in where for words in of_these) else [])
+    if not rows:
+        return ""
+    head = ["series", "load or setting", "measure", "theirs", "Phit", "difference", "tolerance", "verdict"]
+    table = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *rows]
+    return "## What differs\n\n" + "\n".join([*table, "", *notes])
+
+
+COLUMNS = 7
+"""Of the table of a series: load, measure, both numbers, difference, tolerance, verdict."""
+
+
+def _figures(sections: dict[str, str]) -> str:
+    """The figures that stand before the first series of each simulator."""
+    found = [re.findall(r"^!\[.*$", text.partition("\n### ")[0], flags=re.M) for text in sections.values()]
+    images = [image for of_one in found for image in of_one]
+    return "\n\n".join(["## Figures", *images]) if images else ""
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Leaves the summary, with a list of the pages."""
     if page.file.src_uri != SOURCE:
@@ -58,4 +91,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     head, sections = _parts(markdown)
     listed = [f"* [{titles[0]}]({place})" for place, titles in _pages(sections).items()]
     kept = [sections[title] for title in KEPT if title in sections]
-    return "\n\n".join([head.strip(), "Every run, on a page for each simulator:", "\n".join(listed), *kept])
+    others = {title: text for title, text in sections.items() if title not in KEPT}
+    blocks = [head.strip(), "Every run, on a page for each simulator:", "\n".join(listed)]
+    return "\n\n".join([*blocks, _differing(others), _figures(others), *kept])
