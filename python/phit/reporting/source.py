@@ -1,6 +1,6 @@
 """What a report is made of: a results folder, with its scenarios and tables as far as they are there."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -113,10 +113,16 @@ class Source:
         return found if found.height else None
 
 
-def rows_of(table: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Each point's own rows of a table, by the number of the point."""
-    for (at,), rows in table.group_by("at", maintain_order=True):
-        yield int(at), rows
+def points_in(table: pl.DataFrame) -> list[int]:
+    """Numbers of the points that a table has rows of, in their order."""
+    found: list[int] = table["at"].unique().sort().to_list()
+    return found
+
+
+def rows_of(table: pl.DataFrame, kept: Collection[int]) -> dict[int, pl.DataFrame]:
+    """Each of these points' own rows of a table, by the number of the point."""
+    own = table.filter(pl.col("at").is_in(list(kept)))
+    return {int(at): rows for (at, *_), rows in own.partition_by("at", as_dict=True, maintain_order=True).items()}
 
 
 def spread(items: list[int], most: int) -> list[int]:

@@ -7,7 +7,7 @@ import polars as pl
 from phit.layout import described, layout_of
 from phit.reporting.network import packed, ports_of
 from phit.reporting.section import Content, Section
-from phit.reporting.source import Source, rows_of, spread
+from phit.reporting.source import Source, points_in, rows_of, spread
 from phit.reporting.templates import render
 from phit.scenario import to_json
 
@@ -28,15 +28,14 @@ def _build(source: Source) -> Content | None:
     table = source.table("links")
     if table is None:
         return None
-    rows = {at: own for at, own in rows_of(table) if own.height}
-    longest = max(own.height for own in rows.values())
+    there = points_in(table)
+    longest = int(table.group_by("at").len()["len"].max() or 1)  # type: ignore[arg-type]
     # The links of a network are themselves as much as those of some runs.
     most = max(1, min(MOST_POINTS, BUDGET // longest - 6))
     networks: dict[str, int] = {}
     made: list[dict[str, Any]] = []
     points = []
-    for at in spread(sorted(rows), most):
-        own = rows[at]
+    for at, own in rows_of(table, spread(there, most)).items():
         scenario = source.scenarios[at]
         key = f"{own.height} {to_json(scenario.get('topology', {}))}"
         if key not in networks:
@@ -50,7 +49,7 @@ def _build(source: Source) -> Content | None:
             {"at": at, "name": source.names[at], "network": networks[key], "use": packed(use.to_numpy(), "u1")}
         )
     data = {"networks": made, "points": points, "finest": FINEST}
-    return Content(render("links.html", points=points, left_out=len(rows) - len(points)), data)
+    return Content(render("links.html", points=points, left_out=len(there) - len(points)), data)
 
 
 SECTION = Section("links", "Links", _build)

@@ -9,7 +9,7 @@ from phit.labels import label_of
 from phit.quantities import HEADLINES, find
 from phit.report import readable_cell
 from phit.reporting.section import Content, Section
-from phit.reporting.source import Source, rows_of
+from phit.reporting.source import Source
 from phit.reporting.templates import render
 from phit.text import shortened
 
@@ -102,20 +102,31 @@ def _distributions(source: Source) -> dict[str, Any]:
     table = source.table("histogram")
     if table is None:
         return {}
-    return {str(at): binned(rows) for at, rows in rows_of(table) if at < MOST_POINTS}
+    return {str(at): bins for at, bins in binned(table.filter(pl.col("at") < MOST_POINTS)).items()}
 
 
-def binned(rows: pl.DataFrame) -> dict[str, Any]:
-    """A distribution in bins of equal width, without the longest of a thousand latencies."""
-    rows = rows.sort("latency")
-    total = int(rows["packets"].sum() or 0)
-    within = rows.filter(rows["packets"].cum_sum() - rows["packets"] < 0.999 * total)
-    first, last = int(within["latency"].min() or 0), int(within["latency"].max() or 0)  # type: ignore[arg-type]
-    width = max(1, -(-(last - first + 1) // BINS))
-    bins = [0] * ((last - first) // width + 1)
-    for latency, count in within.select("latency", "packets").iter_rows():
-        bins[(latency - first) // width] += count
-    return {"first": first, "width": width, "packets": bins, "total": total}
+def binned(table: pl.DataFrame) -> dict[int, dict[str, Any]]:
+    """Each point's distribution in bins of equal width, without the longest of a thousand latencies."""
+    latency, packets = pl.col("latency").cast(pl.Int64), pl.col("packets").cast(pl.Int64)
+    before = packets.cum_sum() - packets
+    within = (
+        table.select("at", latency, packets)
+        .sort("at", "latency")
+        .with_columns(before=before.over("at"), total=packets.sum().over("at"))
+        .filter(pl.col("before") < 0.999 * pl.col("total"))
+        .with_columns(first=latency.min().over("at"), last=latency.max().over("at"))
+        .with_columns(width=((pl.col("last") - pl.col("first")) // BINS + 1))
+        .with_columns(bin=(latency - pl.col("first")) // pl.col("width"))
+    )
+    found: dict[int, dict[str, Any]] = {}
+    each = within.group_by("at", "first", "last", "width", "total", "bin", maintain_order=True).agg(packets.sum())
+    for at, first, last, width, total, number, count in each.iter_rows():
+        point = found.get(at)
+        if point is None:
+            bins = [0] * ((last - first) // width + 1)
+            point = found[at] = {"first": first, "width": width, "packets": bins, "total": total}
+        point["packets"][number] = count
+    return found
 
 
 SECTION = Section("points", "Points", _build)

@@ -7,7 +7,7 @@ import polars as pl
 
 from phit.plots import COLOURS, title_of
 from phit.reporting.section import Content, Section
-from phit.reporting.source import Source, rows_of, spread
+from phit.reporting.source import Source, points_in, rows_of, spread
 from phit.reporting.templates import render
 from phit.scenario import Document, get_path
 
@@ -29,8 +29,9 @@ def _build(source: Source) -> Content | None:
     table = source.table("series")
     if table is None:
         return None
-    rows = dict(rows_of(table))
-    kept = spread(sorted(rows), MOST_POINTS)
+    there = points_in(table)
+    kept = spread(there, MOST_POINTS)
+    rows = rows_of(table, kept)
     together = len(kept) <= TOGETHER
     values = [value for at in kept for value in _bins(at, rows[at])]
     # All points at once share one set of marks where it is the same.
@@ -47,7 +48,7 @@ def _build(source: Source) -> Content | None:
             together=together,
             figures=[(y, title_of(y, "series")) for y in SHOWN],
             kinds=kinds,
-            left_out=len(rows) - len(kept),
+            left_out=len(there) - len(kept),
         ),
         {"first": None if together else kept[0]},
         charts,

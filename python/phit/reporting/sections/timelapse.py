@@ -8,7 +8,7 @@ import polars as pl
 from phit.layout import described, layout_of
 from phit.reporting.network import packed
 from phit.reporting.section import Content, Section
-from phit.reporting.source import Source, rows_of, spread
+from phit.reporting.source import Source, points_in, rows_of, spread
 from phit.reporting.templates import render
 from phit.timelapse import moments_of, port_frames
 
@@ -32,16 +32,17 @@ def _build(source: Source) -> Content | None:
     frames = port_frames(table, ["at"])
     if frames.is_empty():
         return None
-    rows = dict(rows_of(frames))
+    there = points_in(frames)
+    kept = spread(there, MOST_POINTS)
+    rows = rows_of(frames, kept)
     points = []
-    kept = spread(sorted(rows), MOST_POINTS)
     for at in kept:
         points.append({"at": at, "name": source.names[at]} | _frames(rows[at], BUDGET // len(kept)))
         layout = layout_of(source.scenarios[at]) if source.scenarios[at] else None
         points[-1]["layout"] = None if layout is None else described(layout)
     marked = any(rows[at]["lines"].sum() for at in kept)
     return Content(
-        render("timelapse.html", points=points, left_out=len(rows) - len(points), marked=marked),
+        render("timelapse.html", points=points, left_out=len(there) - len(points), marked=marked),
         {"points": points, "levels": LEVELS},
     )
 
