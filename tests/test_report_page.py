@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from phit import plots, reporting
 from phit.errors import InputError
+from phit.labels import NAMES, label_of
 from phit.report import Folder
 from phit.reporting.saturation import curve_of
 from phit.reporting.sections import claims, series, timelapse
@@ -315,3 +316,16 @@ def test_a_thousand_points_stay_below_five_megabytes(swept: Path, tmp_path: Path
     text = reporting.html(reporting.Source.read(many))
     assert 1_000_000 < len(text.encode()) < 5_000_000
     assert len(Page(text).data["points"]["data"]["distributions"]) == 1000
+
+
+def test_kinds_have_the_names_of_the_literature() -> None:
+    words = {
+        "ugal_l": "UGAL-L",
+        "adversarial+1": "ADV+1",
+        "adversarial offset=-2": "ADV-2",
+        "worst_case_uniform": "wc-UR",
+    }
+    words |= {"virtual_channels": "virtual channels", "0.35": "0.35", "My_curve": "My_curve", "a b_c": "a b_c"}
+    assert {value: label_of(value) for value in words} == words
+    known = {entry["kind"] for entries in phit.catalogue().values() for entry in entries}
+    assert NAMES.keys() <= known, "no name outlives its kind"

@@ -49,7 +49,7 @@ NAMES = {
 """Names of kinds that are more than their words."""
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
-_ADVERSARIAL = re.compile(r"adversarial([+-]\d+)")
+_ADVERSARIAL = re.compile(r"adversarial(?: offset=)?([+-]?\d+)")
 
 
 def label_of(value: Any) -> str:
@@ -58,5 +58,5 @@ def label_of(value: Any) -> str:
     if text in NAMES:
         return NAMES[text]
     if found := _ADVERSARIAL.fullmatch(text):
-        return f"ADV{found[1]}"
+        return f"ADV{int(found[1]):+d}"
     return text.replace("_", " ") if _IDENTIFIER.fullmatch(text) else text

@@ -99,6 +99,8 @@ class Source:
 
     def _named(self, cells: tuple[Any, ...]) -> Iterator[str]:
         for key, cell in zip(self.varying, cells, strict=True):
+            if cell is None:
+                continue
             text = label_of(readable_cell(cell))
             yield f"{heading(key)} {text}" if isinstance(cell, int | float) else text
 

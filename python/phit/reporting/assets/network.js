@@ -73,7 +73,7 @@ phit.network = (() => {
     const wide = (columns, c) => columns * (across * c + 4) + 4;
     while (cell > 3 && wide(widest, cell) > width) cell -= 1;
     const total = layout.blocks.reduce((sum, [, , count]) => sum + count, 0);
-    while (cell > 2 && total * across * rowsOf * cell * cell > 900 * width) cell -= 1;
+    while (cell > 2 && total * across * rowsOf * cell * cell > 420 * width) cell -= 1;
     const [bw, bh] = [across * cell + 4, rowsOf * cell + 4];
     let [x, y, line] = [0, 0, 0];
     const order = layout.flow === "beside" ? layout.blocks : [...layout.blocks].reverse();

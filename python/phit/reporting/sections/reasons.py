@@ -7,7 +7,7 @@ from phit.reporting.section import Content, Section
 from phit.reporting.source import Source
 from phit.reporting.templates import render
 
-MOST_EXAMPLES = 6
+MOST_EXAMPLES = 3
 """Points that are named with a rule."""
 
 
@@ -32,4 +32,4 @@ def _build(source: Source) -> Content | None:
     return Content(render("reasons.html", rules=rules, single=source.points.height == 1))
 
 
-SECTION = Section("reasons", "Why it is slow", _build)
+SECTION = Section("reasons", "Why", _build)

@@ -107,8 +107,14 @@ def _chart(y: str, values: list[dict[str, Any]], marks: list[dict[str, Any]], or
     }
     if single:
         colour = {"value": COLOURS[0]}
-    cycle = {"field": "cycle", "type": "quantitative", "title": title_of("cycle", "series"), "scale": {"nice": False}}
-    axis = {"field": y, "type": "quantitative", "title": title_of(y, "series"), "scale": {"zero": True}}
+    cycle: dict[str, Any] = {
+        "field": "cycle",
+        "type": "quantitative",
+        "title": title_of("cycle", "series"),
+        "scale": {"nice": False},
+        "axis": {"tickCount": 6},
+    }
+    axis = {"field": y, "type": "quantitative", "title": None, "scale": {"zero": True}}
     tips = [
         {"field": "cycle", "type": "quantitative", "title": "cycle", "format": ","},
         {"field": y, "type": "quantitative", "title": title_of(y, "series"), "format": ".4~g"},
