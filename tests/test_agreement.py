@@ -111,9 +111,12 @@ def test_booksim_answers_reads_and_writes_as_fast() -> None:
         assert result["accepted_load"] == pytest.approx(float(row["accepted_flits_node_cycle"]), rel=0.03)
         # Its replies count from the cycle in which the request came.
         assert result["latency_mean"] + 0.5 == pytest.approx(float(row["avg_packet_latency"]), rel=0.02)
-    # Not judged: with 16 under way the network is full, and Phit carries 3.3 % more.
-    for row in (row for row in rows if row["outstanding"] in {"1", "4"}):
-        rate = phit.run(requests(int(row["outstanding"])))["transaction_rate"]
+    for row in (row for row in rows if row["loop"] == "closed"):
+        scenario = requests(int(row["outstanding"]))
+        if row["outstanding"] == "16":
+            # The network is full: rates over 4,000 cycles differ by a percent from seed to seed, in BookSim, too.
+            scenario["measure"]["cycles"] = 10_000
+        rate = phit.run(scenario)["transaction_rate"]
         # A request and a reply make two packets.
         assert 2 * rate == pytest.approx(float(row["packets_node_cycle"]), rel=0.02), row
 

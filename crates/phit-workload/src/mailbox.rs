@@ -7,10 +7,68 @@ use std::collections::{BTreeMap, VecDeque};
 /// Source and tag, either of which may be [`ANY`].
 pub(crate) type Key = (u32, u32);
 
-/// Entries in the order in which they came. An entry is found by its key without a look at the others, unless the
-/// question has [`ANY`] in it.
+/// So many entries are looked at one after the other; of more there is an index.
+const FEW: usize = 8;
+
+/// Entries in the order in which they came.
 #[derive(Debug)]
-pub(crate) struct Mailbox<T> {
+pub(crate) enum Mailbox<T> {
+    /// A few.
+    Few(VecDeque<(Key, T)>),
+    /// Many, until none is left.
+    Many(Box<Indexed<T>>),
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self::Few(VecDeque::new())
+    }
+}
+
+impl<T> Mailbox<T> {
+    /// Adds an entry behind all others.
+    pub(crate) fn put(&mut self, key: Key, entry: T) {
+        match self {
+            Self::Few(few) if few.len() < FEW => few.push_back((key, entry)),
+            Self::Few(few) => {
+                let mut many = Box::new(Indexed::default());
+                few.drain(..).for_each(|(key, entry)| many.put(key, entry));
+                many.put(key, entry);
+                *self = Self::Many(many);
+            }
+            Self::Many(many) => many.put(key, entry),
+        }
+    }
+
+    /// Takes out the first entry that fits.
+    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
+        match self {
+            Self::Few(few) => {
+                let place = few.iter().position(|(own, _)| fits(*own, key))?;
+                few.remove(place).map(|(_, entry)| entry)
+            }
+            Self::Many(many) => {
+                let found = many.take(key);
+                if many.entries.is_empty() {
+                    *self = Self::default();
+                }
+                found
+            }
+        }
+    }
+
+    /// What is left, in its order.
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
+        match self {
+            Self::Few(few) => Box::new(few.iter().map(|(_, entry)| entry)),
+            Self::Many(many) => Box::new(many.entries.values().map(|(_, entry)| entry)),
+        }
+    }
+}
+
+/// Entries of which one is found by its key without a look at the others, unless the question has [`ANY`] in it.
+#[derive(Debug)]
+pub(crate) struct Indexed<T> {
     entries: BTreeMap<u64, (Key, T)>,
     /// The numbers of the entries of a key, in their order.
     of: FxHashMap<Key, VecDeque<u64>>,
@@ -19,7 +77,7 @@ pub(crate) struct Mailbox<T> {
     next: u64,
 }
 
-impl<T> Default for Mailbox<T> {
+impl<T> Default for Indexed<T> {
     fn default() -> Self {
         Self { entries: BTreeMap::new(), of: FxHashMap::default(), wild: 0, next: 0 }
     }
@@ -34,17 +92,15 @@ fn fits(a: Key, b: Key) -> bool {
     same(a.0, b.0) && same(a.1, b.1)
 }
 
-impl<T> Mailbox<T> {
-    /// Adds an entry behind all others.
-    pub(crate) fn put(&mut self, key: Key, entry: T) {
+impl<T> Indexed<T> {
+    fn put(&mut self, key: Key, entry: T) {
         self.wild += usize::from(is_wild(key));
         self.of.entry(key).or_default().push_back(self.next);
         self.entries.insert(self.next, (key, entry));
         self.next += 1;
     }
 
-    /// Takes out the first entry that fits.
-    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
+    fn take(&mut self, key: Key) -> Option<T> {
         let number = self.first(key)?;
         let (key, entry) = self.entries.remove(&number)?;
         self.wild -= usize::from(is_wild(key));
@@ -71,11 +127,6 @@ impl<T> Mailbox<T> {
             return of(key);
         }
         [key, (ANY, tag), (source, ANY), (ANY, ANY)].into_iter().filter_map(of).min()
-    }
-
-    /// What is left, in its order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.entries.values().map(|(_, entry)| entry)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// Events by time; those of one time in the order in which they were said.
 ///
@@ -11,6 +11,10 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// The time that has been reached,
+    now: u64,
+    /// and, by number and place, events that were added for it since: most are.
+    today: VecDeque<(u64, u32)>,
     events: Vec<Entry<E>>,
     free: Vec<u32>,
     number: u64,
@@ -65,6 +69,8 @@ impl<E> Default for Queue<E> {
     fn default() -> Self {
         Self {
             heap: BinaryHeap::new(),
+            now: 0,
+            today: VecDeque::new(),
             events: Vec::new(),
             free: Vec::new(),
             number: 0,
@@ -91,14 +97,44 @@ impl<E: Copy> Queue<E> {
                 self.events.len() as u32 - 1
             }
         };
-        self.heap.push(Reverse((time, number, place)));
+        match time == self.now {
+            true => self.today.push_back((number, place)),
+            false => self.heap.push(Reverse((time, number, place))),
+        }
+    }
+
+    /// Time has come to `now`.
+    pub fn reach(&mut self, now: u64) {
+        if self.today.is_empty() {
+            self.now = now;
+        }
+    }
+
+    /// The time, number and place of the next event; it may be over, or have gone on with its line.
+    fn pop(&mut self, time: u64) -> Option<(u64, u64, u32)> {
+        let filed = self.heap.peek().map(|Reverse(filed)| *filed);
+        let next = match (self.today.front(), filed) {
+            (Some(&(number, place)), filed) if filed.is_none_or(|filed| (self.now, number) < (filed.0, filed.1)) => {
+                (self.now, number, place)
+            }
+            (_, filed) => filed?,
+        };
+        if next.0 > time {
+            return None;
+        }
+        if filed == Some(next) {
+            self.heap.pop();
+            self.reach(next.0);
+        } else {
+            self.today.pop_front();
+        }
+        Some(next)
     }
 
     /// Takes out the next event, if it is due by `time`.
     pub fn take(&mut self, time: u64) -> Option<(Due, E)> {
         loop {
-            self.heap.peek().filter(|Reverse((at, ..))| *at <= time)?;
-            let Reverse((at, number, place)) = self.heap.pop()?;
+            let (at, number, place) = self.pop(time)?;
             let &Entry { event, number: own, line } = &self.events[place as usize];
             if own != number {
                 continue;
@@ -193,13 +229,15 @@ impl<E: Copy> Queue<E> {
 
     /// The time of the next event, or one before it.
     pub fn next(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        let today = self.today.front().map(|_| self.now);
+        self.heap.peek().map(|Reverse((time, ..))| *time).into_iter().chain(today).min()
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let waiting: usize = self.lines.iter().map(|line| line.events.capacity()).sum();
         self.heap.capacity() * size_of::<Reverse<(u64, u64, u32)>>()
+            + self.today.capacity() * size_of::<(u64, u32)>()
             + self.events.capacity() * size_of::<Entry<E>>()
             + (self.free.capacity() + self.free_lines.capacity()) * size_of::<u32>()
             + self.lines.capacity() * size_of::<Line>()

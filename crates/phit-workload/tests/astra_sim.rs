@@ -10,6 +10,7 @@ use phit_workload::host::{HostParams, Message};
 use phit_workload::network::{Hop, Link, Network};
 use phit_workload::run::{Finish, run};
 use phit_workload::script::Costs;
+use smallvec::smallvec;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ struct OneByOne {
 impl Steps for OneByOne {
     fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
         let Self { npus, bytes } = *self;
-        let part = |peer| vec![Part { peer, bytes, blocks: Blocks::one(0) }];
+        let part = |peer| smallvec![Part { peer, bytes, blocks: Blocks::one(0) }];
         let (next, before) = ((member + 1) % npus, (member + npus - 1) % npus);
         (number < npus * (npus - 1) / 2).then(|| Step { sends: part(next), receives: part(before), reduces: false })
     }
@@ -53,7 +54,7 @@ impl Steps for Halving {
             return None;
         }
         let peer = member ^ (1 << round);
-        let part = || vec![Part { peer, bytes: bytes >> (round + 1), blocks: Blocks::one(0) }];
+        let part = || smallvec![Part { peer, bytes: bytes >> (round + 1), blocks: Blocks::one(0) }];
         Some(Step { sends: part(), receives: part(), reduces: halves && round + 1 < rounds })
     }
 }
@@ -151,6 +152,139 @@ fn collectives_finish_when_they_do_in_astra_sim() {
         compared.add(&finish, columns[11], columns[12], line);
     }
     compared.check([221, 40, 25]);
+}
+
+/// A dimension of a network: links of its own, among those that differ in its coordinate alone.
+#[derive(Debug, Clone)]
+struct Dimension {
+    topology: String,
+    npus: u32,
+    /// From one to the next in this dimension.
+    stride: u32,
+    link: Link,
+}
+
+impl Dimension {
+    fn coordinate(&self, rank: u32) -> u32 {
+        rank / self.stride % self.npus
+    }
+}
+
+/// Its network of several dimensions, without contention: of a message the first dimension counts in which its ends
+/// differ.
+struct Dimensions(Vec<Dimension>);
+
+impl Network for Dimensions {
+    fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
+        let at = |dimension: &Dimension| [message.source, message.destination].map(|rank| dimension.coordinate(rank));
+        let found = self.0.iter().find(|dimension| at(dimension)[0] != at(dimension)[1]);
+        let Some(dimension) = found else { return Hop::Arrives(now) };
+        let [source, destination] = at(dimension);
+        let hops = hops(&dimension.topology, dimension.npus, source, destination);
+        let Link { latency, bandwidth } = dimension.link;
+        Hop::Arrives(now + (f64::from(hops) * latency + message.bytes as f64 / bandwidth) as u64)
+    }
+
+    fn is_ideal(&self) -> bool {
+        true
+    }
+}
+
+/// A part of a collective: a collective along one dimension, of so many bytes at its begin.
+struct Along {
+    collective: &'static str,
+    dimension: usize,
+    bytes: u64,
+}
+
+/// The parts of a collective over dimensions of these sizes, one after the other.
+fn parts(name: &str, sizes: &[u32], optimization: &str, bytes: u64) -> Vec<Along> {
+    let part = |collective, dimension, bytes| Along { collective, dimension, bytes };
+    // Bytes before each dimension of a reduce-scatter, and after all of them.
+    let mut left = vec![bytes];
+    sizes.iter().for_each(|&size| left.push(left[left.len() - 1] / u64::from(size)));
+    let all = 0..sizes.len();
+    match name {
+        _ if name.starts_with("reduce_scatter") => all.map(|d| part("reduce_scatter", d, left[d])).collect(),
+        _ if name.starts_with("all_to_all") => all.map(|d| part("all_to_all", d, bytes)).collect(),
+        _ if name.starts_with("all_gather") => {
+            let mut bytes = bytes;
+            let gather = |d: usize| {
+                let before = bytes;
+                bytes *= u64::from(sizes[d]);
+                part("all_gather", d, before)
+            };
+            all.rev().map(gather).collect()
+        }
+        _ if optimization == "baseline" => all.map(|d| part("all_reduce", d, bytes)).collect(),
+        _ => {
+            let last = sizes.len() - 1;
+            let scatter = (0..last).map(|d| part("reduce_scatter", d, left[d]));
+            let gather = (0..last).rev().map(|d| part("all_gather", d, left[d + 1]));
+            scatter.chain([part("all_reduce", last, left[last])]).chain(gather).collect()
+        }
+    }
+}
+
+/// Collectives over several dimensions: along one after the other, each chunk by itself; in each dimension one chunk at
+/// a time.
+#[test]
+fn collectives_over_dimensions_finish_when_they_do_in_astra_sim() {
+    let runs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/astra/dimensions.csv")).unwrap();
+    let mut compared = Compared::default();
+    for line in runs.lines().skip(1) {
+        let columns: Vec<&str> = line.split(',').collect();
+        let &[name, topologies, npus, bandwidths, latencies, algorithms, splits, optimization, finish, differs] =
+            &columns[..]
+        else {
+            panic!("{line}")
+        };
+        let list = |column: &str| -> Vec<f64> { column.split('/').map(|text| text.parse().unwrap()).collect() };
+        let sizes: Vec<u32> = list(npus).iter().map(|npus| *npus as u32).collect();
+        let mut stride = 1;
+        let dimension = |((topology, &npus), (bandwidth, latency)): ((&str, &u32), (f64, f64))| {
+            let link = Link { bandwidth: bandwidth * (1u64 << 30) as f64 / 1e9, latency };
+            let own = Dimension { topology: topology.into(), npus, stride, link };
+            stride *= npus;
+            own
+        };
+        let links = list(bandwidths).into_iter().zip(list(latencies));
+        let dimensions: Vec<Dimension> = topologies.split('/').zip(&sizes).zip(links).map(dimension).collect();
+        let splits: u64 = splits.parse().unwrap();
+        let all: u32 = sizes.iter().product();
+        let chunk = (1u64 << 20) / splits;
+        // All in one ring, whatever the dimensions.
+        let flat = algorithms == "oneRing";
+        let sizes = if flat { vec![all] } else { sizes };
+        let mut composer = Composer::new(all);
+        let parts = parts(name, &sizes, optimization, chunk);
+        // Where each chunk is, and what each dimension has been used for, by rank.
+        let mut chunks = vec![vec![vec![]; all as usize]; splits as usize];
+        let mut used = vec![vec![vec![]; all as usize]; sizes.len()];
+        for Along { collective, dimension, bytes } in parts {
+            let algorithm = if flat { "ring" } else { algorithms.split('/').nth(dimension).unwrap() };
+            let (steps, costs) = steps(collective, algorithm, sizes[dimension], bytes, [10.0, 3.0 / 1600.0]);
+            for at in &mut chunks {
+                for rank in 0..all {
+                    let both = at[rank as usize].iter().chain(&used[dimension][rank as usize]).copied().collect();
+                    composer.set_frontier(rank, both);
+                }
+                let stride = if flat { 1 } else { dimensions[dimension].stride };
+                for first in (0..all).filter(|rank| rank / stride % sizes[dimension] == 0) {
+                    let ranks: Vec<u32> = (0..sizes[dimension]).map(|on| first + on * stride).collect();
+                    composer.collective_on(dimension as u8, &ranks, &steps, costs);
+                }
+                for rank in 0..all {
+                    at[rank as usize] = composer.frontier(rank).clone();
+                    used[dimension][rank as usize] = at[rank as usize].clone();
+                }
+            }
+        }
+        let plan = Box::new(StoredPlan::new(Arc::new(composer.finish())));
+        let host = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+        compared.add(&run(plan, host, Dimensions(dimensions)), finish, differs, line);
+    }
+    compared.check([44, 0, 0]);
 }
 
 /// How many runs are the same, near, and known to differ.

@@ -154,6 +154,7 @@ impl Executor {
             ranks.iter().for_each(|rank| self.hosts.begin(rank, &mut self.effects));
             self.settle();
         }
+        self.events.reach(now);
         self.take_in(now);
         while let Some(Reverse(word)) = self.words.peek().copied().filter(|Reverse(word)| word.at <= now) {
             self.words.pop();
@@ -305,6 +306,16 @@ impl Executor {
         let (destination, slot) = (slots[packet.destination as usize] / self.each, slots[packet.source as usize]);
         let cycle = packet.birth / self.ticks_per_cycle as Tick;
         self.incoming.packet(destination, slot, cycle, packet, (now.saturating_sub(before), now));
+    }
+
+    /// True if nothing is due by tick `now`.
+    pub(crate) fn is_idle(&self, now: Tick) -> bool {
+        self.begun && self.incoming.at_rest() && self.next().is_none_or(|next| next > u64::from(now))
+    }
+
+    /// It is asked when the first phits of messages come.
+    pub(crate) fn notes_messages(&self) -> bool {
+        self.asked.messages
     }
 
     /// The tick in which something is due next.

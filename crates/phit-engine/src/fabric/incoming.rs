@@ -79,7 +79,8 @@ impl Incoming {
     /// A packet for `rank`, of `slot` and generated in `cycle`, is there at tick `now`; its head was at `head`.
     pub(super) fn packet(&mut self, rank: u32, slot: u32, cycle: u32, packet: &Packet, (head, now): (Tick, Tick)) {
         let of_rank = &mut self.coming[self.ranks.place(rank)];
-        let Some((&(_, first), coming)) = of_rank.range_mut((slot, 0)..=(slot, cycle)).next_back() else { return };
+        let before = of_rank.range_mut(..=(slot, cycle)).next_back();
+        let Some((&(_, first), coming)) = before.filter(|((own, _), _)| *own == slot) else { return };
         // Packets of several injection queues may overtake one another.
         coming.injected = coming.injected.min(packet.injected);
         coming.first = coming.first.min(head);
@@ -134,6 +135,9 @@ impl Incoming {
 /// before it; and those that have waited for it.
 fn take_first(of_rank: &mut OfRank, slot: u32, first: u32, each: &mut impl FnMut(Coming)) {
     let Some(tag) = of_rank.get(&(slot, first)).map(|coming| coming.message.tag) else { return };
+    if of_rank.len() == 1 {
+        return of_rank.pop_first().into_iter().for_each(|(_, coming)| each(coming));
+    }
     loop {
         let mut of_tag = of_rank.range((slot, 0)..=(slot, NONE)).filter(|(_, coming)| coming.message.tag == tag);
         let Some(next) = of_tag.next().filter(|(_, coming)| coming.left == 0).map(|(next, _)| *next) else { return };

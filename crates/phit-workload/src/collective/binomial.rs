@@ -3,7 +3,8 @@
 //! R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
 //! 19(1), 2005.
 
-use super::{Cut, Part, Step, Steps, log2_up};
+use super::{Cut, Parts, Step, Steps, log2_up};
+use smallvec::smallvec;
 
 /// Which way data go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +40,13 @@ impl Steps for Binomial {
             Way::Up => (children, (own + children - 1).saturating_sub(number)),
         };
         if place > 0 && number == parent_at {
-            let parent = vec![part(place - (1 << (own - 1)))];
+            let parent = smallvec![part(place - (1 << (own - 1)))];
             return Some(match way {
                 Way::Down => Step { receives: parent, ..Step::default() },
                 Way::Up => Step { sends: parent, ..Step::default() },
             });
         }
-        let child: Vec<Part> =
+        let child: Parts =
             (place + (1 << round) < cut.members).then(|| part(place + (1 << round))).into_iter().collect();
         Some(match way {
             Way::Down => Step { sends: child, ..Step::default() },

@@ -7,6 +7,7 @@
 
 use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps, log2_up};
+use smallvec::smallvec;
 
 /// All-gather: each member collects the blocks of those after it.
 #[derive(Debug)]
@@ -24,8 +25,8 @@ impl Steps for BruckGather {
         let count = distance.min(cut.members - distance);
         let from = cut.next(member, distance);
         Some(Step {
-            sends: vec![cut.part(cut.back(member, distance), Blocks::run(member, count))],
-            receives: vec![cut.part(from, Blocks::run(from, count))],
+            sends: smallvec![cut.part(cut.back(member, distance), Blocks::run(member, count))],
+            receives: smallvec![cut.part(from, Blocks::run(from, count))],
             reduces: false,
         })
     }
@@ -62,8 +63,8 @@ impl Steps for BruckAllToAll {
         };
         let from = cut.back(member, distance);
         Some(Step {
-            sends: vec![part(cut.next(member, distance), member)],
-            receives: vec![part(from, from)],
+            sends: smallvec![part(cut.next(member, distance), member)],
+            receives: smallvec![part(from, from)],
             reduces: false,
         })
     }
@@ -91,8 +92,8 @@ impl Steps for Dissemination {
         };
         let (to, from) = (cut.next(member, distance), cut.back(member, distance));
         Some(Step {
-            sends: vec![Part { peer: to, bytes, blocks: known(member) }],
-            receives: vec![Part { peer: from, bytes, blocks: known(from) }],
+            sends: smallvec![Part { peer: to, bytes, blocks: known(member) }],
+            receives: smallvec![Part { peer: from, bytes, blocks: known(from) }],
             reduces: false,
         })
     }

@@ -4,6 +4,7 @@
 //! 19(1), 2005.
 
 use super::{Blocks, Cut, Step, Steps, log2_up};
+use smallvec::smallvec;
 
 /// Which of the algorithms over partners at powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +51,8 @@ impl Steps for Doubling {
         };
         let (sent, received) = if halves { (of(peer), of(member)) } else { (of(member), of(peer)) };
         Some(Step {
-            sends: vec![cut.part(peer, sent)],
-            receives: vec![cut.part(peer, received)],
+            sends: smallvec![cut.part(peer, sent)],
+            receives: smallvec![cut.part(peer, received)],
             reduces: halves || exchange == Exchange::Whole,
         })
     }

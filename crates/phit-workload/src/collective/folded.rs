@@ -4,6 +4,7 @@
 //! R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
 
 use super::{Cut, Part, Step, Steps};
+use smallvec::smallvec;
 
 /// The first 2·r of p = 2^k + r members fold in pairs: the even one of a pair sits out.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl<A: Steps> Steps for Folded<A> {
             return self.inside(member - extra, lane, number);
         }
         let cut = Cut { members: largest_power(self.members), bytes: self.bytes };
-        let whole = |peer| vec![cut.whole(peer)];
+        let whole = |peer| smallvec![cut.whole(peer)];
         if member % 2 == 0 {
             return match number {
                 0 => Some(Step { sends: whole(member + 1), ..Step::default() }),

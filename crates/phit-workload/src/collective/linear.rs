@@ -2,6 +2,7 @@
 
 use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps};
+use smallvec::smallvec;
 
 /// What the root has for the others, or they for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Steps for Linear {
         };
         let (parts, is_root) = match member == root {
             true => ((1..cut.members).map(|on| cut.next(root, on)).map(|other| part(other, other)).collect(), true),
-            false => (vec![part(root, member)], false),
+            false => (smallvec![part(root, member)], false),
         };
         Some(match is_root == (way == Way::Down) {
             true => Step { sends: parts, ..Step::default() },

@@ -27,6 +27,8 @@ mod two_trees;
 pub use kinds::{Algorithm, Collective, Members};
 pub use pairs::Pairs;
 
+use smallvec::SmallVec;
+
 /// Blocks at equal distances, counted on from 0 after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blocks {
@@ -61,13 +63,16 @@ pub struct Part {
     pub blocks: Blocks,
 }
 
+/// Messages of a step: mostly one.
+pub type Parts = SmallVec<[Part; 1]>;
+
 /// What a member does at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
     /// Messages that it sends.
-    pub sends: Vec<Part>,
+    pub sends: Parts,
     /// Messages that it waits for.
-    pub receives: Vec<Part>,
+    pub receives: Parts,
     /// True if what is received is combined with what the member has, by a calculation after the messages.
     pub reduces: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps};
+use smallvec::smallvec;
 
 /// In step k a member hands on what comes from the member k places before it, but for its own.
 #[derive(Debug)]
@@ -25,8 +26,8 @@ impl Steps for Relay {
         };
         let before = cut.back(member, 1);
         Some(Step {
-            sends: vec![part(cut.next(member, 1), member)],
-            receives: vec![part(before, before)],
+            sends: smallvec![part(cut.next(member, 1), member)],
+            receives: smallvec![part(before, before)],
             reduces: false,
         })
     }

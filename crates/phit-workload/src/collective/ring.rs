@@ -3,6 +3,7 @@
 //! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
 
 use super::{Blocks, Cut, Step, Steps};
+use smallvec::smallvec;
 
 /// What goes round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +38,8 @@ impl Steps for Ring {
         // A block is summed up on its way to its member, which begins to hand it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
         Some(Step {
-            sends: vec![cut.part(cut.next(member, 1), Blocks::one(sent))],
-            receives: vec![cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))],
+            sends: smallvec![cut.part(cut.next(member, 1), Blocks::one(sent))],
+            receives: smallvec![cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))],
             reduces,
         })
     }

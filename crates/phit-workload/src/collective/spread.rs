@@ -5,6 +5,7 @@
 
 use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps, log2_up};
+use smallvec::smallvec;
 
 /// A member passes on the blocks of those 2^k places on and behind them, k = ..., 1, 0; a gather goes back.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Steps for Spread {
         };
         let is_parents = place > 0 && number == if way == Way::Down { 0 } else { reach };
         let parts = if is_parents {
-            vec![part(place & (place - 1), place, reach)]
+            smallvec![part(place & (place - 1), place, reach)]
         } else {
             let round = if way == Way::Down { number - u32::from(place > 0) } else { reach - 1 - number };
             let child = place + (1 << (reach - 1 - round));

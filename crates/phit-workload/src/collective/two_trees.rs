@@ -74,7 +74,7 @@ impl Steps for DoubleTree {
         let Node { parent, children } = self.node(lane % 2, member);
         let part = |peer| cut.part(peer, Blocks::one(lane));
         let parent = || parent.into_iter().map(part).collect();
-        let children = || children.iter().copied().map(part).collect::<Vec<_>>();
+        let children = || children.iter().copied().map(part).collect();
         match number {
             0 => Some(Step { receives: children(), reduces: true, ..Step::default() }),
             1 => Some(Step { sends: parent(), ..Step::default() }),
@@ -118,7 +118,7 @@ impl Steps for RootedTrees {
         let (ring, cut) = (Cut { members, bytes }, Cut { members: self.lanes(), bytes });
         let Node { parent, children } = self.node(lane % 2, ring.back(member, root));
         let part = |place| cut.part(ring.next(place, root), Blocks::one(lane));
-        let parts = |places: &[u32]| places.iter().copied().map(part).collect::<Vec<_>>();
+        let parts = |places: &[u32]| places.iter().copied().map(part).collect();
         match (number, way) {
             (0, Way::Down) => Some(Step { receives: parts(parent.as_slice()), ..Step::default() }),
             (0, Way::Up) => Some(Step { receives: parts(&children), reduces: true, ..Step::default() }),

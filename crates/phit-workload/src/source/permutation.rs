@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::script::{Script, Task, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smallvec::smallvec;
 use std::sync::Arc;
 
 /// A permutation: every rank sends to one other, and receives from one. Ranks that are their own partners do nothing.
@@ -90,7 +91,7 @@ impl Script for Permutation {
 
     fn task(&self, rank: u32, _stream: u32, number: u32) -> Option<Task> {
         let Self { to, from, bytes, messages } = self;
-        let parts = |peer| vec![Part { peer, bytes: *bytes, blocks: Blocks::one(0) }; *messages as usize];
+        let parts = |peer| smallvec![Part { peer, bytes: *bytes, blocks: Blocks::one(0) }; *messages as usize];
         let (to, from) = (to[rank as usize], from[rank as usize]);
         let work = || Work::Exchange(Step { sends: parts(to), receives: parts(from), reduces: false });
         (number == 0 && to != rank).then(|| Task::new(work()))

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, for_each, size};
 use super::{Setting, Source, once, repeated};
-use crate::collective::{Blocks, Part, Step};
+use crate::collective::{Blocks, Part, Parts, Step};
 use crate::error::Error;
 use crate::script::{Script, Task, Work};
 use schemars::JsonSchema;
@@ -82,7 +82,7 @@ impl Script for Sweep {
             return None;
         }
         // A bit of the corner's number says from which side of a dimension its waves come.
-        let parts = |on: bool| -> Vec<Part> {
+        let parts = |on: bool| -> Parts {
             let part = |(dim, &bytes): (usize, &u64)| {
                 let up = on == (corner >> dim & 1 == 0);
                 let peer = self.grid.neighbour(rank, dim, up, false)?;

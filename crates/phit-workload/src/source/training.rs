@@ -1,7 +1,7 @@
 //! A step of training a neural network of layers on ranks in four dimensions.
 
 use super::{CollectiveParams, Setting, Source, once, repeated};
-use crate::collective::{Algorithm, Blocks, Collective, Part, Step, Steps};
+use crate::collective::{Algorithm, Blocks, Collective, Part, Parts, Step, Steps};
 use crate::error::Error;
 use crate::script::{Communicator, Costs, Point, Script, Task, Work};
 use schemars::JsonSchema;
@@ -304,7 +304,7 @@ impl Training {
         (stage < self.params.pipeline).then(|| self.rank(Place { stage, ..place }))
     }
 
-    fn part(&self, peer: Option<u32>) -> Vec<Part> {
+    fn part(&self, peer: Option<u32>) -> Parts {
         let bytes = self.params.activation_bytes;
         peer.filter(|_| bytes > 0).map(|peer| Part { peer, bytes, blocks: Blocks::one(0) }).into_iter().collect()
     }

@@ -32,6 +32,9 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(super) fn execute(&mut self) {
+        if self.hosted.as_ref().is_none_or(|hosted| hosted.executor.is_idle(self.now)) {
+            return self.file_wake();
+        }
         let Some(mut hosted) = self.hosted.take() else { return };
         let executor = &mut hosted.executor;
         executor.execute(self.now);
@@ -138,9 +141,14 @@ impl Partition {
     #[inline(never)]
     pub(super) fn deliver_to_host(&mut self, packet: u32) {
         let (now, packet) = (self.now, &self.packets[packet]);
-        let last = u32::from(packet.size).saturating_sub(1);
-        let before = self.config.links.serialisation(last, self.settings.bandwidth[0]);
         let Some(hosted) = &mut self.hosted else { return };
+        let before = match hosted.executor.notes_messages() {
+            true => {
+                let last = u32::from(packet.size).saturating_sub(1);
+                self.config.links.serialisation(last, self.settings.bandwidth[0])
+            }
+            false => 0,
+        };
         let job = hosted.workload.owners[packet.destination as usize];
         self.collector.counters.programs.came(job, packet.size, now - packet.birth);
         if hosted.workload.slots[packet.destination as usize] != NO_SLOT {
