@@ -1,8 +1,9 @@
-"""Puts the tables of BookSim's keys into the page `booksim.md`, from the list by which configurations are read."""
+"""Puts the tables of other simulators' keys into the guide, from the lists by which configurations are read."""
 
 from typing import Any
 
 from phit.importing.booksim.keys import KEYS
+from phit.importing.fogsim import keys as fogsim
 from phit.importing.found import MEANING, written
 from phit.markdown import markdown_table
 
@@ -22,9 +23,18 @@ def _default(value: Any) -> str:
     return f"`{written(value)}`" if value != "" else ""
 
 
+def fogsim_keys() -> str:
+    """All keys of FOGSim's, by what becomes of them."""
+    rows = (
+        (f"`{key.name}`", f"`{key.default}`" if key.default else "", key.status, key.words)
+        for key in fogsim.KEYS.values()
+    )
+    return markdown_table(("key", "default", "", "meaning"), rows)
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Puts the tables where `booksim.md` has `<!-- table: NAME -->`."""
-    if page.file.src_uri == "booksim.md":
-        for name, make in (("statuses", statuses), ("keys", keys)):
+    """Puts the tables where the pages have `<!-- table: NAME -->`."""
+    if page.file.src_uri in ("booksim.md", "fogsim.md"):
+        for name, make in (("statuses", statuses), ("keys", keys), ("fogsim", fogsim_keys)):
             markdown = markdown.replace(f"<!-- table: {name} -->", make())
     return markdown

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from phit.errors import InputError
-from phit.importing import booksim
+from phit.importing import booksim, caminos, fogsim
 from phit.importing.found import Imported
 from phit.importing.printed import Printed
 from phit.importing.text import text_of
@@ -34,7 +34,11 @@ class Simulator:
     """What stands in everything that it prints."""
 
 
-_ALL = (Simulator("booksim", "BookSim 2", booksim.read, booksim.printed, "====== Overall Traffic Statistics ======"),)
+_ALL = (
+    Simulator("booksim", "BookSim 2", booksim.read, booksim.printed, "====== Overall Traffic Statistics ======"),
+    Simulator("fogsim", "FOGSim", fogsim.read, fogsim.printed, "Palm Tree Configuration: "),
+    Simulator("caminos", "CAMINOS", caminos.read),
+)
 
 SIMULATORS = {one.name: one for one in _ALL}
 """By the name on the command line."""

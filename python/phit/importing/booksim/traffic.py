@@ -1,18 +1,15 @@
 """BookSim's traffic patterns, injection processes, packet sizes and requests: the table `[traffic]`."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from phit.importing.booksim.configuration import Configuration
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Setting
+from phit.importing.moves import MOST_LISTED, moved, shift
 from phit.scenario import Document
 from phit.studies.peers.booksim import UNIFORM
-
-MOST_LISTED = 1 << 16
-"""Endpoints of a network whose pattern is written endpoint by endpoint."""
 
 MOST_DIGITS = 9
 
@@ -177,20 +174,15 @@ def _uniform(given: Configuration, network: Network, parameters: list[str]) -> D
 
 
 def _moved(given: Configuration, network: Network, to: Callable[[int], int]) -> Document | None:
-    """The pattern in which each of BookSim's endpoints sends to one other: shifts, endpoint by endpoint."""
+    """The pattern in which each of BookSim's endpoints sends to one other."""
     size = network.endpoints
     if size > MOST_LISTED:
         given.refuse("traffic", f"cannot be expressed for more than {MOST_LISTED:,} endpoints")
         return None
-    numbers = network.numbering or range(size)
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for endpoint in range(size):
-        offset = (numbers[to(endpoint)] - numbers[endpoint]) % size
-        groups[offset].append(numbers[endpoint])
-    shifts = [(sorted(group), {"kind": "shift", "offset": offset}) for offset, group in sorted(groups.items())]
-    if len(shifts) == 1:
-        return shifts[0][1]
-    return {"kind": "by_endpoint", "parts": [{"endpoints": group, "pattern": shift} for group, shift in shifts]}
+    if network.numbering is None:
+        return moved(size, to)
+    targets = {network.numbering[endpoint]: network.numbering[to(endpoint)] for endpoint in range(size)}
+    return moved(size, targets.__getitem__)
 
 
 def _bits(own: str, to: Callable[[int, int], int], *, symmetric: bool = False) -> "_Make":
@@ -299,7 +291,7 @@ def _hotspot(given: Configuration, network: Network, parameters: list[str]) -> D
 
 def _all_to(endpoint: int) -> Document:
     """Everybody sends to one endpoint, which sends to itself."""
-    own = {"endpoints": [endpoint], "pattern": {"kind": "shift", "offset": 0}}
+    own = {"endpoints": [endpoint], "pattern": shift(0, 1)}
     others = {"kind": "hotspot", "targets": [endpoint], "share": 1.0}
     return {"kind": "by_endpoint", "parts": [own], "background": others}
 
@@ -322,8 +314,7 @@ def _background(given: Configuration, network: Network, parameters: list[str]) -
 def _diagonal(given: Configuration, network: Network, parameters: list[str]) -> Document | None:  # noqa: ARG001
     size = network.endpoints
     next_one = _moved(given, network, lambda source: (source + 1) % size)
-    own: Document = {"kind": "shift", "offset": 0}
-    return _mix((1, next_one), (2, own)) if next_one else None
+    return _mix((1, next_one), (2, shift(0, 1))) if next_one else None
 
 
 def _asymmetric(given: Configuration, network: Network, parameters: list[str]) -> Document | None:  # noqa: ARG001

@@ -11,15 +11,30 @@ INJECTION_QUEUE = 1000
 """Phits in each of them."""
 
 
-def router(local: int) -> Document:
-    """FOGSim's input-output-queued router, with so many virtual channels on local links."""
+def router(
+    local: int,
+    *,
+    global_vcs: int = 2,
+    injection: int = INJECTION_QUEUES,
+    injection_buffer: int = INJECTION_QUEUE,
+    delay: int = 5,
+    speedup: int = 2,
+    output_buffer: int = 32,
+    latency: tuple[int, int] = (10, 100),
+    buffer: tuple[int, int] = (32, 256),
+) -> Document:
+    """FOGSim's input-output-queued router.
+
+    `local`, `global_vcs` and `injection` are virtual channels of local and global links and of endpoints, `delay` is
+    that of the crossbar in cycles, `latency` and `buffer` are cycles and phits of local and global links.
+    """
     return {
-        "latency": 5,
-        "speedup": 2,
+        "latency": delay,
+        "speedup": speedup,
         "clock": "link",
         "switching": "virtual_cut_through",
         "cut_through": "input",
-        "output_buffer": 32,
+        "output_buffer": output_buffer,
         "credit_release": "output",
         "transit_priority": True,
         "injection_queue": "destination",
@@ -32,11 +47,11 @@ def router(local: int) -> Document:
             "endpoint": {
                 "latency": 0,
                 "injection_bandwidth": "infinite",
-                "vcs": INJECTION_QUEUES,
-                "buffer": INJECTION_QUEUE,
+                "vcs": injection,
+                "buffer": injection_buffer,
             },
-            "local": {"latency": 10, "vcs": local, "buffer": 32},
-            "global": {"latency": 100, "vcs": 2, "buffer": 256},
+            "local": {"latency": latency[0], "vcs": local, "buffer": buffer[0]},
+            "global": {"latency": latency[1], "vcs": global_vcs, "buffer": buffer[1]},
         },
     }
 

@@ -1,0 +1,100 @@
+"""A configuration of FOGSim's: `Key=Value` in the section `[CONFIG]`, comments from `#`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from phit.errors import InputError
+from phit.importing.fogsim.keys import KEYS
+from phit.importing.found import Findings, Setting, Status
+from phit.importing.text import text_of
+from phit.scenario import hint
+from phit.text import quoted
+
+MOST_DIGITS = 9
+
+
+def settings_of(files: Sequence[Path], settings: Iterable[str]) -> Iterator[Setting]:
+    """The settings of files, one after another, and then those given as `KEY=VALUE`."""
+    for path in files:
+        section = ""
+        for number, written in enumerate(text_of(path).splitlines(), 1):
+            line, place = written.strip(), f"{path}:{number}"
+            if not line or line.startswith("#"):
+                continue
+            if line.startswith("[") and line.endswith("]"):
+                section = line[1:-1]
+                continue
+            if "=" not in line:
+                raise InputError(f"{place}: {quoted(line)}; expected `Key=Value`")
+            if section == "CONFIG":
+                yield _setting(line, place)
+    for setting in settings:
+        yield _setting(setting, f"setting {quoted(setting)}")
+
+
+def _setting(text: str, place: str) -> Setting:
+    key, _, value = text.partition("=")
+    return Setting(key.strip(), value.strip(), place)
+
+
+class Configuration:
+    """Settings over defaults, with a record of what has been read."""
+
+    def __init__(self, settings: Iterable[Setting], findings: Findings) -> None:
+        self.findings = findings
+        self.given: dict[str, Setting] = {}
+        self.read: set[str] = set()
+        for setting in settings:
+            if setting.key not in KEYS:
+                findings.refuse(setting, f"cannot be expressed, or FOGSim knows no such key{hint(setting.key, KEYS)}")
+            self.given[setting.key] = setting
+
+    def __getitem__(self, key: str) -> Setting:
+        """The setting of a key, or what stands for it."""
+        self.read.add(key)
+        if key in self.given:
+            return self.given[key]
+        default = KEYS[key].default
+        if default is None:
+            self.findings.refuse(Setting(key, ""), "FOGSim needs it: expected a value")
+        setting = Setting(key, default or "")
+        self.given.setdefault(key, setting)
+        return setting
+
+    def text(self, key: str) -> str:
+        """The value as it stands there."""
+        return str(self[key].value)
+
+    def whole(self, key: str, least: int = 0, most: int = 1 << 24) -> int:
+        """A whole number between bounds; the least after a refusal."""
+        setting = self[key]
+        text = str(setting.value)
+        digits = text.removeprefix("-").removesuffix(".0")
+        if digits.isdecimal() and len(digits) <= MOST_DIGITS and least <= (value := int(float(text))) <= most:
+            return value
+        if text or KEYS[key].default is not None:
+            self.findings.refuse(setting, f"expected a whole number, {least} to {most}")
+        return least
+
+    def one_of(self, key: str, *choices: str) -> str:
+        """One of several words, the first after a refusal."""
+        found = self.text(key)
+        if found in choices:
+            return found
+        if found or KEYS[key].default is not None:
+            self.findings.refuse(self[key], f"cannot be expressed; expected {' or '.join(choices)}")
+        return choices[0]
+
+    def about_the_rest(self) -> None:
+        """Says what becomes of the settings that nothing has asked for."""
+        for name, setting in self.given.items():
+            key = KEYS.get(name)
+            if key is None or name in self.read:
+                continue
+            if key.status is Status.REFUSED:
+                if setting.value != key.default:
+                    self.findings.refuse(setting, f"cannot be expressed: {key.words}")
+            elif key.status is Status.TAKEN:
+                self.findings.note(Status.IGNORED, setting, "has no effect with these settings")
+            else:
+                self.findings.note(key.status, setting, key.words)

@@ -1,0 +1,28 @@
+"""Patterns in which every endpoint sends to one other, as shifts of Phit's."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from phit.errors import InputError
+from phit.scenario import Document
+
+MOST_LISTED = 1 << 16
+"""Endpoints of a network whose pattern is written endpoint by endpoint."""
+
+
+def shift(offset: int, endpoints: int) -> Document:
+    """Everybody sends so many numbers on, modulo the number of endpoints."""
+    if offset % endpoints == 0:
+        raise InputError("the pattern has endpoints that send to themselves, which cannot be expressed")
+    return {"kind": "shift", "offset": offset % endpoints}
+
+
+def moved(endpoints: int, to: Callable[[int], int]) -> Document:
+    """Every endpoint sends to the one that `to` says: those that move alike are listed together."""
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for endpoint in range(endpoints):
+        groups[(to(endpoint) - endpoint) % endpoints].append(endpoint)
+    if len(groups) == 1:
+        return shift(next(iter(groups)), endpoints)
+    parts = [{"endpoints": group, "pattern": shift(offset, endpoints)} for offset, group in sorted(groups.items())]
+    return {"kind": "by_endpoint", "parts": parts}

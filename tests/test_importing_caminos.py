@@ -1,0 +1,130 @@
+"""CAMINOS' configurations as scenarios and experiments."""
+
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+
+import phit
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phit.experiment import Experiment
+from phit.importing import read
+from phit.scenario import complete
+
+CONFIGURATION = """Configuration
+{
+    random_seed: RANDOM_SEED, /* a comment
+    of two lines */
+    warmup: 100,
+    measured: 400,
+    topology: Mesh { sides: [4, 4], servers_per_router: 2 },
+    traffic: HomogeneousTraffic // another
+    {
+        pattern: PATTERN,
+        servers: 32, load: LOAD, message_size: SIZE,
+    },
+    maximum_packet_size: 16,
+    router: InputOutput
+    {
+        virtual_channels: 2, virtual_channel_policies: [EnforceFlowControl, Random],
+        crossbar_delay: 2, allocator: Islip { num_iter: 2 }, buffer_size: 64, flit_size: 16,
+        bubble: true, output_buffer_size: 32,
+    },
+    routing: DOR { order: [0, 1], legend_name: "xy" },
+    link_classes: [LinkClass { delay: 3 }, LinkClass { delay: 1 }, LinkClass { delay: 1 }],
+    launch_configurations: [Slurm { time: "0-12:00:00" }],
+}
+"""
+
+VALUES = {"RANDOM_SEED": "7", "PATTERN": "Uniform", "LOAD": "0.2", "SIZE": "16"}
+
+
+def imported(folder: Path, text: str = CONFIGURATION, **values: str) -> phit.importing.Imported:
+    for name, value in {**VALUES, **values}.items():
+        text = text.replace(name, value)
+    file = folder / "main.cfg"
+    file.write_text(text, encoding="utf-8")
+    return read("caminos", file)
+
+
+def test_the_main_part_is_read(tmp_path: Path) -> None:
+    found = imported(tmp_path)
+    document = found.document
+    assert tomllib.loads(found.to_toml()) == document
+    assert document["topology"] == {"kind": "mesh", "dims": [4, 4], "endpoints_per_router": 2}
+    assert document["router"]["latency"] == 2
+    assert document["router"]["allocator"] == {"kind": "islip", "iterations": 2}
+    assert document["router"]["output_buffer"] == 64
+    links = document["router"]["links"]
+    assert [(name, link["latency"]) for name, link in links.items()] == [("endpoint", 0), ("dim0", 3), ("dim1", 1)]
+    assert document["measure"] == {"warmup": 100, "cycles": 400}
+    assert phit.run(document)["accepted_load"] == pytest.approx(0.2, rel=0.2)
+
+
+def test_an_empty_network_has_caminos_latency(tmp_path: Path) -> None:
+    # Two of its servers at one router, 16 phits: 1 cycle for each link, 2 in the crossbar, and the phits.
+    pattern = "CartesianTransform { sides: [2, 4, 4], shift: [1, 0, 0] }"
+    document = imported(tmp_path, PATTERN=pattern, LOAD="0.002").document
+    assert document["traffic"]["pattern"]["kind"] == "by_endpoint"
+    document["measure"] = {"warmup": 0, "cycles": 20_000}
+    assert phit.run(document)["latency_p50"] == 1 + 2 + 16
+
+
+def test_lists_of_experiments_become_a_sweep(tmp_path: Path) -> None:
+    lists = {"RANDOM_SEED": "![1, 2, 3]", "LOAD": "a![0.1, 0.2]", "SIZE": "a![8, 16]"}
+    document = imported(tmp_path, **lists, PATTERN="![Uniform, Uniform { allow_self: true }]").document
+    assert document["sweep"] == {
+        "seeds": [1, 2, 3],
+        "product": {
+            "traffic.pattern": [{"kind": "uniform", "include_self": own} for own in (False, True)],
+        },
+        "zip": [{"traffic.load": [0.1, 0.2], "traffic.packet_size": [8, 16]}],
+    }
+    assert len(Experiment.read(document).points()) == 3 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("sides: [4, 4]", "sides: [4, 4], wrap: true", "wrap"),
+        ("Mesh {", "SlimFly {", "SlimFly"),
+        ("order: [0, 1]", "order: [1, 0]", "order"),
+        ("delay: 3 }", "delay: 3, frequency_divisor: 2 }", "frequency_divisor"),
+        ("servers: 32", "servers: 31", "servers"),
+        ("Mesh {", "Torus {", "bubble"),
+        ("measured: 400", "measured: = 2", "expressions"),
+        ("measured: 400,", "", "measured"),
+        ("warmup: 100", "warmup 100", "expected"),
+        ("[EnforceFlowControl, Random]", "[Random]", "EnforceFlowControl"),
+    ],
+)
+def test_what_cannot_be_expressed_is_refused_by_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in CONFIGURATION
+    with pytest.raises(phit.InputError, match=said) as error:
+        imported(tmp_path, CONFIGURATION.replace(old, new))
+    assert "main.cfg:" in str(error.value)
+
+
+def test_lists_that_depend_on_one_another_are_refused(tmp_path: Path) -> None:
+    text = CONFIGURATION.replace("sides: [4, 4]", "sides: ![[4, 4], [4, 8]]").replace(
+        "servers: 32", "servers: ![32, 64]"
+    )
+    with pytest.raises(phit.InputError):
+        imported(tmp_path, text)
+
+
+@settings(max_examples=200)
+@given(data=st.data())
+def test_texts_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    text = CONFIGURATION
+    for name, value in VALUES.items():
+        text = text.replace(name, value)
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        end = min(start + data.draw(st.integers(0, 12)), len(text))
+        text = text[:start] + data.draw(st.text(alphabet='{}[],:![]=0.9-e"aD /*\n', max_size=6)) + text[end:]
+    with suppress(phit.InputError, phit.ScenarioError):
+        found = imported(tmp_path_factory.getbasetemp(), text)
+        assert tomllib.loads(found.to_toml()) == found.document
+        complete({key: value for key, value in found.document.items() if key != "sweep"})

@@ -1,0 +1,184 @@
+"""FOGSim's configurations as scenarios, and its printed results."""
+
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from phit.importing import RefusedError, Status, read
+from phit.importing.fogsim.keys import KEYS
+from phit.importing.fogsim.printed import LABELS, printed
+from phit.scenario import complete, get_path
+from phit.studies.peers import fogsim as peer
+
+from .conftest import Cli
+
+BASE = {
+    "P": 2,
+    "A": 4,
+    "H": 2,
+    "MaxCycles": 2000,
+    "ArbiterIterations": 1,
+    "InjectionQueueLength": 1000,
+    "LocalQueueLength": 32,
+    "GlobalQueueLength": 256,
+    "LocalLinkTransmissionDelay": 10,
+    "GlobalLinkTransmissionDelay": 100,
+    "InjectionDelay": 1,
+    "PacketSize": 8,
+    "FlitSize": 8,
+    "PalmTreeConfiguration": 1,
+    "LocalLinkChannels": 3,
+    "InjectionChannels": 3,
+    "GlobalChannels": 2,
+    "Switch": "IOQ_SW",
+    "XbarDelay": 5,
+    "InternalSpeedup": 2,
+    "OutQueueLength": 32,
+    "Traffic": "UN",
+    "routing": "MIN",
+    "deadlock_avoidance": "DALLY",
+    "Probability": 10,
+    "Seed": 1,
+    "OutputFileName": "out",
+}
+
+
+def imported(folder: Path, **keys: Any) -> phit.importing.Imported:
+    file = folder / "config"
+    lines = "".join(f"{key}={value}\n" for key, value in {**BASE, **keys}.items() if value is not None)
+    file.write_text(f"# A comment\n[CONFIG]\n{lines}[OTHER]\nP=9\n", encoding="utf-8")
+    return read("fogsim", file)
+
+
+def refused(folder: Path, **keys: Any) -> str:
+    with pytest.raises(RefusedError) as error:
+        imported(folder, **keys)
+    return str(error.value)
+
+
+def test_the_paper_s_parameters_are_those_of_the_comparison(tmp_path: Path) -> None:
+    found = imported(tmp_path).document
+    ours = {**peer.network(2, 4, 2, {"routing": "MIN"}), "traffic": peer.traffic("UN", 0.1)}
+    theirs = {section: found[section] for section in ours}
+    theirs["topology"].pop("arrangement")
+    assert theirs == ours
+    assert found["measure"] == {"warmup": 2000, "cycles": 2000}
+
+
+@pytest.mark.parametrize("mechanism", peer.CONFIGURATION)
+def test_every_mechanism_of_the_comparison_is_read(tmp_path: Path, mechanism: str) -> None:
+    keys = dict(peer.configuration(mechanism, 4, {}))
+    local = {"PercentLocalThreshold": keys.get("PercentGlobalThreshold")}
+    found = imported(tmp_path, **{**local, **keys}).document
+    assert found["routing"] == peer.routing(keys)
+    assert found["router"]["links"]["local"]["vcs"] == peer.local_vcs(keys)
+    complete(found)
+
+
+ARRIVES: dict[str, tuple[Any, str, Any]] = {
+    "PalmTreeConfiguration": (0, "topology.arrangement", "consecutive"),
+    "InjectionQueueLength": (500, "router.links.endpoint.buffer", 500),
+    "LocalQueueLength": (64, "router.links.local.buffer", 64),
+    "GlobalQueueLength": (512, "router.links.global.buffer", 512),
+    "LocalLinkTransmissionDelay": (20, "router.links.local.latency", 20),
+    "GlobalLinkTransmissionDelay": (200, "router.links.global.latency", 200),
+    "LocalLinkChannels": (4, "router.links.local.vcs", 4),
+    "GlobalChannels": (3, "router.links.global.vcs", 3),
+    "InjectionChannels": (2, "router.links.endpoint.vcs", 2),
+    "XbarDelay": (3, "router.latency", 3),
+    "InternalSpeedup": (1, "router.speedup", 1),
+    "OutQueueLength": (64, "router.output_buffer", 64),
+    "Probability": (35, "traffic.load", 0.35),
+    "Seed": (9, "seed", 9),
+    "MaxCycles": (700, "measure.warmup", 700),
+}
+
+
+@pytest.mark.parametrize("key", ARRIVES)
+def test_a_key_arrives(tmp_path: Path, key: str) -> None:
+    value, path, expected = ARRIVES[key]
+    assert get_path(imported(tmp_path, **{key: value}).document, path, None) == expected
+
+
+def test_adversarial_traffic_of_the_same_index(tmp_path: Path) -> None:
+    found = imported(tmp_path, Traffic="ADV", AdvTrafficDistance=1).document["traffic"]["pattern"]
+    # 9 groups of 4 routers of 2 endpoints: endpoint 5 is the second of router 2 and sends to router 6.
+    assert found["kind"] == "mix"
+    targets = set()
+    for part in found["parts"]:
+        shifts = part["pattern"].get("parts", [{"endpoints": [5], "pattern": part["pattern"]}])
+        (offset,) = (shift["pattern"]["offset"] for shift in shifts if 5 in shift["endpoints"])
+        targets.add((5 + offset) % 72)
+    assert targets == {12, 13}
+
+
+def test_a_change_of_traffic_comes_after_the_warm_up(tmp_path: Path) -> None:
+    change = {
+        "transientTrafficFirstPattern": "UN",
+        "transientTrafficSecondPattern": "ADV_RANDOM_NODE",
+        "transientTrafficNextDist": 2,
+        "transientTrafficCycle": 100,
+    }
+    traffic = imported(tmp_path, Traffic="TRANSIENT", **change).document["traffic"]
+    assert traffic["changes"] == [{"cycle": 2100, "pattern": {"kind": "adversarial", "offset": 2}}]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("Switch", "BASE_SW"), ("FlitSize", 4), ("deadlock_avoidance", "RING"), ("routing", "OFAR"), ("Traffic", "TRACE"),
+     ("P", "two"), ("P", None), ("NoSuchKey", 1), ("Probability", 101), ("forceMisrouting", 1)],
+)  # fmt: skip
+def test_what_cannot_be_expressed_is_refused_by_key(tmp_path: Path, key: str, value: Any) -> None:
+    assert key in refused(tmp_path, **{key: value})
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    found = imported(tmp_path, ArbiterIterations=3, RingInjectionBubble=1)
+    assert [status for status, _ in found.notes].count(Status.DROPPED) == 2
+    assert any("ArbiterIterations = 3" in text for text in found.warnings)
+
+
+PRINTED = "\n".join(
+    [
+        "PARAMETERS",
+        *(f"{label}: {BASE[key]}" for label, key in LABELS.items() if key in BASE),
+        "Switch: IOQ",
+        "Deadlock Avoidance Mechanism: Dally",
+        "",
+        "STATISTICS",
+        "Accepted Load: 0.1 phits/(node*cycle)",
+        "Average Distance: {hops}",
+        "Average Total Packet Latency: {latency}",
+    ]
+)
+
+
+def test_printed_results_are_compared(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "out"
+    # Uniform traffic of 72 endpoints: of 35 other routers 3 are in the group and 32 outside, each with 1 to 3 links.
+    file.write_text(PRINTED.format(hops=2.4, latency=137), encoding="utf-8")
+    assert printed(file).numbers == {"accepted_load": 0.1, "hops_mean": 2.4, "latency_mean": 137}
+    assert printed(file).imported.document["topology"] == imported(tmp_path).document["topology"]
+    status, out, _ = cli("validate", "--against", file, "--seeds", 3)
+    assert status in (0, 1)
+    assert "mean hops" in out
+    file.write_text(PRINTED.format(hops=4.0, latency=137), encoding="utf-8")
+    assert cli("validate", "--against", file, "--seeds", 3)[0] == 1
+
+
+_WORDS = st.sampled_from(["OLM", "PB", "CA", "HYBRID", "MIX", "ADV", "x", ""])
+_VALUES = st.one_of(st.integers(-2, 300).map(str), _WORDS)
+
+
+@settings(max_examples=100)
+@given(keys=st.dictionaries(st.sampled_from(sorted(KEYS)), _VALUES, max_size=8))
+def test_configurations_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, keys: dict[str, str]) -> None:
+    with suppress(phit.InputError, phit.ScenarioError):
+        found = imported(tmp_path_factory.getbasetemp(), **keys)
+        assert tomllib.loads(found.to_toml()) == found.document
+        complete(found.document)
