@@ -114,7 +114,7 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 clean: ## Remove everything that was built (results in out/ stay)
-	rm -rf $(VENV) target site python/phit/_phit*.so .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) target site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
 $(STAMPS)/packages: pyproject.toml
@@ -135,6 +135,10 @@ $(STAMPS)/browser: $(STAMPS)/packages
 	$(PIP) --group browser
 	@touch $@
 
+# What `phit --version` says: the commit from which the engine was built.
+COMMIT := git describe --always --dirty --abbrev=12 --exclude '*' > python/phit/_commit.txt 2> /dev/null || rm -f python/phit/_commit.txt
+
 $(STAMPS)/build: $(STAMPS)/packages $(RUST)
 	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	$(COMMIT)
 	@touch $@

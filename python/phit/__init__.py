@@ -81,6 +81,7 @@ __all__ = [
     "__version__",
     "bound",
     "catalogue",
+    "commit",
     "compare",
     "complete",
     "graph",
@@ -99,6 +100,14 @@ __all__ = [
     "trust_python",
     "verify",
 ]
+
+
+def commit() -> str | None:
+    """The commit from which the engine was built; `None` if it was not built from a checkout."""
+    from pathlib import Path
+
+    file = Path(__file__).with_name("_commit.txt")
+    return file.read_text(encoding="ascii").strip() or None if file.is_file() else None
 
 
 def catalogue() -> dict[str, list[dict[str, Any]]]:

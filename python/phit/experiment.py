@@ -1,6 +1,5 @@
 """Experiments: a scenario with `[sweep]`, expanded to a list of points that are validated before anything runs."""
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,6 +58,8 @@ class Point:
     @cached_property
     def hash(self) -> str:
         """Identity of the point's results: its complete scenario and the engine's version."""
+        import hashlib
+
         text = canonical({"engine": engine_version(), "scenario": self.scenario})
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -1,30 +1,17 @@
-"""Progress of long work: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar with the time left on a terminal or in a notebook, plain lines elsewhere."""
 
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Self
 
 from phit.experiment import Point, heading, label
 from phit.result import readable
-from phit.text import plain, plain_lines
+from phit.text import plain
 
-
-class PlainConsole(Console):
-    """A console to which text is text: no markup, no emoji, no control characters."""
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        options |= {"markup": False, "emoji": False, "highlight": False}
-        return super().render_str(plain_lines(text), **options)
-
-
-def terminal(stderr: bool = False) -> Console:
-    """The terminal, or what stands in its place."""
-    return PlainConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
+if TYPE_CHECKING:
+    # It takes longer to import than many commands take.
+    from phit.terminal import RunBar
 
 
 def duration(seconds: float) -> str:
@@ -39,6 +26,9 @@ def duration(seconds: float) -> str:
 
 SILENCE = 5.0
 """Seconds after which somebody who waits is told something."""
+
+QUIET = 10.0
+"""The same where a log keeps every line."""
 
 
 class Reporter:
@@ -123,7 +113,14 @@ def outcome(summary: dict[str, Any] | None) -> str:
 
 
 class PlainReporter(Reporter):
-    """One line per point on standard error."""
+    """One line per point on standard error, and one now and then while none has finished."""
+
+    def shares(self, shares: Any) -> None:
+        super().shares(shares)
+        now = time.monotonic()
+        if now - self._told > QUIET:
+            self._told = now
+            _line(f"{self.finished_points} of {len(self.points)} points, {self.fraction:.0%} of the work ({self.left})")
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:
         super().begin(name, points, kept)
@@ -132,6 +129,7 @@ class PlainReporter(Reporter):
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
+        self._told = time.monotonic()
         rest = f" ({self.left})" if self.finished_points < len(self.points) else ""
         _line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
 
@@ -142,29 +140,27 @@ class PlainReporter(Reporter):
         _line(f"phit: warning: {message}")
 
 
-class BarReporter(Reporter):
-    """A bar on a terminal."""
+def _line(text: str) -> None:
+    print(plain(text), file=sys.stderr, flush=True)
 
-    def __init__(self, console: Console) -> None:
+
+class NotebookReporter(Reporter):
+    """A bar below the cell of a notebook."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("[progress.elapsed]{task.fields[share]}"),
-            TimeElapsedColumn(),
-            TextColumn("[progress.remaining]{task.fields[left]}"),
-            console=console,
-        )
-        self._task = self._progress.add_task("", total=None, visible=False, left="", share="")
+        from IPython import display
+
+        self._display = display.display
+        self._html = display.HTML
+        self._handle: Any = None
+        self._name = ""
+        self._shown = 0.0
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:
         super().begin(name, points, kept)
-        if kept:
-            self._progress.console.print(f"{name}: {kept} points already there")
-        self._progress.update(self._task, description=plain(name), total=len(points), visible=True)
-        self._progress.start()
-        self._show()
+        self._name = f"{name} ({kept} points already there)" if kept else name
+        self._handle = self._display(self._html(self.bar()), display_id=True)
 
     def shares(self, shares: Any) -> None:
         super().shares(shares)
@@ -172,69 +168,78 @@ class BarReporter(Reporter):
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
-        self._progress.console.print(Text.assemble((plain(describe(point)), "dim"), "  ", outcome(summary)))
-        self._show()
+        self._show(over=self.finished_points == len(self.points))
 
-    def _show(self) -> None:
+    def bar(self) -> str:
+        """The bar as HTML."""
+        import html
+
         over = self.finished_points == len(self.points)
-        self._progress.update(
-            self._task,
-            completed=self.finished_points,
-            share=f"{self.fraction:4.0%}",
-            left="" if over else self.left,
+        rest = "" if over else f", {html.escape(self.left)}"
+        return (
+            f"{html.escape(plain(self._name))} <progress max='1' value='{self.fraction:.3f}'></progress> "
+            f"{self.finished_points} of {len(self.points)} points{rest}"
         )
+
+    def _show(self, *, over: bool = False) -> None:
+        now = time.monotonic()
+        if self._handle is not None and (over or now - self._shown > 0.5):
+            self._shown = now
+            self._handle.update(self._html(self.bar()))
 
     def say(self, message: str) -> None:
-        self._progress.console.print(plain(message))
+        _line(message)
 
     def warn(self, message: str) -> None:
-        self._progress.console.print(Text.assemble(("phit: warning:", "yellow"), " ", plain(message)))
-
-    def close(self) -> None:
-        self._progress.stop()
+        _line(f"phit: warning: {message}")
 
 
-class RunProgress:
-    """Progress of a single run: a bar on a terminal, nothing elsewhere. Call it with cycles done and planned."""
+class RunLines:
+    """Progress of a single run as plain lines, one now and then. Call it with cycles done and planned."""
 
     def __init__(self) -> None:
-        console = terminal(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f} cycles"),
-            TimeElapsedColumn(),
-            TextColumn("[progress.remaining]{task.fields[left]}"),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._progress.add_task("building", total=1, left="")
-        self._start = time.monotonic()
+        self._start = self._told = time.monotonic()
 
     def __enter__(self) -> Self:
-        self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        pass
 
     def __call__(self, done: int, planned: int) -> None:
-        elapsed = time.monotonic() - self._start
-        left = f"about {duration(elapsed * (planned - done) / done)} left" if done and elapsed > 1 else ""
-        what = "simulating" if done else "building"
-        self._progress.update(self._task, description=what, completed=done, total=max(planned, 1), left=left)
-
-
-def _line(text: str) -> None:
-    print(plain(text), file=sys.stderr, flush=True)
+        now = time.monotonic()
+        if now - self._told > QUIET:
+            self._told = now
+            left = f" (about {duration((now - self._start) * (planned - done) / done)} left)" if done else ""
+            _line(f"{done:,} of {planned:,} cycles{left}" if done else "building the network")
 
 
 def reporter(show: bool) -> Reporter:
     """The reporter that fits standard error, or a silent one."""
     if not show:
         return Reporter()
+    if _in_notebook():
+        return NotebookReporter()
+    if not sys.stderr.isatty():
+        return PlainReporter()
+    from phit.terminal import BarReporter, terminal
+
     console = terminal(stderr=True)
     return BarReporter(console) if console.is_terminal else PlainReporter()
+
+
+def run_progress() -> "RunBar | RunLines":
+    """What shows the progress of a single run on standard error."""
+    if not sys.stderr.isatty():
+        return RunLines()
+    from phit.terminal import RunBar
+
+    return RunBar()
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

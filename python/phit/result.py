@@ -1,6 +1,5 @@
 """One run and its result."""
 
-import html
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -100,6 +99,8 @@ class Result(Quantities, Mapping[str, Any]):
         return "\n".join(("phit.Result", *lines))
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:right'>{html.escape(value)}"
             f"</td><td style='text-align:left'>{html.escape(unit)}</td></tr>"

@@ -2,7 +2,6 @@
 
 import copy
 import difflib
-import hashlib
 import json
 import math
 import os
@@ -12,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from phit import _phit, graphs, mechanisms, traces
+from phit import _phit, mechanisms
 from phit.errors import InputError
 from phit.files import opened, opened_bytes
 from phit.origins import Located, Origin, located
@@ -203,6 +202,8 @@ def _inlined(document: Document) -> Document:
     if tables and isinstance(found["routing"].get("layers"), str):
         found["routing"]["layers"] = _rows(Path(found["routing"]["layers"]), ("source", "destination", "layer"))
     if isinstance(trace, str | dict):
+        from phit import traces
+
         traffic = {key: value for key, value in found["traffic"].items() if key != "trace"}
         rest = {key: value for key, value in found.items() if key not in SECTIONS}
         bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
@@ -228,6 +229,9 @@ def _with_graph(document: Document) -> Document:
 
     What links of the file say of themselves counts as written in `router.links`, after what is written there.
     """
+    # Here and below: what many commands do without is imported where it is used, so that they start sooner.
+    from phit import graphs
+
     topology, routing = document.get("topology"), document.get("routing")
     fabric = isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND
     kind = routing.get("kind") if isinstance(routing, dict) else routing
@@ -260,11 +264,15 @@ def _digest(path: Path, key: str) -> str:
         files = _phit.workload_files(path)
     except _phit.WorkloadError as error:
         raise InputError(f"{key}: {error}", key) from None
+    import hashlib
+
     digests = [_digest_of_file(file, key) for file in files]
     return digests[0] if len(digests) == 1 else f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
 
 
 def _digest_of_file(path: Path, key: str) -> str:
+    import hashlib
+
     try:
         with opened_bytes(path) as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
@@ -456,6 +464,8 @@ def verify(scenario: Source) -> Document:
     `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
     links, each in one direction, are taken by so many pairs, and `load_mean`; `layers` and `channels` that they take.
     """
+    from phit import graphs
+
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")

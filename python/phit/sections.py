@@ -11,49 +11,60 @@ from functools import cache
 from typing import Any
 
 from phit import _phit, mechanisms
-from phit.graphs import infiniband
-from phit.traces.options import OPTIONS
 
 Schema = dict[str, Any]
 
 REFERENCE = "$schema"
 """A key with which a document names its schema, for editors; it means nothing to a run."""
 
-_ENGINE = json.loads(_phit.schema())
-_PATH = rf"^({'|'.join(_ENGINE['properties'])})(\.|$)"
-"""A dotted path starts with a section."""
 
-_DEFINITIONS: Schema = {
-    "sweep_range": {
-        "description": "Numbers from `start` to `stop`, in steps or so many.",
-        "type": "object",
-        "properties": {name: {"type": "number"} for name in ("start", "stop", "step")}
-        | {"count": {"type": "integer", "minimum": 1}},
-        "additionalProperties": False,
-        "oneOf": [{"required": ["start", "stop", "step"]}, {"required": ["start", "stop", "count"]}],
-    },
-    "sweep_values": {"anyOf": [{"type": "array"}, {"$ref": "#/$defs/sweep_range"}]},
-    "sweep_table": {
-        "type": "object",
-        "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sweep_values"}, {"$ref": "#/$defs/sweep_table"}]},
-    },
-    "sweep_keys": {"$ref": "#/$defs/sweep_table", "propertyNames": {"pattern": _PATH}},
-    "sweep_curve": {
-        "type": "object",
-        "properties": {"name": {"type": "string", "description": "What the curve is called in plots."}},
-        "propertyNames": {"pattern": rf"{_PATH}|^name$"},
-    },
-    "trace_file": {
-        "description": "The file of a trace, and what its numbers stand for.",
-        "type": "object",
-        "required": ["file"],
-        "additionalProperties": False,
-        "properties": {
-            "file": {"type": "string", "description": "CSV or Parquet file, found from the scenario's folder."}
-        }
-        | {name: option.schema for name, option in OPTIONS.items()},
-    },
-}
+@cache
+def _engine() -> Schema:
+    """What the engine describes. Made when it is asked for: it takes longer than many commands take."""
+    made: Schema = json.loads(_phit.schema())
+    return made
+
+
+def _path() -> str:
+    """Of a dotted path, which starts with a section."""
+    return rf"^({'|'.join(_engine()['properties'])})(\.|$)"
+
+
+def _definitions() -> Schema:
+    from phit.traces.options import OPTIONS
+
+    return {
+        "sweep_range": {
+            "description": "Numbers from `start` to `stop`, in steps or so many.",
+            "type": "object",
+            "properties": {name: {"type": "number"} for name in ("start", "stop", "step")}
+            | {"count": {"type": "integer", "minimum": 1}},
+            "additionalProperties": False,
+            "oneOf": [{"required": ["start", "stop", "step"]}, {"required": ["start", "stop", "count"]}],
+        },
+        "sweep_values": {"anyOf": [{"type": "array"}, {"$ref": "#/$defs/sweep_range"}]},
+        "sweep_table": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [{"$ref": "#/$defs/sweep_values"}, {"$ref": "#/$defs/sweep_table"}]},
+        },
+        "sweep_keys": {"$ref": "#/$defs/sweep_table", "propertyNames": {"pattern": _path()}},
+        "sweep_curve": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "What the curve is called in plots."}},
+            "propertyNames": {"pattern": rf"{_path()}|^name$"},
+        },
+        "trace_file": {
+            "description": "The file of a trace, and what its numbers stand for.",
+            "type": "object",
+            "required": ["file"],
+            "additionalProperties": False,
+            "properties": {
+                "file": {"type": "string", "description": "CSV or Parquet file, found from the scenario's folder."}
+            }
+            | {name: option.schema for name, option in OPTIONS.items()},
+        },
+    }
+
 
 SECTIONS: dict[str, Schema] = {
     "sweep": {
@@ -158,8 +169,8 @@ def keys_of(section: str) -> tuple[str, ...]:
 
 def described() -> Schema:
     """What is said of all sections, with the keys that a scenario needs; references are to its `$defs`."""
-    document: Schema = copy.deepcopy(_ENGINE)
-    document["$defs"] |= _DEFINITIONS
+    document: Schema = copy.deepcopy(_engine())
+    document["$defs"] |= _definitions()
     document["properties"] |= SECTIONS
     _add_files(document["properties"], document["$defs"])
     return document
@@ -195,7 +206,7 @@ def of_kind(concept: str, kind: str, own: Schema) -> Schema:
 
 @cache
 def _made() -> str:
-    scenario = copy.deepcopy(_ENGINE)
+    scenario = copy.deepcopy(_engine())
     properties, definitions = scenario["properties"], scenario["$defs"]
     _add_files(properties, definitions)
     needed = {word: scenario.pop(word) for word in ("required", "anyOf")}
@@ -212,9 +223,9 @@ def _made() -> str:
         "then": {"$ref": "#/$defs/complete"},
         "$defs": {
             **_without_required(definitions),
-            **_DEFINITIONS,
+            **_definitions(),
             "complete": _only_checks(complete),
-            **{f"complete_{name}": _only_checks(schema) for name, schema in (definitions | _DEFINITIONS).items()},
+            **{f"complete_{name}": _only_checks(schema) for name, schema in (definitions | _definitions()).items()},
         },
     }
     return json.dumps(document)
@@ -228,6 +239,8 @@ def schema() -> Schema:
 
 def _add_files(properties: Schema, definitions: Schema) -> None:
     """Adds the files that `topology.file`, `routing.file`, `traffic.trace` and tables of Python functions may name."""
+    from phit.graphs import infiniband
+
     graph = _kind(properties["topology"], "graph")
     said = [key for key in graph["required"] if key != "kind"]
     graph |= {"required": ["kind"], "anyOf": [{"required": ["file"]}, {"required": said}]}
@@ -238,7 +251,7 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         "node-link JSON or InfraGraph (`.json`), or an adjacency list (`.adjlist`). It takes the place of `routers`, "
         "`links` and `classes`.",
     }
-    for section, (keys, required) in _OWN_KINDS.items():
+    for section, (keys, required) in _files_kinds().items():
         properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": infiniband.KIND}} | keys))
         if not required:
             names = next(kind["enum"] for kind in properties[section]["oneOf"] if "enum" in kind)
@@ -274,15 +287,17 @@ def add_python_file(schema: Schema) -> None:
     }
 
 
-_OWN_KINDS: dict[str, tuple[Schema, list[str]]] = {
-    "topology": (infiniband.KEYS, ["file"]),
-    "routing": ({"lid": infiniband.LID}, []),
-}
-"""By section, the keys and the required keys of the kind that the engine knows as another one."""
+def _files_kinds() -> dict[str, tuple[Schema, list[str]]]:
+    """By section, the keys and the required keys of the kind that the engine knows as another one."""
+    from phit.graphs import infiniband
+
+    return {"topology": (infiniband.KEYS, ["file"]), "routing": ({"lid": infiniband.LID}, [])}
 
 
 def _own_kind(section: str, properties: Schema) -> Schema:
-    required = [*(["kind"] if "kind" in properties else []), *_OWN_KINDS[section][1]]
+    from phit.graphs import infiniband
+
+    required = [*(["kind"] if "kind" in properties else []), *_files_kinds()[section][1]]
     schema: Schema = {
         "description": infiniband.DESCRIPTIONS[section],
         "type": "object",
@@ -294,13 +309,15 @@ def _own_kind(section: str, properties: Schema) -> Schema:
 
 def own_kinds() -> dict[str, dict[str, Any]]:
     """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
+    from phit.graphs import infiniband
+
     return {
         section: {
             "kind": infiniband.KIND,
             "description": infiniband.DESCRIPTIONS[section],
             "schema": _own_kind(section, keys),
         }
-        for section, (keys, _) in _OWN_KINDS.items()
+        for section, (keys, _) in _files_kinds().items()
     }
 
 

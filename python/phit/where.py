@@ -1,15 +1,17 @@
 """Where points run: on this machine, on an executor, on a cluster, or as one shard of many."""
 
 from collections.abc import Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phit.durations import seconds
 from phit.errors import InputError
 from phit.sections import SECTIONS
 from phit.sharding import Shard
 from phit.text import quoted
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 LOCAL, SLURM, DASK = "local", "slurm", "dask://"
 
@@ -64,7 +66,7 @@ class Where:
 
     workers: int | None = None
     """Processes of this machine; one per core if not given."""
-    executor: Executor | str | None = None
+    executor: "Executor | str | None" = None
     """A `concurrent.futures` executor, or "local", "slurm" or "dask://host:port"."""
     cluster: Cluster = field(default_factory=Cluster)
     shard: Shard | None = None

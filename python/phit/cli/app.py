@@ -5,15 +5,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 import phit
+from phit.cli import completing
 from phit.errors import PhitError, one_line
-from phit.progress import terminal
 from phit.text import plain_lines
+
+if TYPE_CHECKING:
+    # It takes longer to import than many commands take.
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 SIGNALLED = 128
@@ -31,7 +36,12 @@ app = typer.Typer(
 File = Annotated[Path, typer.Argument(help="Scenario or experiment: a TOML or JSON file.", show_default=False)]
 Settings = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a key by its dotted path, as traffic.load=0.4; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key by its dotted path, as traffic.load=0.4; repeatable.",
+        autocompletion=completing.settings,
+    ),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Run also what is expected to take more memory than the machine has.")
@@ -54,9 +64,11 @@ Trust = Annotated[
 ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.", show_default=False)]
 
 
-def out(text: str | RenderableType) -> None:
+def out(text: "str | RenderableType") -> None:
     """Writes to standard output; ends quietly if nobody reads it any more."""
     if not isinstance(text, str):
+        from phit.terminal import terminal
+
         console = terminal()
         if not console.is_terminal:
             console.width = 160
@@ -73,6 +85,20 @@ def out(text: str | RenderableType) -> None:
         raise typer.Exit(BROKEN_PIPE) from None
     except OSError as error:
         raise PhitError(f"standard output: cannot be written ({error.strerror})") from None
+
+
+def table(**look: Any) -> "Table":
+    """A table for `out`."""
+    from rich.table import Table
+
+    return Table(**look)
+
+
+def cell(text: str) -> "Text":
+    """A cell that is text, whatever it looks like."""
+    from rich.text import Text
+
+    return Text(text)
 
 
 def note(text: str) -> None:
@@ -93,7 +119,8 @@ def interruptible() -> Iterator[None]:
 
 def _version(asked: bool) -> None:
     if asked:
-        out(f"phit {phit.__version__}")
+        built = phit.commit()
+        out(f"phit {phit.__version__} ({built})" if built else f"phit {phit.__version__}")
         raise typer.Exit
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import phit
-from phit.cli import listing
-from phit.cli.app import FAILED, Settings, interruptible, out
+from phit.cli import completing, listing
+from phit.cli.app import FAILED, Settings, cell, interruptible, out
+from phit.cli.app import table as new_table
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
 from phit.scenario import apply_settings, hint, load
@@ -91,7 +90,7 @@ def bound(
             out(f"links between routers, {words}: too many flows that nothing makes alike")
             continue
         out(f"links between routers, {words}: {fraction(limit.load)} phits/(endpoint·cycle)")
-        table = Table(box=None, padding=(0, 2, 0, 2))
+        table = new_table(box=None, padding=(0, 2, 0, 2))
         for column in ("links", "class", "price", "phits/cycle", "worth"):
             table.add_column(column, justify="left" if column == "class" else "right", header_style="bold")
         for price in limit.prices:
@@ -137,11 +136,16 @@ def list_(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A concept (topology, routing, pattern, ...), a section, quantities or tables.", show_default=False
+            help="A concept (topology, routing, pattern, ...), a section, quantities or tables.",
+            show_default=False,
+            autocompletion=completing.concepts,
         ),
     ] = None,
     kind: Annotated[
-        str | None, typer.Argument(help="One of these: a kind, a quantity, ...", show_default=False)
+        str | None,
+        typer.Argument(
+            help="One of these: a kind, a quantity, ...", show_default=False, autocompletion=completing.kinds
+        ),
     ] = None,
 ) -> None:
     """List what a scenario can name and what results consist of, or one of these with all that is said of it."""
@@ -200,9 +204,9 @@ def _list_kinds(concept: str, entries: list[dict[str, Any]]) -> None:
 def list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
     """Prints names with the first sentences of what they are."""
     out(f"{heading}:")
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 2))
+    table = new_table(show_header=False, box=None, padding=(0, 2, 0, 2))
     for name, description in entries:
-        table.add_row(Text(name), Text(first_sentence(description)))
+        table.add_row(cell(name), cell(first_sentence(description)))
     out(table)
 
 
@@ -222,14 +226,14 @@ def list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
         flags=re.M | re.S,
     )
     out(f"{heading}\n\n{blocks.strip()}")
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = new_table(box=None, padding=(0, 2, 0, 0))
     for column in ("key", "default", "unit", "meaning"):
         table.add_column(column, header_style="bold")
     for key in listed:
         names = (f'"{name}": {text}' for name, text in key.names)
         # As plain text: brackets are no markup.
         cells = (key.path, key.default, key.unit, "\n".join((key.meaning, *names)))
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(cell(text) for text in cells))
     if table.row_count:
         out("")
         out(table)

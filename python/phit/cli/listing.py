@@ -1,30 +1,31 @@
 """What `phit list` shows of results: their quantities and tables."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rich.table import Table
-from rich.text import Text
-
-from phit.cli.app import out
+from phit.cli.app import cell, out
+from phit.cli.app import table as new_table
 from phit.errors import InputError
 from phit.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
 from phit.scenario import hint
 from phit.text import quoted
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 T = TypeVar("T")
 
 Entries = Iterable[tuple[str, str, str]]
 
 
-def grid(rows: Entries, *headings: str) -> Table:
+def grid(rows: Entries, *headings: str) -> "Table":
     """Rows of a name, a unit and a text."""
-    table = Table(box=None, padding=(0, 2, 0, 0 if headings else 2), show_header=bool(headings))
+    table = new_table(box=None, padding=(0, 2, 0, 0 if headings else 2), show_header=bool(headings))
     for heading in headings or ("", "", ""):
         table.add_column(heading, header_style="bold")
     for row in rows:
         # As plain text: brackets are no markup.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(cell(text) for text in row))
     return table
 
 

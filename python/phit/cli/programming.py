@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from phit import workload
 from phit.cli.app import interruptible, out
+from phit.cli.app import table as new_table
 from phit.cli.inspecting import list_entries, list_keys
 from phit.errors import InputError
 from phit.keys import keys
@@ -120,7 +120,7 @@ def _show(found: dict[str, int], as_json: bool) -> None:
     if as_json:
         out(json.dumps(found))
         return
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table = new_table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right")
     for name, words in WORDS.items():

@@ -1,6 +1,7 @@
 """Commands that run scenarios and experiments."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -9,17 +10,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 import phit
 from phit import perfetto as traces
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
+from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
 from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment, heading
 from phit.hints import PAGE, hints, watched
-from phit.progress import RunProgress
+from phit.progress import run_progress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
@@ -74,7 +75,13 @@ def run(
         if perfetto is not None:
             raise InputError(f"{file}: has no [workload]; --perfetto shows what its ranks do")
     if "sweep" in document:
-        raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `phit sweep`")
+        command = f"phit sweep {file}"
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or as_json:
+            raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; use `{command}`")
+        note(f"{file} is an experiment of several points, which `{command}` runs")
+        typer.confirm("Run it?", default=True, abort=True, err=True)
+        sweep(file, folder, settings, force=force)
+        return
     if against is not None:
         set_path(document, "measure.phases", True)
     if perfetto is not None:
@@ -82,7 +89,7 @@ def run(
     with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
         if folder is None and page is None:
             # A person is told why: what hints look at besides changes no number.
-            with RunProgress() as progress:
+            with run_progress() as progress:
                 result = phit.run(
                     document if as_json else watched(document), threads=threads, progress=progress, force=force
                 )
@@ -162,7 +169,7 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, f
         summary = results.adopt(experiment, [point]).get(point.hash)
         if summary is None:
             try:
-                with RunProgress() as progress:
+                with run_progress() as progress:
                     result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
             except KeyboardInterrupt as error:
                 partial = getattr(error, "partial", None)
@@ -180,7 +187,7 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, f
 
 
 def _show_result(result: Result) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
+    table = new_table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column(style="dim")
@@ -212,7 +219,7 @@ def interference(
     if as_json:
         out(json.dumps(found.to_dicts()))
         return
-    table = Table(box=None, pad_edge=False)
+    table = new_table(box=None, pad_edge=False)
     for name in found.columns:
         table.add_column(name, justify="left" if name == "job" else "right")
     for row in found.iter_rows():
@@ -223,7 +230,7 @@ def interference(
 def _show_cost(result: Result, ideal: Result) -> None:
     """What each rank takes longer than on the ideal network: the slowest ranks first."""
     found = contention(result, ideal)
-    table = Table(title="against the ideal network", box=None, pad_edge=False, title_justify="left")
+    table = new_table(title="against the ideal network", box=None, pad_edge=False, title_justify="left")
     for name in ("rank", "finish", "ideal", "longer", "blocked", "blocked there"):
         table.add_column(name, justify="right")
     for row in found.head(MOST_RANKS).iter_rows():
@@ -250,7 +257,7 @@ def _show_phases(result: Result, ideal: Result) -> None:
     if phases.height < 2:
         return
     title = "by phase: means over ranks, and the most that it takes a rank longer"
-    table = Table(title=title, box=None, pad_edge=False, title_justify="left")
+    table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
     for name in ("phase", "kind", "time", "ideal", "longer", "most"):
         table.add_column(name, justify="left" if name == "kind" else "right")
     shown = phases.sort("longer", "phase", descending=[True, False]).head(MOST_RANKS).sort("phase")
@@ -432,7 +439,7 @@ def _show_saturations(found: "pl.DataFrame", *, as_json: bool) -> None:
     if as_json:
         out(json.dumps(found.to_dicts(), ensure_ascii=False))
         return
-    table = Table(box=None, pad_edge=False)
+    table = new_table(box=None, pad_edge=False)
     for name in found.columns:
         table.add_column(heading(name), justify="right" if found[name].dtype.is_numeric() else "left")
     for row in found.iter_rows():

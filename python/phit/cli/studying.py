@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from phit.cli import completing
 from phit.cli.app import Settings, interruptible, note, out
 from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options, where
 from phit.errors import InputError
@@ -91,7 +92,10 @@ def _against(printed: Path, seeds: int, workers: int | None, as_json: bool) -> N
 
 @commands.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help=f"{_words(registry.names())}.", show_default=False)],
+    study: Annotated[
+        str,
+        typer.Argument(help=f"{_words(registry.names())}.", show_default=False, autocompletion=completing.studies),
+    ],
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
     ] = None,

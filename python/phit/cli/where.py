@@ -5,13 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+from phit.cli import completing
 from phit.sharding import Shard
 from phit.where import Cluster, Where
 
 ExecutorName = Annotated[
     str | None,
     typer.Option(
-        "--executor", metavar="WHERE", help="local (the default), slurm, or dask://HOST:PORT: where points run."
+        "--executor",
+        metavar="WHERE",
+        help="local (the default), slurm, or dask://HOST:PORT: where points run.",
+        autocompletion=completing.executors,
     ),
 ]
 Partition = Annotated[str | None, typer.Option(help="Of Slurm jobs, before [cluster] of the experiment.")]
