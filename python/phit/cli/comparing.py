@@ -5,14 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from phit.cli.app import ResultsDir, interruptible, note, out
 from phit.cli.showing import columns
-from phit.progress import terminal
 
 if TYPE_CHECKING:
     from phit.comparing import Comparison
@@ -59,6 +54,9 @@ def compare(
 
 
 def _show_scenarios(found: "Comparison") -> None:
+    from rich import box
+    from rich.table import Table
+
     from phit.comparing import listed
 
     if not found.scenario:
@@ -74,6 +72,9 @@ def _show_scenarios(found: "Comparison") -> None:
 
 def _show_quantity(found: "Comparison", name: str) -> None:
     import polars as pl
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
 
     from phit.comparing import LEVEL, WORDS
     from phit.experiment import heading
@@ -112,8 +113,10 @@ def watch(
     """Watch a running sweep: points, rates, and its curves as they come; ends with it, or by Ctrl-C."""
     import time
 
+    from rich.console import Group
     from rich.live import Live
 
+    from phit.terminal import terminal
     from phit.watching import Watched
 
     watched = Watched(folder)
