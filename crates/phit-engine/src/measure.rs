@@ -11,6 +11,7 @@ mod histogram;
 mod quantities;
 mod reading;
 mod snapshot;
+mod student;
 pub(crate) mod warmup;
 
 pub(crate) use collector::{Collector, Window};

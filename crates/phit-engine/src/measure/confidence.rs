@@ -5,7 +5,7 @@
 //! (Law, *Simulation Modeling and Analysis*, 5th edition, section 9.5.3; Dally and Towles, *Principles and Practices of
 //! Interconnection Networks*, section 24.3.2).
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use super::student::t_quantile;
 
 /// A mean and the half-width of its confidence interval, in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,16 +30,6 @@ pub(super) struct Batch {
     pub sum: u64,
     /// Number of packets.
     pub count: u64,
-}
-
-/// The `(1 + confidence) / 2` quantile of Student's t distribution, by which a standard error is multiplied. `None` for
-/// no degrees of freedom or a `confidence` outside (0, 1).
-pub(super) fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
-    if !(confidence > 0.0 && confidence < 1.0) {
-        return None;
-    }
-    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok()?;
-    Some(t.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 /// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None`
@@ -131,28 +121,6 @@ pub(super) fn mean_of_correlated(batches: &[Batch], confidence: f64) -> Option<E
 mod tests {
     use super::*;
     use crate::engine::{Rng, Stream};
-
-    #[test]
-    fn t_quantiles_are_those_of_the_table() {
-        let table = [
-            (0.95, 1, 12.7062),
-            (0.95, 2, 4.3027),
-            (0.95, 9, 2.2622),
-            (0.95, 19, 2.0930),
-            (0.95, 999, 1.9623),
-            (0.99, 1, 63.6567),
-            (0.99, 10, 3.1693),
-            (0.99, 19, 2.8609),
-            (0.90, 5, 2.0150),
-            (0.999, 19, 3.8834),
-        ];
-        for (confidence, freedom, expected) in table {
-            let t = t_quantile(confidence, freedom).unwrap();
-            assert!((t - expected).abs() < 6e-5, "{confidence} {freedom}: {t}");
-        }
-        assert_eq!(t_quantile(0.95, 0), None);
-        assert_eq!(t_quantile(1.0, 5), None);
-    }
 
     #[test]
     fn batch_means_by_hand() {
