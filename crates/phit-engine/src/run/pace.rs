@@ -55,7 +55,7 @@ mod tests {
             assert!(ticks == 1 << 20 || time >= SHORT, "{cost}: {ticks} ticks in {time:?}");
             // A step that is cut short by something else does not make later ones short.
             pace.took(1, Duration::ZERO);
-            assert_eq!(pace.next(1 << 20), ticks);
+            assert!(pace.next(1 << 20) >= ticks);
         }
     }
 }
