@@ -40,7 +40,7 @@
     // Cells of a square, each the mean or the busiest of some links.
     const square = (side, cells, names, title, note, click) => {
       const room = Math.max(200, map.clientWidth - 60);
-      const cell = Math.max(3, Math.min(26, Math.floor(room / side)));
+      const cell = Math.max(3, Math.min(34, Math.floor(room / side)));
       what.textContent = title;
       const holder = el("div", { class: "holder" });
       map.replaceChildren(holder, network.legend("link utilisation", ["0", "25 %", "50 %", "75 %", "100 %"]));
