@@ -149,6 +149,8 @@ pub fn of_scenario(document: &Value) -> Judged {
     };
     let built = match built {
         Ok(built) => built,
+        // What somebody else compiles is asked for when it is to run.
+        Err(error) if !scenario.functions().is_empty() => return refused(document, &error, "without its function"),
         Err(error) => return wrong("refused when built", error.to_string()),
     };
     let since = Instant::now();
