@@ -402,3 +402,13 @@ def test_the_guide_lists_every_key() -> None:
     table: str = runpy.run_path(str(ROOT / "docs" / "importing_tables.py"))["keys"]()
     assert [line.split("|")[1].strip(" `") for line in table.splitlines()[2:]] == list(KEYS)
     assert set(MEANING) == set(Status)
+
+
+def test_a_run_that_booksim_gave_up_is_recognised(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    report, _, _ = PRINTED.partition("====== Overall")
+    file.write_text(f"{report}Simulation unstable, ending ...\n", encoding="utf-8")
+    found = recognised(file)
+    assert found.saturated
+    assert found.numbers == {"accepted_load": 0.9}
+    assert found.imported.document["measure"]["count"] == "delivered"

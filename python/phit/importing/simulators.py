@@ -35,7 +35,7 @@ class Simulator:
 
 
 _ALL = (
-    Simulator("booksim", "BookSim 2", booksim.read, booksim.printed, "====== Overall Traffic Statistics ======"),
+    Simulator("booksim", "BookSim 2", booksim.read, booksim.printed, "END Configuration File: "),
     Simulator("fogsim", "FOGSim", fogsim.read, fogsim.printed, "Palm Tree Configuration: "),
     Simulator("caminos", "CAMINOS", caminos.read),
 )
