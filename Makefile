@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times test-cluster identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm 
 
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate
+
+# The engine once more, in a workspace of its own: some minutes. What is compiled is kept in target/crate.
+test-crate: $(STAMPS)/packages ## Build the crate that `phit new-mechanism` writes and run its tests, some minutes
+	PHIT_BUILD_CRATE=1 PHIT_CRATE_TARGET=$(CURDIR)/target/crate $(PYTEST) tests/test_crates.py
 
 lint: $(STAMPS)/packages ## Check formatting, lints and types
 	cargo fmt --all --check

@@ -15,7 +15,8 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from phit import _phit
+# The first puts the engine in its place, from which the second takes it.
+from phit import _engine, _phit
 from phit._phit import __version__
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 
@@ -62,6 +63,9 @@ else:
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})
 
+
+ENGINE = _engine.NAME
+"""Name of the engine: `phit`, or that of an extension with kinds of its own."""
 
 __all__ = [
     "Bounds",

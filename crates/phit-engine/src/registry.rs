@@ -31,6 +31,43 @@ macro_rules! registry {
                 Self::Custom($crate::registry::Custom::new(kind, value, std::sync::Arc::new(params)))
             }
 
+            /// The kinds that [`Self::add`] has added.
+            fn added() -> &'static $crate::registry::Shelf<dyn $as + Send + Sync> {
+                static ADDED: $crate::registry::Shelf<dyn $as + Send + Sync> = $crate::registry::Shelf::new();
+                &ADDED
+            }
+
+            /// Adds a kind: from now on documents may name it, and everything that is listed of kinds has it. For
+            /// programs that bring mechanisms of their own, before they read the first document. A name that is there
+            /// already is left as it is, and false is returned.
+            pub fn add<T>(kind: &'static str) -> bool
+            where
+                T: $as + serde::Serialize + serde::de::DeserializeOwned + schemars::JsonSchema + Send + Sync + 'static,
+            {
+                let new: $crate::registry::Added<dyn $as + Send + Sync> = $crate::registry::Added {
+                    kind,
+                    read: |kind, path, value, bounded| {
+                        let params: T = match bounded {
+                            true => $crate::schema::parse(path, value)?,
+                            false => $crate::error::read(path, value)?,
+                        };
+                        let value = serde_json::to_value(&params).unwrap_or_default();
+                        Ok($crate::registry::Custom::new(kind, value, std::sync::Arc::new(params)))
+                    },
+                    schema: $crate::schema::of::<T>,
+                    inner: T::json_schema,
+                    check: $crate::schema::check::<T>,
+                };
+                !Self::KINDS.contains(&kind) && Self::added().put(new)
+            }
+
+            /// All names accepted as `kind`, those that were added last.
+            pub fn kinds() -> Vec<&'static str> {
+                let mut kinds = Self::KINDS.to_vec();
+                kinds.extend(Self::added().each(|added| added.kind));
+                kinds
+            }
+
             /// The `kind` of this value.
             pub fn kind(&self) -> &'static str {
                 match self {
@@ -58,10 +95,13 @@ macro_rules! registry {
             /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands
             /// for a table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
-                let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
+                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())?;
                 match kind.as_str() {
                     $($kind => $crate::schema::parse::<$params>(path, &rest).map(Self::$variant),)+
-                    other => Err($crate::registry::unknown(path, other, $what, Self::KINDS)),
+                    other => match Self::added().find(other) {
+                        Some(added) => added.read(path, &rest, true).map(Self::Custom),
+                        None => Err($crate::registry::unknown(path, other, $what, &Self::kinds())),
+                    },
                 }
             }
 
@@ -72,16 +112,22 @@ macro_rules! registry {
                         let table = serde_json::to_value(params).unwrap_or_default();
                         $crate::schema::check::<$params>(path, &table)
                     })+
-                    Self::Custom(_) => Vec::new(),
+                    Self::Custom(custom) => {
+                        let added = Self::added().find(custom.kind());
+                        added.map_or_else(Vec::new, |added| (added.check)(path, custom.value()))
+                    }
                 }
             }
 
             /// As [`Self::from_value`], but for the bounds: those of a table within another are checked with that.
             fn unbounded(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
-                let (kind, rest) = $crate::registry::split_kind(path, value, $what, Self::KINDS)?;
+                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())?;
                 match kind.as_str() {
                     $($kind => $crate::error::read::<$params>(path, &rest).map(Self::$variant),)+
-                    other => Err($crate::registry::unknown(path, other, $what, Self::KINDS)),
+                    other => match Self::added().find(other) {
+                        Some(added) => added.read(path, &rest, false).map(Self::Custom),
+                        None => Err($crate::registry::unknown(path, other, $what, &Self::kinds())),
+                    },
                 }
             }
 
@@ -99,7 +145,9 @@ macro_rules! registry {
 
             /// `(kind, schema)` of every entry.
             pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
-                vec![$(($kind, $crate::schema::of::<$params>())),+]
+                let mut schemas = vec![$(($kind, $crate::schema::of::<$params>())),+];
+                schemas.extend(Self::added().each(|added| (added.kind, (added.schema)())));
+                schemas
             }
         }
 
@@ -125,7 +173,8 @@ macro_rules! registry {
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> { $what.replace(' ', "_").into() }
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                let tables = vec![$(($kind, <$params as schemars::JsonSchema>::json_schema(generator))),+];
+                let mut tables = vec![$(($kind, <$params as schemars::JsonSchema>::json_schema(generator))),+];
+                tables.extend(Self::added().each(|added| (added.kind, (added.inner)(generator))));
                 $crate::registry::one_of($what, tables)
             }
         }
@@ -135,9 +184,10 @@ macro_rules! registry {
 pub(crate) use registry;
 
 use crate::error::{ScenarioError, join};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Parameters that are not registered, with their name: what lets a program run a mechanism of its own.
 pub struct Custom<P: ?Sized> {
@@ -170,6 +220,67 @@ impl<P: ?Sized> Custom<P> {
     /// The parameters, shared, to be kept.
     pub fn shared(&self) -> Arc<P> {
         self.params.clone()
+    }
+}
+
+/// Reads the table of a kind.
+type Read<P> = fn(&'static str, &str, &Value, bool) -> Result<Custom<P>, ScenarioError>;
+
+/// A kind that a program has added.
+pub(crate) struct Added<P: ?Sized> {
+    /// Its name.
+    pub(crate) kind: &'static str,
+    /// Reads its table, which is found at a path, and checks it against the bounds of its schema if it is to.
+    pub(crate) read: Read<P>,
+    /// The schema of its table, whole.
+    pub(crate) schema: fn() -> Schema,
+    /// The same within a document.
+    pub(crate) inner: fn(&mut SchemaGenerator) -> Schema,
+    /// What breaks a bound of the schema.
+    pub(crate) check: fn(&str, &Value) -> Vec<ScenarioError>,
+}
+
+impl<P: ?Sized> Added<P> {
+    /// Reads its table.
+    pub(crate) fn read(&self, path: &str, value: &Value, bounded: bool) -> Result<Custom<P>, ScenarioError> {
+        (self.read)(self.kind, path, value, bounded)
+    }
+}
+
+impl<P: ?Sized> Clone for Added<P> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
+}
+
+/// The kinds of one concept that a program has added.
+pub(crate) struct Shelf<P: ?Sized>(RwLock<Vec<Added<P>>>);
+
+impl<P: ?Sized> Shelf<P> {
+    /// With none.
+    pub(crate) const fn new() -> Self {
+        Self(RwLock::new(Vec::new()))
+    }
+
+    /// Adds one; false if there is one of that name.
+    pub(crate) fn put(&self, new: Added<P>) -> bool {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let is_new = all.iter().all(|added| added.kind != new.kind);
+        if is_new {
+            all.push(new);
+        }
+        is_new
+    }
+
+    /// What `of` makes of each.
+    pub(crate) fn each<T>(&self, of: impl FnMut(&Added<P>) -> T) -> Vec<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().map(of).collect()
+    }
+
+    /// The one of that name.
+    pub(crate) fn find(&self, kind: &str) -> Option<Added<P>> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|added| added.kind == kind).cloned()
     }
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import phit
+from phit._engine import OWN
 from phit.cli import completing
 from phit.errors import PhitError, one_line
 from phit.text import plain_lines
@@ -119,8 +120,9 @@ def interruptible() -> Iterator[None]:
 
 def _version(asked: bool) -> None:
     if asked:
-        built = phit.commit()
-        out(f"phit {phit.__version__} ({built})" if built else f"phit {phit.__version__}")
+        facts = [phit.commit(), None if phit.ENGINE == OWN else f"engine {phit.ENGINE}"]
+        known = ", ".join(fact for fact in facts if fact)
+        out(f"phit {phit.__version__} ({known})" if known else f"phit {phit.__version__}")
         raise typer.Exit
 
 

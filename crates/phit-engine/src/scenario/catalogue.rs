@@ -68,14 +68,14 @@ fn observables() -> Value {
             }
         }
     };
-    for probe in by_default(ProbeKind::KINDS, ProbeKind::from_value) {
+    for probe in by_default(&ProbeKind::kinds(), ProbeKind::from_value) {
         add(probe.kind(), probe.params().observables());
         match probe.params().looks_at() {
             LooksAt::Kernel => (),
-            LooksAt::Routing => by_default(RoutingKind::KINDS, RoutingKind::from_value)
+            LooksAt::Routing => by_default(&RoutingKind::kinds(), RoutingKind::from_value)
                 .iter()
                 .for_each(|routing| add(probe.kind(), routing.params().observables())),
-            LooksAt::Queueing => by_default(QueueingKind::KINDS, QueueingKind::from_value)
+            LooksAt::Queueing => by_default(&QueueingKind::kinds(), QueueingKind::from_value)
                 .iter()
                 .for_each(|queueing| add(probe.kind(), queueing.params().observables())),
         }
@@ -85,7 +85,7 @@ fn observables() -> Value {
 
 /// What managed queue organisations count.
 fn totals() -> Vec<&'static Total> {
-    let kinds = by_default(QueueingKind::KINDS, QueueingKind::from_value);
+    let kinds = by_default(&QueueingKind::kinds(), QueueingKind::from_value);
     kinds.iter().flat_map(|queueing| queueing.params().totals()).collect()
 }
 

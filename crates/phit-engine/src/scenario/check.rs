@@ -148,8 +148,9 @@ pub(crate) fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), 
 
 /// Names of the routing mechanisms of which `which` holds with their default parameters.
 fn routings(which: RoutingProperty) -> String {
-    let holds = |kind: &&str| RoutingKind::from_value("routing", &json!(kind)).is_ok_and(|it| which(it.params()));
-    RoutingKind::KINDS.iter().copied().filter(holds).collect::<Vec<_>>().join(", ")
+    let holds =
+        |kind: &&'static str| RoutingKind::from_value("routing", &json!(kind)).is_ok_and(|it| which(it.params()));
+    RoutingKind::kinds().into_iter().filter(holds).collect::<Vec<_>>().join(", ")
 }
 
 /// Packets count their hops over links of one class in 8 bits.

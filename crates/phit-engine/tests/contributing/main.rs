@@ -171,6 +171,42 @@ fn the_statistical_trigger_keeps_minimal_routes_in_use() {
 }
 
 #[test]
+fn kinds_that_a_program_adds_are_kinds_like_any_other() {
+    assert!(RoutingKind::add::<Statistical>("statistical"));
+    assert!(TopologyKind::add::<Ring>("ring"));
+    // The first of a name stays, and those of the engine stay the engine's.
+    assert!(!RoutingKind::add::<O1Turn>("statistical"));
+    assert!(!RoutingKind::add::<O1Turn>("minimal"));
+    assert_eq!(RoutingKind::kinds().last(), Some(&"statistical"));
+    let (kind, schema) = RoutingKind::schemas().pop().unwrap();
+    assert_eq!((kind, &schema.as_value()["properties"]["last"]["default"]), ("statistical", &json!(9)));
+
+    let adversarial = json!({ "kind": "adversarial", "offset": 1 });
+    let mut document = on_a_dragonfly(adversarial.clone(), 0.3).to_value();
+    document["routing"] = json!({ "kind": "statistical", "first": 1 });
+    let named = run(&scenario(document.clone()));
+    let mut custom = on_a_dragonfly(adversarial, 0.3);
+    custom.routing = RoutingKind::custom("statistical", Statistical { first: 1, last: 9 });
+    assert_eq!(named, run(&custom));
+    let read = scenario(document.clone());
+    assert_eq!(read.routing.to_value(), json!({ "kind": "statistical", "first": 1, "last": 9 }));
+    assert_eq!(scenario(read.to_value()), read);
+
+    let mut refused = |routing: Value| {
+        document["routing"] = routing;
+        Scenario::from_value(&document).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let slip = refused(json!({ "kind": "statistical", "frist": 1 }));
+    assert!(slip.contains("did you mean \"first\""), "{slip}");
+    let slip = refused(json!("statistcal"));
+    assert!(slip.contains("did you mean \"statistical\""), "{slip}");
+    // Bounds of its schema count as those of other kinds do.
+    let ring = json!({ "topology": { "kind": "ring", "routers": -1 }, "traffic": { "load": 0.1 } });
+    let outside = Scenario::from_value(&ring).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(outside.starts_with("topology.routers = -1: expected"), "{outside}");
+}
+
+#[test]
 fn busy_queues_hold_what_the_buffers_hold() {
     let mut scenario = on_a_ring(json!({ "load": 0.3 }));
     scenario.measure.cycles = 10_000;

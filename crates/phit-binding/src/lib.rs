@@ -1,4 +1,7 @@
-//! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
+//! What the Python extension `phit._phit` consists of: JSON in, JSON out, as thin as possible.
+//!
+//! An extension with kinds of its own adds them to the engine (`RoutingKind::add` and its like), and then [`fill`]s its
+//! module: it can do whatever Phit's own can. `phit new-mechanism` writes such a crate.
 
 mod foreign;
 mod positions;
@@ -272,8 +275,8 @@ fn minimal_ports(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(found.to_string())
 }
 
-#[pymodule]
-fn _phit(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Puts everything into a module that the package `phit` asks of its extension.
+pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(complete, module)?)?;

@@ -1,0 +1,31 @@
+"""Commands that write what somebody goes on with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from phit import crates
+from phit.cli.app import out
+
+commands = typer.Typer()
+
+
+@commands.command("new-mechanism")
+def new_mechanism(
+    name: Annotated[str, typer.Argument(help="Name of the routing mechanism, as my_routing.", show_default=False)],
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", help="A checkout of Phit, or the address of its repository; by default the one in use."
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where the crate comes; by default a folder NAME.")
+    ] = None,
+) -> None:
+    """Write a Rust crate that adds a routing mechanism and yields a full Phit, with its tests."""
+    target = folder or Path(name)
+    for path in crates.write(name, target, engine):
+        out(str(path))
+    out(f"next: cd {target}, cargo test, pip install .")
