@@ -167,6 +167,31 @@ def test_traffic_is_a_job_that_disturbs_and_is_disturbed() -> None:
     assert table["accepted_alone"][1] == pytest.approx(0.5, rel=0.1)
 
 
+def test_jobs_of_ranks_with_several_rails_are_run_alone_at_their_endpoints() -> None:
+    exchange = {"kind": "collective", "collective": "all_to_all", "bytes": 6400, "ranks": 3}
+    document = {
+        "units": {"phit": "8 B"},
+        "topology": {"kind": "mesh", "dims": [4], "endpoints_per_router": 4},
+        "workload": {
+            "kind": "jobs",
+            "host": {"rails": {"count": 2}},
+            "job": [
+                {"program": exchange, "placement": {"kind": "list", "endpoints": [0, 1, 4, 5, 8, 9]}},
+                {"program": exchange},
+                {"traffic": {"load": 0.4, "packet_size": 4}},
+            ],
+        },
+    }
+    table = interference(document)
+    assert table["kind"].to_list() == ["program", "program", "traffic"]
+    # Both programs have ranks at the first three routers, and traffic has the endpoints of the last.
+    assert min(table["slowdown"][:2]) > 1.3
+    assert table["slowdown"][2] == pytest.approx(1)
+    ideal = phit.run(without_contention(document))
+    ranks = ideal.tables["ranks"]
+    assert ranks["endpoint"].to_list() == [0, 4, 8, 2, 6, 10]
+
+
 def test_phases_say_where_the_time_goes(cli: Cli, write: Write) -> None:
     # Three send to one, twice: the messages wait for one another, each time for two others; nobody calculates longer.
     steps = [{"kind": "calc", "time": 400}, {"kind": "incast", "bytes": 4096, "ranks": 4}]

@@ -50,10 +50,10 @@ def _at(endpoints: list[int]) -> Document:
     return {"kind": "list", "endpoints": endpoints}
 
 
-def _clock(cycles: int, time_unit: int, endpoint: int) -> Document:
+def _clock(cycles: int, time_unit: int, endpoints: list[int]) -> Document:
     """A job that sends nothing and ends after so many cycles: traffic alone would never end."""
     goal = f"num_ranks 1\nrank 0 {{\ncalc {math.ceil(cycles / time_unit)}\n}}\n"
-    return {"name": "clock of the run", "program": {"kind": "program", "goal": goal}, "placement": _at([endpoint])}
+    return {"name": "clock of the run", "program": {"kind": "program", "goal": goal}, "placement": _at(endpoints)}
 
 
 def _time(job: dict[str, Any]) -> float | None:
@@ -108,6 +108,9 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     both = run(document, threads=threads)
     jobs = both.tables["jobs"]
     taken = dict(zip(jobs["job"], jobs["endpoints"].to_list(), strict=True))
+    # Where one rank of a program stands.
+    rails = (workload["host"].get("rails") or {}).get("count", 1)
+    rank = next(taken[row["job"]] for row in jobs.iter_rows(named=True) if row["kind"] == "program")[:rails]
     rows = []
     for job, row in zip(workload["job"], jobs.iter_rows(named=True), strict=True):
         name = job["name"]
@@ -116,8 +119,7 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
         alone["workload"]["job"] = [own]
         if "traffic" in job:
             own["endpoints"] = len(taken[name])
-            free = next(endpoints[0] for other, endpoints in taken.items() if other != name)
-            alone["workload"]["job"].append(_clock(both["cycles"], workload["time_unit"], free))
+            alone["workload"]["job"].append(_clock(both["cycles"], workload["time_unit"], rank))
         there = run(alone, threads=threads).tables["jobs"].row(0, named=True)
         together, without = (_time(of) for of in (row, there))
         slowdown = together / without if together is not None and without else None
