@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,16 @@ test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm 
 	$(PIP) 'submitit>=1.5'
 	PHIT_CLUSTER=1 $(PYTEST) tests/test_clusters.py
 
+# Zig links against the symbols of an old C library, so that the wheel runs on old systems, too.
+wheels: $(STAMPS)/packages ## Build the wheel for users without Rust, and the source distribution, in dist/
+	rm -rf dist
+	$(PIP) 'ziglang>=0.13'
+	$(COMMIT)
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --sdist --zig --compatibility manylinux2014 --out dist
+
+test-wheel: $(STAMPS)/packages ## Install the wheel of dist/ where there is no Rust, and run scenarios with it
+	PHIT_WHEEL=1 $(PYTEST) tests/test_wheel.py
+
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate
 
@@ -118,7 +128,7 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 clean: ## Remove everything that was built (results in out/ stay)
-	rm -rf $(VENV) target site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) target dist site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
 $(STAMPS)/packages: pyproject.toml

@@ -1,0 +1,52 @@
+"""Shows the notebooks of the examples in the guide: a page for each, with the outputs that are kept in it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "examples"
+NAVIGATION = "Notebooks"
+
+
+def notebooks() -> list[Path]:
+    """All of them, by name."""
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def page(path: Path) -> tuple[str, dict[str, str]]:
+    """A notebook as Markdown, and the pictures of its outputs by their names."""
+    parts: list[str] = []
+    pictures: dict[str, str] = {}
+    for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+        source = "".join(cell["source"]).strip()
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if "image/svg+xml" in data:
+                name = f"{path.stem}-{number}.svg"
+                pictures[name] = "".join(data["image/svg+xml"])
+                parts.append(f"![What the cell before shows]({name})")
+            elif text := "".join(output.get("text", data.get("text/plain", []))).rstrip():
+                parts.append(f"```text\n{text}\n```")
+    note = f"This page is the notebook `examples/{path.name}`."
+    return "\n\n".join([parts[0], note, *parts[1:]]) + "\n", pictures
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages and their pictures, and names them in the navigation."""
+    from mkdocs.structure.files import File
+
+    places = []
+    for path in notebooks():
+        content, pictures = page(path)
+        places.append(f"notebook-{path.stem}.md")
+        files.append(File.generated(config, places[-1], content=content))
+        for name, picture in pictures.items():
+            files.append(File.generated(config, name, content=picture))
+    for entry in config.nav:
+        if "Guide" in entry:
+            entry["Guide"].append({NAVIGATION: places})
+    return files
