@@ -71,7 +71,7 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 MINUTES ?= 10
 fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, networks, folders, traces for MINUTES (10); SEED=n: those of before
 	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture
-	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, networks.py paths.py texts.py traces.py)
+	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, networks.py pages.py paths.py texts.py traces.py)
 
 # Debian's packages; daemons run in the foreground, on the loopback, and end with the tests.
 test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm of one node, which it installs (root)
