@@ -14,7 +14,7 @@ import pytest
 from phit.comparing import Side, compared
 from phit.errors import InputError, ResultsError
 from phit.quantities import QUANTITIES
-from phit.reporting.saturation import curve_of
+from phit.reporting.saturation import curve_of, curves_of
 from phit.watching import Watched, sparkline
 from scipy import stats
 
@@ -194,3 +194,8 @@ def test_bars_are_as_high_as_what_is_accepted() -> None:
 def test_who_watches_nothing_is_told(tmp_path: Path, cli: Cli) -> None:
     status, _, err = cli("watch", tmp_path / "none")
     assert (status, "no such results folder" in err) == (2, True)
+
+
+def test_points_without_a_place_on_the_axis_are_on_no_curve() -> None:
+    columns = {"panel": "", "series": ["a", "a", "b"], "x": [0.1, None, None], "saturated": False}
+    assert [(curve.name, curve.loads) for curve in curves_of(pl.DataFrame(columns))] == [("a", ((0.1, None),))]

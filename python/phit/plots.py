@@ -196,7 +196,8 @@ def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:
         shown = rows.filter(pl.col("panel") == panel, pl.col("series") == series, ~pl.col("saturated"))
         if shown.is_empty():
             where = f" ({panel})" if panel and drawn["panel"].n_unique() > 1 else ""
-            found.append(f"{series}{where} from {float(own['x'].min()):.3g}")  # type: ignore[arg-type]
+            first = own["x"].drop_nulls().min()
+            found.append(f"{series}{where}" + ("" if first is None else f" from {float(first):.3g}"))  # type: ignore[arg-type]
     return f"saturated at every load shown: {'; '.join(found)}" if found else ""
 
 

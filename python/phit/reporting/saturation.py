@@ -37,7 +37,8 @@ class Curve:
 
 def curves_of(drawn: pl.DataFrame) -> Iterator[Curve]:
     """The curves of points with `x`, `series` and `panel` (`phit.plots.series_of`) and `saturated`."""
-    for (panel, name), own in drawn.group_by("panel", "series", maintain_order=True):
+    placed = drawn.filter(pl.col("x").is_not_null())
+    for (panel, name), own in placed.group_by("panel", "series", maintain_order=True):
         yield curve_of(str(panel), str(name), own)
 
 

@@ -81,13 +81,14 @@ class Source:
 
     @cached_property
     def curves(self) -> pl.DataFrame | None:
-        """The points with `x`, `series` and `panel`: which curve each is on; `None` if there is no axis for curves."""
+        """The points on curves, by their number `at`, with `x`, `series` and `panel`; `None` if there are no curves."""
         plot = self.manifest.get("plot", {})
         try:
             drawn = plots.series_of(self.points, self.folder.swept, plot)
         except InputError:
             return None
-        return drawn if drawn["x"].n_unique() > 1 else None
+        placed = drawn.with_row_index("at").filter(pl.col("x").is_not_null())
+        return placed if placed["x"].n_unique() > 1 else None
 
     @cached_property
     def names(self) -> list[str]:

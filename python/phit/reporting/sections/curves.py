@@ -33,10 +33,9 @@ def _build(source: Source) -> Content | None:
         wanted = ["completion", *wanted]
     log = bool(plot.get("log"))
     figures, charts = [], dict[str, Any]()
-    numbered = drawn.with_row_index("at")
     names = drawn["series"].unique(maintain_order=True).to_list()
     for y in (y for y in wanted if y in drawn.columns):
-        rows = _with_points(plots.curves(drawn, y), numbered)
+        rows = _with_points(plots.curves(drawn, y), drawn)
         if log:
             rows = rows.filter(pl.col("x") > 0, pl.col("low") > 0)
         if rows.is_empty():
