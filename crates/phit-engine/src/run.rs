@@ -6,14 +6,16 @@ use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
-use crate::fabric::{Blueprint, Fabric};
+use crate::fabric::{Blueprint, Fabric, News};
 use crate::measure::{Batches, Collector, Precisions, Snapshot, Window, mean_of_batches, warmup};
 use crate::needs::{self, Needs};
 use crate::proof::messages::Messages;
-use crate::proof::{Proof, bubble, cdg, escape, tables};
+use crate::proof::{self, Proof, bubble, cdg, escape, tables};
 use crate::result::Outcome;
+use crate::routing::RoutingParams;
+use crate::routing::detours;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
-use crate::topology::Breakdown;
+use crate::topology::{Breakdown, RouteTable, Topology};
 use crate::traffic::{SourceQueue, Traffic};
 use crate::workload::Units;
 use pace::Pace;
@@ -75,13 +77,17 @@ pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
 fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64), ScenarioError> {
     let graph = needs::of_graph(scenario, memory)?;
     let topology = scenario.network()?;
-    check::check(scenario, &*topology)?;
-    let table = scenario.routing.params().table(&*topology);
-    if let (Proof::Tables, Some(table)) = (scenario.routing.params().proof(), &table) {
-        tables::arrive(&*topology, table).map_err(|flaw| {
-            let expected = format!("{flaw}; expected tables with a route to every destination");
-            ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
-        })?;
+    let (routing, _) = detours::around(scenario.routing.shared(), &topology)?;
+    check::check(scenario, &*topology, &*routing)?;
+    let table = routing.table(&*topology);
+    if let (Proof::Tables, Some(table)) = (routing.proof(), &table) {
+        arrive(scenario, &*topology, table, "")?;
+        for (index, breakdown) in topology.breakdowns().iter().enumerate() {
+            if let Some(table) = routing.table(&*breakdown.graph) {
+                let when = format!(" after change {index} of topology.faults.later");
+                arrive(scenario, &*breakdown.graph, &table, &when)?;
+            }
+        }
     }
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
@@ -119,7 +125,7 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
     let blueprint = Blueprint {
         table,
         topology,
-        routing: scenario.routing.shared(),
+        routing,
         queueing: scenario.queueing.shared(),
         division,
         links,
@@ -133,14 +139,23 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
     Ok((blueprint, graph))
 }
 
+/// Refuses tables without a route to some destination.
+fn arrive(scenario: &Scenario, graph: &dyn Topology, table: &RouteTable, when: &str) -> Result<(), ScenarioError> {
+    tables::arrive(graph, table).map_err(|flaw| {
+        let expected = format!("{flaw}{when}; expected tables with a route to every destination");
+        ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
+    })
+}
+
 /// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
 /// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
-    check::graph(scenario, &*topology)?;
+    let (routing, plan) = detours::around(scenario.routing.shared(), &topology)?;
+    check::graph(scenario, &*topology, &*routing)?;
     let router = scenario.router.params();
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
-    let vcs = links.vcs_of_each(Division::WHOLE, check::networks(scenario));
+    let vcs = links.vcs_but(Division::WHOLE, check::networks(scenario), routing.reserved());
     let messages = match &scenario.traffic.requests {
         // Endpoints take whatever comes, and in one queue replies may wait behind requests.
         Some(requests) if requests.source_queue == SourceQueue::Together => None,
@@ -149,57 +164,112 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
         // Endpoints take whatever comes.
         _ => None,
     };
-    let mut survey = None;
-    let (argument, result) = match scenario.routing.params().proof() {
-        Proof::Order(routes) => (ORDER, cdg::check_all(&*topology, &routes, &vcs, messages)),
-        Proof::Steps(mechanisms) => (ORDER, escape::check_all(&*topology, &mechanisms, &vcs, messages)),
-        Proof::Escape(_) if !router.whole_packets() => {
-            let reason = "under wormhole switching a channel need not take all of a packet";
-            return Ok(json!({ "proved": null, "argument": ESCAPE, "reason": reason }));
-        }
-        Proof::Escape(mechanism) => (ESCAPE, escape::check(&*topology, &*mechanism, &vcs, messages)),
-        Proof::Bubble(_) if messages.is_some() => {
-            let reason = "rings of queues are proved for packets that every endpoint takes, and requests are not";
-            return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
-        }
-        Proof::Bubble(_) if !router.whole_packets() => {
-            let reason = "under wormhole switching a channel need not take all of a packet";
-            return Ok(json!({ "proved": null, "argument": BUBBLE, "reason": reason }));
-        }
-        Proof::Bubble(rule) => (BUBBLE, bubble::check(&*topology, rule, &vcs)),
-        Proof::Tables => {
-            let Some(table) = scenario.routing.params().table(&*topology) else {
-                return Ok(json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" }));
-            };
-            let (found, result) = tables::check(&*topology, &table, &vcs, messages);
-            survey = Some(surveyed(&found));
-            (TABLES, result)
-        }
-        Proof::Unknown => {
-            return Ok(json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" }));
-        }
+    let proving = Proving { scenario, routing: &*routing, vcs, messages };
+    let detours = plan.as_deref().filter(|plan| plan.has_detours());
+    // A mechanism that is helped takes a part of its hops on the whole network.
+    let first = match (detours, topology.faulty()) {
+        (Some(_), Some(faulty)) => faulty.whole(),
+        _ => &topology,
     };
-    let mut report = match result {
-        Ok(report) => json!({
-            "proved": true, "argument": argument, "channels": report.channels,
-            "dependencies": report.dependencies, "states": report.states,
-        }),
-        Err(flaw) => {
-            let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
-            let cycle = match &flaw {
-                cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
-                _ => vec![],
-            };
-            json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
+    let mut report = proving.prove(&**first);
+    match detours {
+        Some(plan) if report["proved"] == true => {
+            let result = proof::detours::check(&**plan.whole(), &proving.vcs, |see| {
+                plan.follow(see).map_err(|stray| cdg::Flaw::Stranded { from: stray.from, at: stray.at })
+            });
+            match result {
+                Ok(found) => {
+                    report["detours"] = json!({
+                        "argument": DETOURS, "channels": found.channels, "dependencies": found.dependencies,
+                        "states": found.states, "graphs": topology.breakdowns().len() + 1,
+                    });
+                }
+                Err(flaw) => report = refuted(DETOURS, &flaw),
+            }
         }
-    };
-    if messages.is_some() {
-        report["messages"] = MESSAGES.into();
-    }
-    if let Some(survey) = survey {
-        report["routes"] = survey;
+        Some(_) => {}
+        // Before and after everything that breaks or is repaired.
+        None => {
+            for breakdown in topology.breakdowns() {
+                let next = proving.prove(&*breakdown.graph);
+                if report["proved"] == true && next["proved"] != true {
+                    report = next;
+                }
+            }
+        }
     }
     Ok(report)
+}
+
+/// What proofs of one scenario have in common.
+struct Proving<'a> {
+    scenario: &'a Scenario,
+    routing: &'a dyn RoutingParams,
+    /// Virtual channels by class.
+    vcs: Vec<u8>,
+    messages: Option<Messages>,
+}
+
+impl Proving<'_> {
+    /// The report about one graph.
+    fn prove(&self, topology: &dyn Topology) -> Value {
+        let &Self { scenario, routing, ref vcs, messages } = self;
+        let router = scenario.router.params();
+        let mut survey = None;
+        let (argument, result) = match routing.proof() {
+            Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
+            Proof::Steps(mechanisms) => (ORDER, escape::check_all(topology, &mechanisms, vcs, messages)),
+            Proof::Escape(_) if !router.whole_packets() => {
+                let reason = "under wormhole switching a channel need not take all of a packet";
+                return json!({ "proved": null, "argument": ESCAPE, "reason": reason });
+            }
+            Proof::Escape(mechanism) => (ESCAPE, escape::check(topology, &*mechanism, vcs, messages)),
+            Proof::Bubble(_) if messages.is_some() => {
+                let reason = "rings of queues are proved for packets that every endpoint takes, and requests are not";
+                return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
+            }
+            Proof::Bubble(_) if !router.whole_packets() => {
+                let reason = "under wormhole switching a channel need not take all of a packet";
+                return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
+            }
+            Proof::Bubble(rule) => (BUBBLE, bubble::check(topology, rule, vcs)),
+            Proof::Tables => {
+                let Some(table) = routing.table(topology) else {
+                    return json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" });
+                };
+                let (found, result) = tables::check(topology, &table, vcs, messages);
+                survey = Some(surveyed(&found));
+                (TABLES, result)
+            }
+            Proof::Unknown => {
+                return json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" });
+            }
+        };
+        let mut report = match result {
+            Ok(report) => json!({
+                "proved": true, "argument": argument, "channels": report.channels,
+                "dependencies": report.dependencies, "states": report.states,
+            }),
+            Err(flaw) => refuted(argument, &flaw),
+        };
+        if messages.is_some() {
+            report["messages"] = MESSAGES.into();
+        }
+        if let Some(survey) = survey {
+            report["routes"] = survey;
+        }
+        report
+    }
+}
+
+/// The report of a proof that failed.
+fn refuted(argument: &str, flaw: &cdg::Flaw) -> Value {
+    let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
+    let cycle = match flaw {
+        cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
+        _ => vec![],
+    };
+    json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
 }
 
 /// What is told of the routes of tables.
@@ -224,7 +294,7 @@ fn surveyed(survey: &tables::Survey) -> Value {
 /// without tables.
 pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
-    check::graph(scenario, &*topology)?;
+    check::graph(scenario, &*topology, scenario.routing.params())?;
     let Some(table) = scenario.routing.params().table(&*topology) else {
         let kind = format!("{:?}", scenario.routing.kind());
         return Err(ScenarioError::new(
@@ -243,6 +313,9 @@ const ORDER: &str = "the virtual channels can be put in an order that rises alon
 const TABLES: &str = "no virtual channels wait for one another in a circle along the routes of the tables";
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
+
+const DETOURS: &str =
+    "packets may wait for those on detours, which have channels of their own and go up before they go down";
 
 /// What of [`verify`] holds for requests and replies.
 const MESSAGES: &str =
@@ -264,7 +337,14 @@ impl Simulation {
         if memory.is_some() {
             needs::of_run(scenario, &blueprint, graph).within(scenario, memory)?;
         }
-        let fabric = scenario.router.params().build(&blueprint, options);
+        let mut fabric = scenario.router.params().build(&blueprint, options);
+        if let Some(faulty) = blueprint.topology.faulty().filter(|faulty| !faulty.off().is_empty()) {
+            // What does not work from the start.
+            let graph = &blueprint.topology;
+            let dead: Vec<_> = faulty.off().iter().map(|&endpoint| graph.attachment(endpoint)).collect();
+            fabric.break_links(&dead, &[]);
+            fabric.reroute(&News { graph, dead: &dead, phase: 0, table: None });
+        }
         Ok(Self {
             watchdog: Watchdog::new(0, fabric.longest_wait()),
             scenario: scenario.clone(),
@@ -315,9 +395,13 @@ impl Simulation {
         while let Some((at, breakdown, known)) = self.next_breakdown().filter(|(at, ..)| *at < end) {
             self.run_to(at);
             self.breakdowns_seen += 1;
+            let Breakdown { graph, dead, back, .. } = &breakdown;
             match known {
-                false => self.fabric.break_links(&breakdown.dead),
-                true => self.fabric.reroute(&breakdown.graph, &breakdown.dead),
+                false => self.fabric.break_links(dead, back),
+                true => {
+                    let table = self.blueprint.routing.table(&**graph);
+                    self.fabric.reroute(&News { graph, dead, phase: self.breakdowns_seen / 2, table });
+                }
             }
         }
         self.run_to(end);

@@ -227,6 +227,13 @@ impl LinkClasses {
         self.iter().map(|l| of_each(l).min(255) as u8).collect()
     }
 
+    /// The same without those that are reserved between routers.
+    pub fn vcs_but(&self, division: Division, networks: u16, reserved: u8) -> Vec<u8> {
+        let mut vcs = self.vcs_of_each(division, networks);
+        vcs.iter_mut().skip(1).for_each(|count| *count = count.saturating_sub(reserved));
+        vcs
+    }
+
     /// The longest way over a link, in ticks: of phits or of credits.
     pub fn longest(&self) -> Tick {
         let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);

@@ -88,6 +88,18 @@ pub struct Progress {
     pub held: u64,
 }
 
+/// What routing gets to know when something has broken or works again.
+pub struct News<'a> {
+    /// What is left.
+    pub graph: &'a Arc<dyn Topology>,
+    /// Outputs that have broken, as (router, port).
+    pub dead: &'a [(u32, u16)],
+    /// The number of the graph: 0 for that from the start.
+    pub phase: usize,
+    /// The routing mechanism's tables for it, if it has any.
+    pub table: Option<Arc<RouteTable>>,
+}
+
 /// A network in motion, of one kernel.
 pub trait Fabric: Send {
     /// Runs all ticks before `end`, from the end of the last call on.
@@ -105,12 +117,12 @@ pub trait Fabric: Send {
     /// in it.
     fn close_window(&mut self) -> u64;
 
-    /// The outputs `dead`, as (router, port), lead nowhere from now on. Only for a kernel that accepts a graph whose
-    /// links break.
-    fn break_links(&mut self, _dead: &[(u32, u16)]) {}
+    /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
+    /// Only for a kernel whose links can break ([`FabricParams::breaks`]).
+    fn break_links(&mut self, _dead: &[(u32, u16)], _back: &[(u32, u16)]) {}
 
-    /// Routing knows of the broken links `dead`: `graph` is what is left.
-    fn reroute(&mut self, _graph: &Arc<dyn Topology>, _dead: &[(u32, u16)]) {}
+    /// Routing knows what has broken and what works again.
+    fn reroute(&mut self, _news: &News<'_>) {}
 
     /// Counters of links and endpoints.
     fn snapshot(&self) -> Snapshot;
@@ -243,6 +255,11 @@ pub trait FabricParams {
     /// True if packets wait in virtual channels, of which a routing mechanism needs so many.
     fn has_channels(&self) -> bool {
         true
+    }
+
+    /// True if links, routers and endpoints can break.
+    fn breaks(&self) -> bool {
+        false
     }
 
     /// True if endpoints can answer requests.

@@ -26,7 +26,7 @@ pub(crate) fn cycles(ticks_per_cycle: Tick) -> Tick {
 impl Sources<'_> {
     /// The next packet of `endpoint`; `None` also if its tick does not fit in 32 bits.
     #[inline(always)]
-    fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+    pub(super) fn following(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         self.traffic.next(endpoint, source).filter(|packet| packet.cycle < self.cycles)
     }
 

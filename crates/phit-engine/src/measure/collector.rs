@@ -64,10 +64,10 @@ impl Collector {
         }
     }
 
-    /// `packet` has been sent over a link that is broken.
+    /// `packet` is lost at tick `now`: over a link that is broken, or where no way is left.
     #[cold]
-    pub fn lost(&mut self, packet: &Packet) {
-        self.counters.lost(packet, self.span.contains(&packet.birth));
+    pub fn lost(&mut self, packet: &Packet, now: Tick) {
+        self.counters.lost(packet, now, self.span.contains(&packet.birth));
     }
 
     /// A packet generated at tick `birth` has been dropped at its source.

@@ -6,6 +6,7 @@
 pub(crate) mod bubble;
 pub(crate) mod cdg;
 mod dependencies;
+pub(crate) mod detours;
 pub(crate) mod escape;
 pub(crate) mod messages;
 pub(crate) mod tables;

@@ -46,6 +46,9 @@ fn groups(topology: &dyn Topology, apart: bool) -> Vec<Group> {
     let mut of_router = vec![NONE; topology.routers() as usize];
     for endpoint in 0..topology.endpoints() {
         let router = topology.attachment(endpoint).0;
+        if topology.faulty().is_some_and(|faulty| faulty.is_down(router)) {
+            continue;
+        }
         match of_router[router as usize] {
             group if group != NONE && !apart => found[group as usize].count += 1,
             _ => {

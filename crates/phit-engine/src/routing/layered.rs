@@ -2,7 +2,7 @@
 //! routes that are balanced over the links.
 
 use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::{NONE, poll};
+use crate::engine::{NONE, Tick, poll};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::topology::{Crossing, Hop, MOST_ENTRIES, Peer, RouteTable, Topology, Wire, Wires};
@@ -63,6 +63,12 @@ impl Rule {
 impl Routing for Rule {
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         packet.flags = self.table.layer(at.router, packet.source, packet.destination);
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, table: Option<&Arc<RouteTable>>) {
+        if let Some(table) = table {
+            self.table = table.clone();
+        }
     }
 
     #[inline]

@@ -6,6 +6,7 @@
 mod bubble;
 mod clos;
 pub mod contention;
+pub(crate) mod detours;
 mod dfsssp;
 mod dimension_order;
 mod group_links;

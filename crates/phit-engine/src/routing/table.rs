@@ -2,7 +2,7 @@
 
 use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
-use crate::engine::poll;
+use crate::engine::{Tick, poll};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof, one_channel};
 use crate::packet::Packet;
@@ -113,6 +113,10 @@ impl RoutingParams for Table {
             Some(_) => Proof::Tables,
             None => Proof::legs(Legs::Minimal),
         }
+    }
+
+    fn avoids_faults(&self) -> bool {
+        true
     }
 
     fn per_network(&self) -> bool {
@@ -261,6 +265,12 @@ impl Rule {
 impl Routing for Rule {
     fn wants(&self) -> Wants {
         Wants { redecide: self.table.adaptive, ..Wants::default() }
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, table: Option<&Arc<RouteTable>>) {
+        if let Some(table) = table {
+            self.table = table.clone();
+        }
     }
 
     #[inline]

@@ -50,26 +50,31 @@ impl UpDown {
             return Err(ScenarioError::new("root", root, format!("expected a router below {}", wires.routers())));
         }
         let levels = Levels::new(&wires, self.root)?;
-        let mut table = empty(topology)?;
-        let mut balance = Balance::new(&wires);
-        let mut ways = Ways::default();
-        for to in wires.hosts() {
-            ways.find(&wires, &levels, to);
-            let leads = |at: u32, wire: Wire| {
-                let (here, next) = (at as usize, wire.router as usize);
-                match ways.down[here] {
-                    NONE => levels.is_up(at, wire.router) && ways.length[next] + 1 == ways.length[here],
-                    down => !levels.is_up(at, wire.router) && ways.down[next] != NONE && ways.down[next] + 1 == down,
-                }
-            };
-            balance.tree(&ways.order, leads, &mut table);
-        }
-        Ok(table.with_layers(Layers::ONE))
+        Ok(tables(topology, &wires, &levels)?.with_layers(Layers::ONE))
     }
 }
 
+/// Routes up, if they must, and then down, balanced over the links.
+pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) -> Result<RouteTable, ScenarioError> {
+    let mut table = empty(topology)?;
+    let mut balance = Balance::new(wires);
+    let mut ways = Ways::default();
+    for to in wires.hosts() {
+        ways.find(wires, levels, to);
+        let leads = |at: u32, wire: Wire| {
+            let (here, next) = (at as usize, wire.router as usize);
+            match ways.down[here] {
+                NONE => levels.is_up(at, wire.router) && ways.length[next] + 1 == ways.length[here],
+                down => !levels.is_up(at, wire.router) && ways.down[next] != NONE && ways.down[next] + 1 == down,
+            }
+        };
+        balance.tree(&ways.order, leads, &mut table);
+    }
+    Ok(table)
+}
+
 /// The level of every router.
-struct Levels {
+pub(super) struct Levels {
     levels: Vec<u32>,
     /// The routers, the root first, every other behind all to which a link leads up.
     order: Vec<u32>,
@@ -86,14 +91,33 @@ impl Levels {
             (0..wires.routers()).min_by_key(|&router| sum(router)).unwrap_or(0)
         });
         wires.towards(root, &mut levels, &mut order);
-        if let Some(lost) = levels.iter().position(|&level| level == NONE) {
-            return Err(apart(lost as u32, root));
+        if let Some(lost) = wires.hosts().find(|&host| levels[host as usize] == NONE) {
+            return Err(apart(lost, root));
         }
         order.sort_unstable_by_key(|&router| (levels[router as usize], router));
         Ok(Self { levels, order })
     }
 
-    fn is_up(&self, from: u32, to: u32) -> bool {
+    /// Of routers in an order, one of these on each level: the first is the root, and of every other some link leads
+    /// up.
+    pub(super) fn of(order: Vec<u32>, routers: u32) -> Self {
+        let mut levels = vec![NONE; routers as usize];
+        (0..).zip(&order).for_each(|(level, &router)| levels[router as usize] = level);
+        Self { levels, order }
+    }
+
+    /// By router, its level; all ones if it has none.
+    pub(super) fn levels(&self) -> &[u32] {
+        &self.levels
+    }
+
+    /// The same levels, for these routers alone, in their order.
+    pub(super) fn among(&self, order: Vec<u32>) -> Self {
+        Self { levels: self.levels.clone(), order }
+    }
+
+    /// True if a link from one router to another leads up.
+    pub(super) fn is_up(&self, from: u32, to: u32) -> bool {
         (self.levels[to as usize], to) < (self.levels[from as usize], from)
     }
 }

@@ -3,7 +3,7 @@
 use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
-use crate::routing::{Proof, RoutingKind};
+use crate::routing::{Proof, RoutingKind, RoutingParams};
 use crate::topology::Topology;
 use serde_json::json;
 
@@ -11,15 +11,20 @@ use serde_json::json;
 const MAX_CYCLES: u64 = 1 << 31;
 
 /// Refuses a scenario that the kernel could not simulate as described.
-pub(crate) fn check(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    graph(scenario, topology)?;
+pub(crate) fn check(
+    scenario: &Scenario,
+    topology: &dyn Topology,
+    routing: &dyn RoutingParams,
+) -> Result<(), ScenarioError> {
+    graph(scenario, topology, routing)?;
+    faults(scenario, topology, routing)?;
     requests(scenario, topology)?;
-    channels(scenario, topology)?;
+    channels(scenario, topology, routing)?;
     let sizes = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?;
     let demands = Demands {
         topology,
         routing_kind: scenario.routing.kind(),
-        routing: scenario.routing.params(),
+        routing,
         queueing_kind: scenario.queueing.kind(),
         queueing: scenario.queueing.params(),
         packet_size: sizes.1.into(),
@@ -132,18 +137,57 @@ fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
 }
 
 /// Refuses routers and a routing mechanism that do not fit the topology.
-pub(crate) fn graph(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+pub(crate) fn graph(
+    scenario: &Scenario,
+    topology: &dyn Topology,
+    routing: &dyn RoutingParams,
+) -> Result<(), ScenarioError> {
     scenario.router.params().check_settings(topology)?;
     sides(scenario, topology)?;
-    let routing = scenario.routing.params();
-    if topology.faulty() && !routing.avoids_faults() {
-        let expected = format!(
-            "this mechanism cannot go around the links of topology.faults; those that can, by default, are: {}",
-            routings(|routing| routing.avoids_faults())
-        );
-        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
-    }
     routing.check(topology).map_err(|e| e.under("routing"))
+}
+
+/// What there must be for links, routers and endpoints to fail.
+fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingParams) -> Result<(), ScenarioError> {
+    let Some(faulty) = topology.faulty() else { return Ok(()) };
+    let router = scenario.router.params();
+    if !router.breaks() {
+        let expected = "nothing fails in this router's networks; expected \"input_queued\" with topology.faults";
+        return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
+    }
+    let later = topology.breakdowns().iter().filter_map(|breakdown| breakdown.graph.faulty());
+    if later.chain([faulty]).any(|faulty| !faulty.off().is_empty()) {
+        let refused = match () {
+            () if scenario.workload.is_some() => "workload",
+            () if scenario.traffic.requests.is_some() => "traffic.requests",
+            () => "",
+        };
+        if !refused.is_empty() {
+            let expected = "what waits for an endpoint that has failed never ends; expected topology.faults that \
+                            leave all endpoints at work";
+            return Err(ScenarioError::missing(refused, expected));
+        }
+    }
+    let tables = topology.breakdowns().len() + usize::from(routing.reserved() > 0) > 0;
+    if !scenario.queueing.params().undivided() && tables && routing.table(topology).is_some() {
+        let expected = "queues that look ahead in tables do not know of faults; expected \"virtual_channels\" with \
+                        topology.faults";
+        return Err(ScenarioError::new("queueing.kind", format!("{:?}", scenario.queueing.kind()), expected));
+    }
+    if routing.reserved() == 0 {
+        return Ok(());
+    }
+    if !scenario.queueing.params().undivided() {
+        let expected = "packets take detours around topology.faults here, in virtual channels of their own; expected \
+                        \"virtual_channels\"";
+        return Err(ScenarioError::new("queueing.kind", format!("{:?}", scenario.queueing.kind()), expected));
+    }
+    if networks(scenario) > 1 {
+        let expected = "packets take detours around topology.faults here, in virtual channels of their own, which \
+                        virtual networks would share; expected false, or faults that leave minimal routes";
+        return Err(ScenarioError::new("traffic.requests.virtual_networks", true, expected));
+    }
+    Ok(())
 }
 
 /// Names of the routing mechanisms of which `which` holds with their default parameters.
@@ -177,11 +221,11 @@ fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioErr
 }
 
 /// Enough virtual channels for the routing mechanism's deadlock avoidance.
-fn channels(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+fn channels(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingParams) -> Result<(), ScenarioError> {
     if !scenario.router.params().has_channels() {
         return Ok(());
     }
-    let (needed, reason) = scenario.routing.params().vcs_needed(topology);
+    let (needed, reason) = routing.vcs_needed(topology);
     let networks = networks(scenario);
     let reason = match networks {
         1 => reason,

@@ -41,7 +41,7 @@ pub struct Clos {
     /// Ports of a router towards the next level, one number for each level but the last.
     #[schemars(inner(range(min = 1)))]
     pub up: Vec<u32>,
-    /// Links that do not work.
+    /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
@@ -71,12 +71,15 @@ impl Clos {
 }
 
 impl TopologyParams for Clos {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let tree = self.tree()?;
         let links = (1..tree.levels().min(CLASSES + 1)).map(|level| format!("level{level}"));
         let classes = std::iter::once("endpoint".to_owned()).chain(links).collect();
-        let graph: Arc<dyn Topology> = Arc::new(ClosGraph { classes, tree });
-        Faults::apply_to(&self.faults, graph)
+        Ok(Arc::new(ClosGraph { classes, tree }))
     }
 }
 

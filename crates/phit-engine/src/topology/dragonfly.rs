@@ -42,8 +42,7 @@ pub struct Dragonfly {
     /// Which router of a group is linked to which other group.
     #[serde(default)]
     pub arrangement: Arrangement,
-    /// Links that do not work. Every two routers must be left a minimal route: with fewer `groups` than there can be,
-    /// one of several links between two groups may fail.
+    /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
@@ -65,6 +64,10 @@ pub enum Arrangement {
 }
 
 impl TopologyParams for Dragonfly {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let slots = u64::from(self.a) * u64::from(self.h);
         let groups = self.groups.map_or(slots + 1, u64::from);
@@ -85,7 +88,7 @@ impl TopologyParams for Dragonfly {
         let routers = groups.saturating_mul(u64::from(self.a));
         limits::ports(key, value, ports)?;
         let routers = limits::routers(key, value, routers, u64::from(self.p))?;
-        Faults::apply_to(&self.faults, Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
+        Ok(Arc::new(DragonflyGraph::new(self, groups as u32, routers)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Mesh and torus (k-ary n-mesh and k-ary n-cube, with a side of its own in every dimension).
 
 use super::coordinates::{Coordinates, MOST_DIMENSIONS, classes, one};
+use super::faults::Faults;
 use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
@@ -25,6 +26,9 @@ pub struct Mesh {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// A torus: a mesh whose edges are linked to the opposite edges. A side of 2 has two parallel links between its two
@@ -45,15 +49,26 @@ pub struct Torus {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl TopologyParams for Mesh {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         Ok(Arc::new(GridGraph::new(&self.dims, self.endpoints_per_router, false)?))
     }
 }
 
 impl TopologyParams for Torus {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         Ok(Arc::new(GridGraph::new(&self.dims, self.endpoints_per_router, true)?))
     }
@@ -239,7 +254,7 @@ mod tests {
     const INJECTED: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
 
     fn torus(dims: &[u32]) -> Arc<dyn Topology> {
-        Torus { dims: dims.to_vec(), endpoints_per_router: 1 }.build().unwrap()
+        Torus { dims: dims.to_vec(), endpoints_per_router: 1, faults: None }.build().unwrap()
     }
 
     #[test]
@@ -248,7 +263,7 @@ mod tests {
         let peers: Vec<Peer> = (0..5).map(|p| t.port(0, p).peer).collect();
         let router = |router, port| Peer::Router { router, port };
         assert_eq!(peers, [Peer::Endpoint(0), router(1, 2), router(3, 1), router(4, 4), router(8, 3)]);
-        let mesh = Mesh { dims: vec![4, 3], endpoints_per_router: 1 }.build().unwrap();
+        let mesh = Mesh { dims: vec![4, 3], endpoints_per_router: 1, faults: None }.build().unwrap();
         assert_eq!([2, 4].map(|p| mesh.port(0, p).peer), [Peer::None; 2]);
         assert_eq!([1, 3].map(|p| mesh.port(11, p).peer), [Peer::None; 2]);
     }
@@ -300,15 +315,16 @@ mod tests {
 
     #[test]
     fn impossible_grids_are_refused() {
-        let refused = |dims: Vec<u32>| kept(Torus { dims, endpoints_per_router: 0 }).unwrap_err().to_string();
+        let refused =
+            |dims: Vec<u32>| kept(Torus { dims, endpoints_per_router: 0, faults: None }).unwrap_err().to_string();
         let no_endpoint = "endpoints_per_router = 0: expected a whole number, at least 1";
         let said = |dims: &str| format!("{dims}\n{no_endpoint}");
         assert_eq!(refused(vec![8, 1]), said("dims[1] = 1: expected a whole number, at least 2"));
         assert_eq!(refused(vec![]), said("dims = []: expected a list of 1 to 6 values"));
         assert_eq!(refused(vec![2; 7]), said("dims = [2,2,2,2,2,2,2]: expected a list of 1 to 6 values"));
-        let error = Mesh { dims: vec![60000, 60000], endpoints_per_router: 1 }.build().unwrap_err();
+        let error = Mesh { dims: vec![60000, 60000], endpoints_per_router: 1, faults: None }.build().unwrap_err();
         assert!(error.to_string().ends_with("expected at most 2147483647 endpoints in all"), "{error}");
-        let error = Mesh { dims: vec![2], endpoints_per_router: 65535 }.build().unwrap_err();
+        let error = Mesh { dims: vec![2], endpoints_per_router: 65535, faults: None }.build().unwrap_err();
         let expected = "endpoints_per_router = 65535: a router would have 65537 ports; expected at most 65535";
         assert_eq!(error.to_string(), expected);
     }

@@ -35,13 +35,16 @@ pub struct HyperX {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
-    /// Links that do not work. Every two routers must be left a minimal route: one of several `parallel` links may
-    /// fail.
+    /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
 
 impl TopologyParams for HyperX {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let at = Coordinates::new(&self.dims, self.endpoints_per_router)?;
         let parallel = self.parallel.clone().unwrap_or_else(|| vec![1; self.dims.len()]);
@@ -53,12 +56,11 @@ impl TopologyParams for HyperX {
             Some(parallel) => ("parallel", format!("{parallel:?}")),
             None => ("dims", format!("{:?}", self.dims)),
         };
-        let graph = Arc::new(HyperXGraph {
+        Ok(Arc::new(HyperXGraph {
             classes: classes(&self.dims),
             endpoints: self.endpoints_per_router,
             lines: Lines::new(at, parallel, self.endpoints_per_router, blame)?,
-        });
-        Faults::apply_to(&self.faults, graph)
+        }))
     }
 }
 

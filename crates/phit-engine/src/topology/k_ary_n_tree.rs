@@ -28,20 +28,21 @@ pub struct KAryNTree {
     /// Levels of routers, n: 2 to 32.
     #[schemars(range(min = 2, max = 32))]
     pub levels: u32,
-    /// Links that do not work.
+    /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
 
 impl TopologyParams for KAryNTree {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let levels = self.levels as usize;
         let ports = |count: usize| vec![self.arity; count];
-        let clos = Clos { down: ports(levels), up: ports(levels - 1), faults: self.faults.clone() };
-        clos.build().map_err(|error| match error.path.as_str() {
-            path if path.starts_with("faults") => error,
-            _ => ScenarioError::new("arity", self.arity, error.expected),
-        })
+        let clos = Clos { down: ports(levels), up: ports(levels - 1), faults: None };
+        clos.build().map_err(|error| ScenarioError::new("arity", self.arity, error.expected))
     }
 }
 

@@ -34,7 +34,7 @@ pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
 pub use dragonfly::{Arrangement, Dragonfly};
 pub use families::{DragonflyPlus, HammingMesh, Jellyfish, PolarFly, RailOptimised, SlimFly, Xgft, Xpander};
-pub use faults::Faults;
+pub use faults::{Faults, Faulty};
 pub use graph::Graph;
 pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
@@ -82,16 +82,18 @@ pub struct Hop {
     pub vcs: u8,
 }
 
-/// Links that break during a run.
+/// What breaks, or works again, during a run.
 #[derive(Debug, Clone)]
 pub struct Breakdown {
-    /// Cycle from which on they are broken.
+    /// Cycle in which it does.
     pub cycle: u32,
     /// Cycles until routing knows.
     pub delay: u32,
-    /// The outputs at both ends, as (router, port).
+    /// Outputs that lead nowhere from then on, as (router, port): those at both ends of links, and those to endpoints.
     pub dead: Vec<(u32, u16)>,
-    /// The graph without these links and those that broke before.
+    /// Outputs that work again.
+    pub back: Vec<(u32, u16)>,
+    /// The graph without what does not work then.
     pub graph: Arc<dyn Topology>,
 }
 
@@ -192,12 +194,11 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn known(self: Arc<Self>) -> Known {
         Known::Other
     }
-    /// True if some of its links do not work: only mechanisms that ask the topology for their hops can route around
-    /// them ([`RoutingParams::avoids_faults`](crate::routing::RoutingParams::avoids_faults)).
-    fn faulty(&self) -> bool {
-        false
+    /// What of it does not work, if anything, now or later.
+    fn faulty(&self) -> Option<&Faulty> {
+        None
     }
-    /// Links that break during the run, one after the other.
+    /// What breaks during the run and is repaired, one after the other.
     fn breakdowns(&self) -> &[Breakdown] {
         &[]
     }
@@ -271,7 +272,11 @@ pub trait TopologyParams {
     fn needs(&self) -> f64 {
         0.0
     }
-    /// Checks the parameters and builds the graph. Error paths are relative to `topology`.
+    /// What of the network does not work.
+    fn faults(&self) -> Option<&Faults> {
+        None
+    }
+    /// Checks the parameters and builds the graph, everything at work. Error paths are relative to `topology`.
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
 }
 
@@ -300,9 +305,15 @@ crate::registry::registry! {
 }
 
 impl TopologyKind {
-    /// Builds the graph. Its parameters must keep the bounds of their schema, also if a program has set them.
+    /// Builds the graph, without what does not work. Its parameters must keep the bounds of their schema, also if a
+    /// program has set them.
     pub fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         joined(Ok(()), self.broken("topology"))?;
-        self.params().build().map_err(|e| e.under("topology"))
+        let params = self.params();
+        let graph = params.build().map_err(|e| e.under("topology"))?;
+        match params.faults() {
+            Some(faults) => faults.apply(graph).map_err(|e| e.under("topology.faults")),
+            None => Ok(graph),
+        }
     }
 }

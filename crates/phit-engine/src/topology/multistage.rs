@@ -1,5 +1,6 @@
 //! Unidirectional multistage networks.
 
+use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
@@ -34,6 +35,9 @@ pub struct Multistage {
     /// How the stages are linked.
     #[serde(default)]
     pub pattern: Interconnection,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// How the stages of a multistage network are linked.
@@ -50,8 +54,12 @@ pub enum Interconnection {
 }
 
 impl TopologyParams for Multistage {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
-        let &Self { arity, stages, pattern } = self;
+        let &Self { arity, stages, pattern, .. } = self;
         limits::ports("arity", arity, arity.into())?;
         let fits = u64::from(arity).checked_pow(stages).filter(|lines| lines * u64::from(1 + stages) <= limits::MOST);
         let Some(lines) = fits else {
@@ -201,7 +209,7 @@ mod tests {
     const PATTERNS: [Interconnection; 2] = [Interconnection::Butterfly, Interconnection::PerfectShuffle];
 
     fn build(arity: u32, stages: u32, pattern: Interconnection) -> Arc<dyn Topology> {
-        Multistage { arity, stages, pattern }.build().unwrap()
+        Multistage { arity, stages, pattern, faults: None }.build().unwrap()
     }
 
     #[test]
@@ -268,7 +276,7 @@ mod tests {
     #[test]
     fn impossible_sizes_are_refused() {
         let error = |arity, stages| {
-            let read = kept(Multistage { arity, stages, pattern: Interconnection::Butterfly });
+            let read = kept(Multistage { arity, stages, pattern: Interconnection::Butterfly, faults: None });
             read.and_then(|params| params.build()).unwrap_err().to_string()
         };
         assert_eq!(error(1, 3), "arity = 1: expected a whole number, at least 2");

@@ -1,5 +1,6 @@
 //! One router: a switch by itself, the network of every closed-form result about queueing in a switch.
 
+use super::faults::Faults;
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
@@ -20,9 +21,16 @@ pub struct Single {
     /// Number of endpoints: 1 to 65535.
     #[schemars(range(min = 1, max = 65_535))]
     pub endpoints: u32,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl TopologyParams for Single {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         Ok(Arc::new(SingleGraph { classes: ["endpoint".to_owned()], endpoints: self.endpoints }))
     }
@@ -77,7 +85,7 @@ mod tests {
 
     #[test]
     fn all_ports_are_endpoints() {
-        let t = Single { endpoints: 5 }.build().unwrap();
+        let t = Single { endpoints: 5, faults: None }.build().unwrap();
         assert_eq!((t.routers(), t.endpoints(), t.ports(0), t.diameter(), t.groups()), (1, 5, 5, 0, 1));
         for e in 0..5 {
             let (r, p) = t.attachment(e);
@@ -88,7 +96,7 @@ mod tests {
     #[test]
     fn impossible_sizes_are_refused() {
         for endpoints in [0, 70_000] {
-            let error = kept(Single { endpoints }).unwrap_err().to_string();
+            let error = kept(Single { endpoints, faults: None }).unwrap_err().to_string();
             assert_eq!(error, format!("endpoints = {endpoints}: expected a whole number from 1 to 65535"));
         }
     }

@@ -52,6 +52,10 @@ impl Wires {
         for endpoint in 0..topology.endpoints() {
             endpoints[topology.attachment(endpoint).0 as usize] += 1;
         }
+        // A router that has failed has none.
+        if let Some(faulty) = topology.faulty() {
+            (0..routers).filter(|&router| faulty.is_down(router)).for_each(|router| endpoints[router as usize] = 0);
+        }
         Self { starts, wires, incoming, owners, endpoints }
     }
 

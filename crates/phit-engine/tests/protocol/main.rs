@@ -6,6 +6,7 @@ mod common;
 
 mod adaptive;
 mod allocation;
+mod around;
 mod asking;
 mod bubble;
 mod conservation;

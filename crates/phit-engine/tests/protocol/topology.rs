@@ -19,11 +19,11 @@ fn dragonfly(p: u32, a: u32, h: u32, groups: Option<u32>, arrangement: Arrangeme
 }
 
 fn torus(dims: &[u32]) -> TopologyKind {
-    TopologyKind::Torus(Torus { dims: dims.to_vec(), endpoints_per_router: 1 })
+    TopologyKind::Torus(Torus { dims: dims.to_vec(), endpoints_per_router: 1, faults: None })
 }
 
 fn mesh(dims: &[u32]) -> TopologyKind {
-    TopologyKind::Mesh(Mesh { dims: dims.to_vec(), endpoints_per_router: 1 })
+    TopologyKind::Mesh(Mesh { dims: dims.to_vec(), endpoints_per_router: 1, faults: None })
 }
 
 fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
@@ -51,8 +51,8 @@ fn any_grid(wraps: bool) -> impl Strategy<Value = TopologyKind> {
         prop::collection::vec(2u32..4, 3),
     ];
     (dims, 1u32..3).prop_map(move |(dims, endpoints_per_router)| match wraps {
-        true => TopologyKind::Torus(Torus { dims, endpoints_per_router }),
-        false => TopologyKind::Mesh(Mesh { dims, endpoints_per_router }),
+        true => TopologyKind::Torus(Torus { dims, endpoints_per_router, faults: None }),
+        false => TopologyKind::Mesh(Mesh { dims, endpoints_per_router, faults: None }),
     })
 }
 
@@ -75,7 +75,9 @@ prop_compose! {
         up.pop();
         let faulty = Faults { count: Some(faults), seed: seed.into(), ..Faults::default() };
         let kind = clos(&down, &up, Some(faulty));
-        if faults > 0 && kind.build().is_ok() { kind } else { clos(&down, &up, None) }
+        let leaves_minimal_routes = |graph: Arc<dyn Topology>| graph.faulty().is_some_and(|it| it.stranded().is_none());
+        let taken = faults > 0 && kind.build().is_ok_and(leaves_minimal_routes);
+        if taken { kind } else { clos(&down, &up, None) }
     }
 }
 
@@ -92,6 +94,7 @@ prop_compose! {
         let endpoints_per_router = Some(endpoints);
         let channels = if one && rise { Channels::Rising } else { Channels::One };
         TopologyKind::Cascade(Cascade {
+            faults: None,
             rows, columns, row_links, column_links, endpoints_per_router, groups, global_ports, channels,
         })
     }
@@ -100,7 +103,7 @@ prop_compose! {
 fn any_multistage() -> impl Strategy<Value = TopologyKind> {
     (2u32..5, 1u32..4, any::<bool>()).prop_map(|(arity, stages, shuffled)| {
         let pattern = if shuffled { Interconnection::PerfectShuffle } else { Interconnection::Butterfly };
-        TopologyKind::Multistage(Multistage { arity, stages, pattern })
+        TopologyKind::Multistage(Multistage { arity, stages, pattern, faults: None })
     })
 }
 
@@ -117,7 +120,7 @@ fn any_topology() -> impl Strategy<Value = TopologyKind> {
         2 => any_grid(true),
         2 => any_hyperx(),
         3 => any_clos(),
-        1 => (1u32..9).prop_map(|endpoints| TopologyKind::Single(Single { endpoints })),
+        1 => (1u32..9).prop_map(|endpoints| TopologyKind::Single(Single { endpoints, faults: None })),
         2 => any_multistage(),
     ]
 }

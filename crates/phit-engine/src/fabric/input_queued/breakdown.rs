@@ -1,33 +1,78 @@
-//! Links that break during a run.
+//! Links, routers and endpoints that break during a run, and work again.
 //!
-//! What is on the link arrives, and credits come back; whatever is granted from then on is lost, and its credits never
+//! What is on a link arrives, and credits come back; whatever is granted from then on is lost, and its credits never
 //! return, so that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph
-//! is another one, and every head that has not been granted is decided about again.
+//! is another one, and every head that has not been granted is decided about again. When the link works again its
+//! sender gets back the credits of what was lost.
+//!
+//! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
 
-use super::config::General;
+use super::config::{General, Kernel};
+use super::events::{kind, pack_credit};
 use super::partition::Partition;
-use super::state::BROKEN;
-use crate::engine::NONE;
-use crate::topology::{Known, Topology};
-use std::sync::Arc;
+use super::state::{BROKEN, SINK};
+use crate::engine::{NONE, Tick};
+use crate::fabric::News;
+use crate::fabric::links::align;
+use crate::fabric::sources::Sources;
+use crate::packet::{MOST_CLASSES, Packet};
+use crate::topology::Known;
+
+/// An output that does not work, and what it was.
+#[derive(Debug, Clone)]
+pub(crate) struct Outage {
+    output: u32,
+    far_partition: u32,
+    neighbour: u32,
+    /// By channel, phits that have been lost.
+    lost: Vec<i32>,
+    /// By channel, the credits that it had more than it has now, or fewer.
+    aside: Vec<i32>,
+}
 
 impl Partition {
-    /// The outputs `dead`, as (router, port), lead nowhere from now on.
-    pub(crate) fn break_links(&mut self, dead: &[(u32, u16)]) {
+    /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
+    pub(crate) fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
         for output in self.outputs_among(dead) {
-            self.tables.outputs[output].far_partition = BROKEN;
+            let channels = usize::from(self.tables.outputs[output].vcs);
+            let neighbour = self.neighbours.get(output as usize).copied().unwrap_or(NONE);
+            let far_partition = std::mem::replace(&mut self.tables.outputs[output].far_partition, BROKEN);
+            let none = vec![0; channels];
+            self.outages.push(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
+            self.silence(output);
+        }
+        for output in self.outputs_among(back) {
+            let Some(place) = self.outages.iter().position(|outage| outage.output == output) else { continue };
+            let Outage { far_partition, neighbour, lost, aside, .. } = self.outages.swap_remove(place);
+            self.tables.outputs[output].far_partition = far_partition;
+            for (channel, (lost, aside)) in (self.tables.outputs[output].vc..).zip(lost.iter().zip(&aside)) {
+                self.tables.channels[channel].credits += lost + aside;
+            }
+            if let Some(there) = self.neighbours.get_mut(output as usize) {
+                *there = neighbour;
+            }
+            self.speak(output);
+        }
+        if !back.is_empty() {
+            self.wake_everybody();
         }
     }
 
-    /// Routing knows of the broken links `dead`: `graph` is what is left. What still goes over them, because there is
-    /// no other way, waits for no credit.
-    pub(crate) fn reroute(&mut self, graph: &Arc<dyn Topology>, dead: &[(u32, u16)]) {
-        self.topology = graph.clone();
+    /// Routing knows what has broken and what works again. What still goes over a broken link, because there is no
+    /// other way, waits for no credit; a mechanism that has reserved channels for detours takes those, and sees that
+    /// the link is full.
+    pub(crate) fn reroute(&mut self, news: &News<'_>) {
+        self.topology = news.graph.clone();
         self.known = Known::Other;
-        for output in self.outputs_among(dead) {
-            let first = self.tables.outputs[output].vc;
-            for channel in first..first + u32::from(self.tables.outputs[output].vcs) {
-                self.tables.channels[channel].credits = super::build::UNLIMITED;
+        self.routing.rerouted(self.now, news.phase, news.table.as_ref());
+        for output in self.outputs_among(news.dead) {
+            let (first, class) = (self.tables.outputs[output].vc, self.tables.outputs[output].class);
+            let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) else { continue };
+            for (channel, aside) in (first..).zip(&mut outage.aside) {
+                let held = self.tables.owners.get(channel as usize).is_some_and(|owner| *owner != NONE);
+                let full = class > 0 && self.settings.detours && !held;
+                let credits = if full { 0 } else { super::build::UNLIMITED };
+                *aside += std::mem::replace(&mut self.tables.channels[channel].credits, credits) - credits;
             }
             if let Some(neighbour) = self.neighbours.get_mut(output as usize) {
                 *neighbour = NONE;
@@ -40,7 +85,12 @@ impl Partition {
                 q.output = NONE;
             }
         }
-        // Those who wake look in this tick, whenever the last look was.
+        self.wake_everybody();
+    }
+
+    /// Everybody who waits looks again, in this tick.
+    fn wake_everybody(&mut self) {
+        // Whenever the last look was.
         self.next_look = self.now;
         match self.settings.lists {
             true => self.wake_all_lists(),
@@ -56,10 +106,95 @@ impl Partition {
         }
     }
 
-    /// Those of `dead` that are here.
-    fn outputs_among(&self, dead: &[(u32, u16)]) -> Vec<u32> {
-        let here = dead.iter().filter(|(router, _)| self.routers.contains(*router));
+    /// Those of `outputs` that are here.
+    fn outputs_among(&self, outputs: &[(u32, u16)]) -> Vec<u32> {
+        let here = outputs.iter().filter(|(router, _)| self.routers.contains(*router));
         here.map(|&(router, port)| self.tables.first_port[self.routers.place(router) as u32] + u32::from(port))
             .collect()
+    }
+
+    /// A flit is lost in channel `vc` of an output that does not work.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_loss(&mut self, output: u32, vc: u16, size: u32) {
+        if let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) {
+            outage.lost[usize::from(vc)] += size as i32;
+        }
+    }
+
+    /// The endpoint at an output, if there is one.
+    fn endpoint_at(&self, output: u32) -> Option<u32> {
+        let router = self.tables.outputs[output].router;
+        let port = (output - self.tables.first_port[router]) as u16;
+        let there = |e: &u32| {
+            let endpoint = &self.endpoints[*e];
+            endpoint.router == router && self.topology.attachment(endpoint.number).1 == port
+        };
+        (self.tables.outputs[output].class == 0).then(|| (0..self.endpoints.len() as u32).find(there)).flatten()
+    }
+
+    /// The endpoint at an output generates nothing from now on, and what it has generated and not sent is dropped.
+    fn silence(&mut self, output: u32) {
+        let Some(e) = self.endpoint_at(output) else { return };
+        let ticks_per_cycle = self.settings.ticks_per_cycle;
+        let born = |cycle: Tick| cycle * ticks_per_cycle;
+        while let Some(packet) = self.endpoints[e].next.filter(|packet| born(packet.cycle) < self.now) {
+            self.collector.dropped(born(packet.cycle));
+            self.draw(e);
+        }
+        let first = self.endpoints[e].next.take();
+        if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
+            self.collector.counters.flow.not_generated(packet.size);
+        }
+        self.silent.push((e, first));
+    }
+
+    /// The endpoint at an output works again, and generates what it would have generated from now on.
+    fn speak(&mut self, output: u32) {
+        let Some(e) = self.endpoint_at(output) else { return };
+        let Some(place) = self.silent.iter().position(|(silent, _)| *silent == e) else { return };
+        let (_, mut next) = self.silent.swap_remove(place);
+        let cycle = self.settings.ticks_per_cycle;
+        let sources = Sources { traffic: &self.traffic, ticks_per_cycle: cycle, cycles: self.settings.cycles };
+        let endpoint = &mut self.endpoints[e];
+        while next.is_some_and(|packet| packet.cycle * cycle < self.now) {
+            next = sources.following(endpoint.number, &mut endpoint.source);
+        }
+        if let Some(packet) = next {
+            self.collector.generated(packet.cycle * cycle, packet.size);
+        }
+        endpoint.next = next;
+        self.senders.push(e);
+    }
+
+    /// Discards the first packets of queues for which no way is left.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn discard_all<K: Kernel>(&mut self) {
+        while let Some(queue) = self.discards.pop() {
+            let packet = self.queues[queue].first;
+            let port = self.queues[queue].port;
+            let input = &self.inputs[port];
+            let (class, partition, sender) =
+                (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
+            let lane = queue - input.queues;
+            let Packet { size, entry, .. } = self.packets[packet];
+            // Its last phit has to come.
+            let arriving = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
+            let left = (self.now + 1).max(entry + arriving);
+            let mut released = match self.settings.credit_at_output {
+                true => left.max(self.now + self.settings.router_latency),
+                false => left,
+            };
+            if self.settings.credits_in_turn {
+                let cycle = self.settings.ticks_per_cycle;
+                released = align(released.max(self.next_credit[port]), cycle);
+                self.next_credit[port] = released + cycle;
+            }
+            let credit = pack_credit(lane, size.into());
+            self.post(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
+            self.file(left, kind::LOSS, packet, SINK);
+            self.pop::<K>(queue, packet, left, false);
+        }
     }
 }

@@ -205,7 +205,8 @@ impl<'a> Plan<'a> {
         blueprint: &'a Blueprint,
     ) -> Self {
         let networks = blueprint.traffic.requests().map_or(1, Requests::networks);
-        let config = Config::new(params, &blueprint.links, blueprint.division, networks);
+        let shared = (networks, blueprint.routing.reserved());
+        let config = Config::new(params, &blueprint.links, blueprint.division, shared);
         let (smallest, largest) = blueprint.traffic.packet_sizes();
         Self {
             // The last flit of a packet may have any size.
@@ -502,6 +503,7 @@ impl<'a> Plan<'a> {
             config,
             &Policies {
                 wants: routing.wants(),
+                detours: self.routing.reserved() > 0,
                 transparent: queueing.transparent(),
                 managed: manager.is_some(),
                 ideal: allocator.ideal(),
@@ -609,6 +611,9 @@ impl<'a> Plan<'a> {
             grants: Vec::new(),
             heads: Vec::new(),
             waiting: Vec::new(),
+            discards: Vec::new(),
+            outages: Vec::new(),
+            silent: Vec::new(),
             next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
             probes: self.probes.clone(),
             next_probe: if self.probes.is_empty() { Tick::MAX } else { 0 },

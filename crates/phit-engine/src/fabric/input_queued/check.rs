@@ -11,7 +11,7 @@ use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::Fit;
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::registry::Chosen;
-use crate::topology::Topology;
+use crate::topology::{Breakdown, Topology};
 use std::collections::BTreeMap;
 
 /// Queues of a port are numbered in 12 bits of a credit.
@@ -48,6 +48,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         self.switching != Switching::Wormhole
     }
 
+    fn breaks(&self) -> bool {
+        true
+    }
+
     fn answers_requests(&self) -> bool {
         self.admittance == Admittance::Single
     }
@@ -74,6 +78,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
                             \"virtual_cut_through\" or \"store_and_forward\" with topology.faults.later";
             return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
         }
+        self.faults(demands)?;
         self.queues(demands)?;
         let (what, switching) = match self.switching {
             Switching::VirtualCutThrough => ("packet", "virtual cut-through"),
@@ -96,6 +101,23 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 }
 
 impl<A> RouterParams<A> {
+    /// Where something that works sends to what does not, packets are discarded.
+    fn faults(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let Some(faulty) = demands.topology.faulty() else { return Ok(()) };
+        let later = |breakdown: &Breakdown| breakdown.graph.faulty().is_some_and(|graph| !graph.off().is_empty());
+        if faulty.off().is_empty() && !demands.topology.breakdowns().iter().any(later) {
+            return Ok(());
+        }
+        let refused = match () {
+            () if self.switching == Switching::Wormhole => ("router.switching", "\"wormhole\""),
+            () if self.admittance == Admittance::PerDestination => ("router.admittance", "\"per_destination\""),
+            () => return Ok(()),
+        };
+        let expected = "endpoints and their routers can fail only where packets move as a whole, from one source \
+                        queue; expected other topology.faults, or another value";
+        Err(ScenarioError::new(refused.0, refused.1, expected))
+    }
+
     /// Queues that the kernel can number, and whatever the queue organisation asks for.
     fn queues(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         let topology = demands.topology;

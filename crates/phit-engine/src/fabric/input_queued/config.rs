@@ -137,6 +137,7 @@ impl Compiled {
             credit_at_output: _,
             cut_through_holds_output: _,
             transit_priority: _,
+            detours: _,
             networks: _,
             endpoints_keep: _,
             kernel: _,
@@ -312,6 +313,8 @@ pub(crate) struct Settings {
     pub inputs_at_link_rate: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
+    /// The routing mechanism has reserved channels for detours around faults.
+    pub detours: bool,
 }
 
 impl Settings {
@@ -349,7 +352,7 @@ impl Settings {
 
     /// The settings of `config` for the policies at hand.
     pub(crate) fn new(config: &Config, policies: &Policies<'_>) -> Self {
-        let &Policies { wants, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } =
+        let &Policies { wants, detours, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } =
             policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
@@ -412,6 +415,7 @@ impl Settings {
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
             transit_priority: config.transit_priority,
+            detours,
             immediate,
             kernel: Compiled::General,
             progress: true,
@@ -430,6 +434,8 @@ impl Settings {
 pub(crate) struct Policies<'a> {
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
+    /// It has reserved channels for detours around faults.
+    pub detours: bool,
     /// The queue organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
     /// The queue organisation is managed.
@@ -509,8 +515,13 @@ const TABULATED: u32 = 64;
 
 impl Config {
     /// Ticks and phits of `params` for the given links, with buffers divided as `division` says and virtual channels
-    /// shared out among so many networks.
-    pub(crate) fn new<A>(params: &RouterParams<A>, links: &LinkClasses, division: Division, networks: u16) -> Self {
+    /// shared out among so many networks, the last ones between routers reserved.
+    pub(crate) fn new<A>(
+        params: &RouterParams<A>,
+        links: &LinkClasses,
+        division: Division,
+        (networks, reserved): (u16, u8),
+    ) -> Self {
         let parts = division.parts();
         let ticks_per_cycle = links.ticks_per_cycle;
         Self {
@@ -530,7 +541,7 @@ impl Config {
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
             buffers: Buffers {
                 division,
-                vcs: links.vcs_of_each(division, networks),
+                vcs: links.vcs_but(division, networks, reserved),
                 capacity: links.iter().map(|l| l.buffer * parts).collect(),
                 flit_size: match params.switching {
                     Switching::Wormhole => params.flit_size,

@@ -124,7 +124,7 @@ impl Partition {
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
             kind::LOSS => {
-                self.collector.lost(&self.packets[target]);
+                self.collector.lost(&self.packets[target], self.now);
                 self.packets.remove(target);
             }
             kind::REVIEW => self.reviews.insert(target),

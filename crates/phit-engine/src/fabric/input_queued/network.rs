@@ -9,14 +9,12 @@ use super::{Mail, Partition};
 use crate::engine::Tick;
 use crate::engine::parallel::{Inboxes, Schedule, advance};
 use crate::fabric::executor::Executor;
-use crate::fabric::{Fabric, Options, Progress};
+use crate::fabric::{Fabric, News, Options, Progress};
 use crate::measure::{Collector, Snapshot};
-use crate::topology::Topology;
 use phit_workload::host::{Left, Message};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A network of input-queued routers.
 pub struct InputQueued {
@@ -111,12 +109,12 @@ impl Fabric for InputQueued {
         self.partitions.iter_mut().map(Partition::close_window).sum()
     }
 
-    fn break_links(&mut self, dead: &[(u32, u16)]) {
-        self.partitions.iter_mut().for_each(|partition| partition.break_links(dead));
+    fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
+        self.partitions.iter_mut().for_each(|partition| partition.break_links(dead, back));
     }
 
-    fn reroute(&mut self, graph: &Arc<dyn Topology>, dead: &[(u32, u16)]) {
-        self.partitions.iter_mut().for_each(|partition| partition.reroute(graph, dead));
+    fn reroute(&mut self, news: &News<'_>) {
+        self.partitions.iter_mut().for_each(|partition| partition.reroute(news));
     }
 
     fn snapshot(&self) -> Snapshot {

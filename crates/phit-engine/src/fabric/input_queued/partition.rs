@@ -1,6 +1,7 @@
 //! A partition: its state, its events, its clock.
 
 use super::admittance::Admittance;
+use super::breakdown::Outage;
 use super::candidates::Candidates;
 use super::config::{
     Adaptive, Batched, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings, Single, Staged, Times,
@@ -25,7 +26,7 @@ use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
 use crate::packet::{Arena, Packet};
 use crate::topology::{Known, Routers, Topology};
-use crate::traffic::Traffic;
+use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
 
 /// Calls a method that is compiled for every kernel, for that of the settings.
@@ -125,6 +126,12 @@ pub struct Partition {
     pub(crate) grants: Vec<u32>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
+    /// Queues whose first packet is discarded in this tick.
+    pub(crate) discards: Vec<u32>,
+    /// Outputs that do not work.
+    pub(crate) outages: Vec<Outage>,
+    /// Endpoints that do not work, and the first packet of each that has not been generated.
+    pub(crate) silent: Vec<(u32, Option<Generated>)>,
 
     /// Tick of the mechanism's next period; the last tick of all if it has none.
     pub(crate) next_period: Tick,
@@ -332,7 +339,7 @@ impl Partition {
             spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange
+            messages, hosted, exchange, discards, outages, silent
         });
         tables.extend([
             ("messages", self.messages.bytes()),

@@ -12,7 +12,7 @@ use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::Lanes;
-use crate::fabric::seams::routing::{Head, RouterView, View, Watched, advance_leg};
+use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, Watched, advance_leg};
 use crate::packet::{MOST_CLASSES, Packet};
 use crate::topology::Hop;
 use std::ops::Range;
@@ -87,6 +87,9 @@ impl Partition {
             }
         });
         self.candidates = candidates;
+        if !self.discards.is_empty() {
+            self.discard_all::<K>();
+        }
         if K::HELD && !self.waiting.is_empty() {
             self.allocate_channels();
         }
@@ -181,7 +184,9 @@ impl Partition {
         } else {
             Some(Decision::of(q)).filter(|decision| decision.output != NONE)
         };
-        let Some(Decision { output: index, vc, vcs }) = decided else { return watch };
+        let Some(Decision { output: index, vc, vcs }) = decided else {
+            return if self.discards.contains(&queue) { Look::Done } else { watch };
+        };
         let q = &self.queues[queue];
         let (size, birth) = match K::FIXED {
             true => (self.settings.size, 0),
@@ -310,11 +315,14 @@ impl Partition {
             if !K::BARE && self.settings.networks > 1 {
                 view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
             }
-            let Some(hop) = self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) else {
-                self.queues[queue].output = NONE;
-                return None;
-            };
-            hop
+            match self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) {
+                Some(hop) if hop.port != DISCARD => hop,
+                answer => {
+                    self.queues[queue].output = NONE;
+                    self.discards.extend(answer.map(|_| queue));
+                    return None;
+                }
+            }
         };
         Some(self.decide::<K>(router, port - u32::from(number), queue, hop))
     }
@@ -429,10 +437,13 @@ impl Partition {
         for head in &heads {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
-                Some(hop) => {
+                Some(hop) if hop.port != DISCARD => {
                     self.decide::<General>(router, first, queue, hop);
                 }
-                None => self.queues[queue].output = NONE,
+                answer => {
+                    self.queues[queue].output = NONE;
+                    self.discards.extend(answer.map(|_| queue));
+                }
             }
         }
         self.heads = heads;

@@ -51,6 +51,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
             &partition.config,
             &Policies {
                 wants,
+                detours: false,
                 transparent: old.transparent,
                 managed: old.managed,
                 ideal: old.ideal,

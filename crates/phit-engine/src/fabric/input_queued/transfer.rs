@@ -215,6 +215,7 @@ impl Partition {
         }
         if far == BROKEN {
             self.tables.channels[channel].credits -= size as i32;
+            self.note_loss(grant.output, grant.vc, size);
         }
     }
 
@@ -268,7 +269,7 @@ impl Partition {
 
     /// Files an event here or with another partition.
     #[inline(always)]
-    fn post(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
+    pub(super) fn post(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
         if partition == self.index {
             self.file(at, kind, target, data);
         } else {
@@ -281,7 +282,7 @@ impl Partition {
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
     /// `gone`: the packet lives on in another partition.
     #[inline(always)]
-    fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
+    pub(super) fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
         let next = self.packets[packet].next;
         if gone {
             self.packets.remove(packet);

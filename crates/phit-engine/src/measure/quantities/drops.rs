@@ -15,7 +15,8 @@ impl Counts for Drops {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "dropped",
         words: "packets dropped at their sources",
-        about: "Packets that found the admittance queues of their endpoint full, since the start of the run.",
+        about: "Packets that found the admittance queues of their endpoint full, or waited at one that failed, since \
+                the start of the run.",
         value: |at| json!(at.counters.drops.packets),
         ..WHOLE
     }];

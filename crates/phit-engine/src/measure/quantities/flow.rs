@@ -2,6 +2,7 @@
 //! of it.
 
 use super::{Counts, Delivery};
+use crate::engine::Tick;
 use crate::packet::Packet;
 
 /// Everything delivered, and what has become of the packets generated in the window.
@@ -42,7 +43,7 @@ impl Counts for Flow {
         self.generated_delivered += u64::from(in_window);
     }
 
-    fn lost(&mut self, _packet: &Packet, in_window: bool) {
+    fn lost(&mut self, _packet: &Packet, _now: Tick, in_window: bool) {
         self.generated_lost += u64::from(in_window);
     }
 

@@ -82,9 +82,9 @@ pub(super) trait Counts: Default {
     #[inline]
     fn dropped(&mut self, _in_window: bool) {}
 
-    /// `packet` has been sent over a link that is broken; whether it was generated in the window.
+    /// `packet` is lost at tick `now`; whether it was generated in the window.
     #[inline]
-    fn lost(&mut self, _packet: &Packet, _in_window: bool) {}
+    fn lost(&mut self, _packet: &Packet, _now: Tick, _in_window: bool) {}
 
     /// A packet is delivered, at any time.
     #[inline]
@@ -142,8 +142,8 @@ macro_rules! counters {
             }
 
             #[inline]
-            fn lost(&mut self, packet: &Packet, in_window: bool) {
-                $(self.$field.lost(packet, in_window);)+
+            fn lost(&mut self, packet: &Packet, now: Tick, in_window: bool) {
+                $(self.$field.lost(packet, now, in_window);)+
             }
 
             #[inline]

@@ -33,7 +33,8 @@ impl Counts for Packets {
         Quantity {
             name: "packets_lost",
             words: "packets lost",
-            about: "Packets lost since the start of the run, on links that broke.",
+            about: "Packets lost since the start of the run: on links that broke, at endpoints that failed, and \
+                    where no way was left.",
             value: |at| json!(at.counters.packets.lost),
             ..WHOLE
         },
@@ -45,7 +46,7 @@ impl Counts for Packets {
         self.recorded_phits += it.phits;
     }
 
-    fn lost(&mut self, packet: &Packet, _in_window: bool) {
+    fn lost(&mut self, packet: &Packet, _now: Tick, _in_window: bool) {
         self.lost += 1;
         self.lost_phits += u64::from(packet.size);
     }

@@ -5,7 +5,7 @@ use crate::engine::{Bytes, Tick, bytes_of};
 use crate::measure::Reading;
 use crate::measure::collector::Window;
 use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
-use crate::packet::MISROUTED_GLOBALLY;
+use crate::packet::{MISROUTED_GLOBALLY, Packet};
 use serde_json::json;
 
 /// The bins of the series, from cycle 0.
@@ -34,17 +34,20 @@ pub struct Bin {
     pub misrouted_globally: u64,
     /// Phits delivered in this time, whenever generated.
     pub phits: u64,
+    /// Packets lost in this time, whenever generated.
+    pub lost: u64,
 }
 
 impl Bin {
     fn add(&mut self, other: &Self) {
-        let Self { packets, latency, network_latency, misrouted, misrouted_globally, phits } = other;
+        let Self { packets, latency, network_latency, misrouted, misrouted_globally, phits, lost } = other;
         self.packets += packets;
         self.latency += latency;
         self.network_latency += network_latency;
         self.misrouted += misrouted;
         self.misrouted_globally += misrouted_globally;
         self.phits += phits;
+        self.lost += lost;
     }
 }
 
@@ -131,6 +134,14 @@ impl Counts for Series {
                     list(at.series().iter().map(|bin| bin.phits as f64 / per_cycle))
                 },
             },
+            Column {
+                name: "lost",
+                words: "packets lost",
+                unit: unit::NONE,
+                about: "Packets lost in the bin, whenever they were generated: see `packets_lost`.",
+                cell: Cell::Whole,
+                values: |at| list(at.series().iter().map(|bin| bin.lost)),
+            },
         ],
     }];
 
@@ -149,6 +160,12 @@ impl Counts for Series {
             bin.misrouted += u64::from(it.packet.detours() != 0);
             bin.misrouted_globally += u64::from(it.packet.misrouted & MISROUTED_GLOBALLY != 0);
             slot(&mut self.bins, it.now / width).phits += it.phits;
+        }
+    }
+
+    fn lost(&mut self, _packet: &Packet, now: Tick, _in_window: bool) {
+        if let Some(width) = self.width {
+            slot(&mut self.bins, now / width).lost += 1;
         }
     }
 

@@ -39,7 +39,7 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
     packet.misrouted = how[now as usize % 4];
     collector.generated(now, packet.size);
     match now % 11 {
-        0 => collector.lost(&packet),
+        0 => collector.lost(&packet, now),
         1 => collector.dropped(packet.birth),
         _ => collector.delivered(&packet, now),
     }

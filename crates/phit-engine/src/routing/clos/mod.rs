@@ -259,7 +259,7 @@ impl Clos {
             params: self.clone(),
             places: tree.iter().flat_map(|tree| context.routers.iter().map(|router| tree.place(router))).collect(),
             tree,
-            whole: !context.topology.faulty() && context.topology.breakdowns().is_empty(),
+            whole: context.topology.faulty().is_none() && context.topology.breakdowns().is_empty(),
             ways: Vec::new(),
         }
     }

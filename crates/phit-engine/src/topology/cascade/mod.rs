@@ -5,6 +5,7 @@ mod bundles;
 
 use super::coordinates::Coordinates;
 use super::divisor::Divisor;
+use super::faults::Faults;
 use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::Rng;
@@ -56,6 +57,9 @@ pub struct Cascade {
     pub global_ports: u32,
     /// Which virtual channels hops may take.
     pub channels: Channels,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// Virtual channels of hops. They rise along every route, so that none can wait in a circle.
@@ -81,11 +85,16 @@ impl Default for Cascade {
             groups: 1,
             global_ports: 10,
             channels: Channels::One,
+            faults: None,
         }
     }
 }
 
 impl TopologyParams for Cascade {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn needs(&self) -> f64 {
         // A byte for each pair of routers of a group: their distance.
         let routers = f64::from(self.rows) * f64::from(self.columns);

@@ -3,7 +3,7 @@
 use super::Size;
 use crate::error::ScenarioError;
 use crate::topology::graph::{Link, Wiring};
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,9 +47,16 @@ pub struct DragonflyPlus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2))]
     pub groups: Option<u32>,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl TopologyParams for DragonflyPlus {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let Self { leaves, spines, .. } = *self;
         let ports = self.global_ports.unwrap_or(leaves);

@@ -3,7 +3,7 @@
 use super::Size;
 use crate::error::ScenarioError;
 use crate::topology::graph::{Link, Wiring};
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,6 +39,9 @@ pub struct HammingMesh {
     #[serde(default = "ports")]
     #[schemars(range(min = 2))]
     pub switch_ports: u32,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 fn ports() -> u32 {
@@ -80,6 +83,10 @@ impl Line {
 }
 
 impl TopologyParams for HammingMesh {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let (board, boards) = (self.board.map(u64::from), self.boards.map(u64::from));
         let sides = [0, 1].map(|d| board[d].saturating_mul(boards[d]));

@@ -3,7 +3,7 @@
 use super::galois::Field;
 use super::{Size, regular};
 use crate::error::ScenarioError;
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -30,9 +30,16 @@ pub struct PolarFly {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: Option<u32>,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl TopologyParams for PolarFly {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn needs(&self) -> f64 {
         // A byte for each pair of routers: their distance.
         let routers = f64::from(self.q) * (f64::from(self.q) + 1.0) + 1.0;

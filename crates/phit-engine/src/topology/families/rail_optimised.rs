@@ -3,7 +3,7 @@
 use super::Size;
 use crate::error::ScenarioError;
 use crate::topology::graph::{Link, Wiring};
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -51,6 +51,9 @@ pub struct RailOptimised {
     /// Whether a switch joins the accelerators of a host.
     #[serde(default = "yes")]
     pub host_switch: bool,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 fn one() -> u32 {
@@ -67,6 +70,10 @@ const RAIL: u8 = 2;
 const SPINE: u8 = 3;
 
 impl TopologyParams for RailOptimised {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let &Self { rails, hosts, pods, spines, host_switch, .. } = self;
         let uplinks = self.uplinks.unwrap_or(hosts);

@@ -3,7 +3,7 @@
 use super::galois::Field;
 use super::{Size, regular};
 use crate::error::ScenarioError;
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -29,6 +29,9 @@ pub struct SlimFly {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: Option<u32>,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// The generator sets X and X' (section II-B of the paper): differences of y between routers of equal s and x that are
@@ -47,6 +50,10 @@ fn generators(field: &Field) -> [Vec<u32>; 2] {
 }
 
 impl TopologyParams for SlimFly {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn needs(&self) -> f64 {
         // A byte for each pair of routers: their distance.
         let routers = 2.0 * f64::from(self.q) * f64::from(self.q);

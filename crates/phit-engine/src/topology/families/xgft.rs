@@ -3,7 +3,7 @@
 use super::Size;
 use crate::error::ScenarioError;
 use crate::topology::graph::{Link, Wiring};
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -43,6 +43,9 @@ pub struct Xgft {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 /// Most levels: routes go up and down again, and their hops are counted in a byte.
@@ -63,6 +66,10 @@ impl Xgft {
 }
 
 impl TopologyParams for Xgft {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         self.check_lengths()?;
         let levels = self.children.len();

@@ -3,7 +3,7 @@
 use super::{Size, ill_drawn, regular};
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
-use crate::topology::{Topology, TopologyParams};
+use crate::topology::{Faults, Topology, TopologyParams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,6 +35,9 @@ pub struct Xpander {
     /// Seed of the matchings: the same graph whatever the seed of the run.
     #[serde(default)]
     pub seed: u64,
+    /// Links, routers and endpoints that do not work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 fn one() -> u32 {
@@ -42,6 +45,10 @@ fn one() -> u32 {
 }
 
 impl TopologyParams for Xpander {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn needs(&self) -> f64 {
         // A byte for each pair of routers: their distance.
         let routers = (f64::from(self.links) + 1.0) * f64::from(self.lift);

@@ -52,7 +52,7 @@ pub struct Graph {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub group: u32,
-    /// Links that do not work. Every two routers must be left a route that is as short as before.
+    /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
@@ -182,6 +182,10 @@ impl JsonSchema for GraphLink {
 }
 
 impl TopologyParams for Graph {
+    fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     fn needs(&self) -> f64 {
         // A byte for each pair of routers: their distance.
         let routers = f64::from(self.routers);
@@ -210,7 +214,7 @@ impl TopologyParams for Graph {
         };
         let links = self.links.iter().enumerate().map(link).collect::<Result<_, _>>()?;
         let wiring = Wiring { classes: self.classes.clone(), endpoints, links, group: self.group };
-        Faults::apply_to(&self.faults, Arc::new(wiring.build()?))
+        Ok(Arc::new(wiring.build()?))
     }
 }
 

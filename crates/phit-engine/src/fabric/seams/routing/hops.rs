@@ -4,6 +4,9 @@ use crate::engine::{NONE, Rng};
 use crate::packet::{GROUP, Packet};
 use crate::topology::{Hop, Leg, Topology};
 
+/// In [`Hop::port`]: the packet is discarded where it stands, because no way is left.
+pub(crate) const DISCARD: u16 = u16::MAX;
+
 /// The next hop of a packet that takes the topology's minimal route to its destination.
 #[inline]
 pub fn minimal_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8], rng: &mut Rng) -> Hop {

@@ -17,7 +17,7 @@ mod proof;
 mod view;
 
 pub use hops::minimal_hop;
-pub(crate) use hops::{advance_leg, one_channel};
+pub(crate) use hops::{DISCARD, advance_leg, one_channel};
 pub(crate) use outputs::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
@@ -91,6 +91,10 @@ pub trait Routing: Send {
     /// order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
+    /// Something has broken or works again, and all routers have got to know of it: from now on the graph is that of
+    /// the breakdown with the number `phase` - 1, and the tables, if the mechanism has any, are these.
+    fn rerouted(&mut self, _now: Tick, _phase: usize, _table: Option<&Arc<RouteTable>>) {}
+
     /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: one that is declared in
     /// [`RoutingParams::observables`], a port if it is about one (or another index), a value, as a decision in tick
     /// `now` would find it.
@@ -156,6 +160,11 @@ pub trait RoutingParams {
     /// True if packets can be routed around faulty links: all hops are the topology's minimal hops towards a router.
     fn avoids_faults(&self) -> bool {
         false
+    }
+    /// Virtual channels of every link between routers, the last ones, that [`View`] does not show: the mechanism itself
+    /// puts detours there.
+    fn reserved(&self) -> u8 {
+        0
     }
     /// True if decisions read the state of routers other than their own at once, as only a simulator can: such a run
     /// has one partition.
