@@ -456,6 +456,7 @@ def test_the_authors_runs_are_judged_by_the_same_rules() -> None:
 FACTS: list[tuple[str, str, list[Row], str]] = [
     ("C4", "5a", changed(uniform(), of("Hybrid", 1.0), accepted_load=0.84), "Hybrid 0.782"),
     ("C8", "5b", changed(adversarial(), of("Base", 0.01), latency_mean=255.0), "offer 1.28 phits per cycle"),
+    ("C10", "5c", changed(far(), of("ECtN", 0.1), latency_mean=247.0), "on the paper's network at 0.1"),
     ("C14", "7", [*small_buffers()], "2.1 %"),
     ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "PB"), *step("PB", 400)], "66 phits"),
     ("C17", "counters", [{"mechanism": "Base", COLUMN: 1.7}] * 2, "at most 2.00"),
@@ -514,6 +515,7 @@ UNSETTLED: list[tuple[str, str, list[Row]]] = [
     # OLM accepts the most because Hybrid does, but Base fails; only counters; OLM fails; high thresholds do no harm.
     ("C4", "5a", changed(uniform(), of("Base", 1.0), accepted_load=0.805)),
     ("C8", "5b", changed(adversarial(), of("Base", 0.45), latency_mean=290.0)),
+    ("C10", "5c", changed(far(), of("ECtN", 0.3), latency_mean=240.0)),
     ("C14", "7", changed(small_buffers(), of("Base"), misrouted_percent=3.0)),
     ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "OLM"), *step("OLM", 900)]),
     ("C17", "10", changed(thresholds(), of("Base", 0.3, pattern="ADV+1"), latency_mean=250.0)),
