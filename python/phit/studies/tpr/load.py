@@ -375,10 +375,11 @@ def pattern_at_the_edge(evidence: Evidence) -> Judgement:
     ),
     remark=(
         "At its best, at 0.44, TPR accepts the most of all, 2 % more than VLB. At 0.05 the paper's threshold speaks "
-        "against its text: 18 endpoints at 0.05 have a local impact of 0.9, above low_l = 0.8, so that UGAL(-4) decides. "
-        "With `local_low = 1.2` (`fitted`, `deep`) all are minimal there. At 0.4, nine tenths of what any routing can "
-        "carry, TPR has the lowest latency of the three under `deep`, 0.4 % below UGAL-G's; with buffers of 32 phits "
-        "(`text`, `fitted`) UGAL-G is 1 to 4 % faster, and at 0.44 under all readings: it sends 13 % minimally, TPR none."
+        "against its text: 18 endpoints at 0.05 have a local impact of 0.9, above low_l = 0.8, so that UGAL(-4) "
+        "decides. With `local_low = 1.2` (`fitted`, `deep`) all are minimal there. At 0.4, nine tenths of what any "
+        "routing can carry, TPR has the lowest latency of the three under `deep`, 0.4 % below UGAL-G's; with "
+        "buffers of 32 phits (`text`, `fitted`) UGAL-G is 1 to 4 % faster, and at 0.44 under all readings: it sends "
+        "13 % minimally, TPR none."
     ),
 )
 def pattern_under_attack(evidence: Evidence) -> Judgement:
