@@ -387,4 +387,6 @@ def pattern_under_attack(evidence: Evidence) -> Judgement:
     curves = evidence.curves("3")
     accepted = {name: curves.peak(mechanism=name) for name in ("TPR", "UGAL-L", "VLB")}
     high = [load for load in curves.calm("TPR", *UGALS) if load <= HIGH + 1e-9]
+    if not high:
+        raise NotRunError(f"figure 3: no load up to {HIGH:g} that TPR and both UGALs carry")
     return _under_attack(curves, accepted, high[-1])
