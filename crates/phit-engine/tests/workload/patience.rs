@@ -24,15 +24,9 @@ fn posting_listens() {
             count.set(count.get() + 1);
             false
         };
-        let told = Cell::new(0);
-        let done = watched(Box::new(go_on), || {
-            simulation.run(&mut |_, _| {
-                told.set(told.get() + 1);
-                true
-            })
-        });
+        // The run itself is told to go on.
+        let done = watched(Box::new(go_on), || simulation.run(&mut |_, _| true));
         assert!(matches!(done, Err(GivenUp)), "{document}");
-        // The run itself has not asked once in the meantime: not a thousand cycles have passed.
-        assert_eq!((asked.get(), told.get()), (1, 0), "{document}");
+        assert_eq!(asked.get(), 1, "{document}");
     }
 }
