@@ -164,6 +164,9 @@ def _default(key: str, schema: Schema, table: Schema) -> str:
     if key in table.get("required", []):
         return REQUIRED
     value = schema.get("default")
+    if value is None and schema.get("type") == "boolean":
+        # Left out of documents, and so of the schema, where it is false.
+        value = False
     return NONE if value in (None, [], {}) else _toml(value)
 
 

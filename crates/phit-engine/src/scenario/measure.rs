@@ -28,7 +28,8 @@ pub struct MeasureParams {
     /// Confidence level of the intervals, more than 0 and less than 1.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
-    /// Goes on measuring beyond `cycles` until the intervals are narrow enough.
+    /// Goes on measuring beyond `cycles` until the intervals are narrow enough. If left out, `cycles` are
+    /// measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// Goes on measuring beyond `cycles` until every mean that is named here is known as precisely as asked for: the
@@ -40,7 +41,7 @@ pub struct MeasureParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "cycles"))]
     pub max_cycles: Option<u32>,
-    /// Records a time series.
+    /// Records a time series. If left out, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
     /// Whether the histogram of latencies is part of the result.
@@ -66,7 +67,7 @@ pub struct MeasureParams {
     /// of several times.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub phases: bool,
-    /// What is looked at in the measured time besides the packets delivered.
+    /// What is looked at in the measured time besides the packets delivered. If left out, nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
     /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not

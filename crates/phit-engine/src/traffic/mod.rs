@@ -37,16 +37,16 @@ pub struct TrafficParams {
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "load"))]
     pub load: f64,
-    /// What `load` is a multiple of, here and in `changes`.
+    /// What `load` is a multiple of, here and in `changes`. If left out, `"phits"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub load_unit: LoadUnit,
     /// When each endpoint generates a packet, or a message.
     #[serde(default)]
     pub process: ProcessKind,
-    /// Packets are generated in messages of several, all at once and for the same destination.
+    /// Packets are generated in messages of several, all at once and for the same destination. If left out, one by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageParams>,
-    /// Packets are requests, and their destinations answer them.
+    /// Packets are requests, and their destinations answer them. If left out, nothing answers a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestParams>,
     /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
@@ -58,7 +58,7 @@ pub struct TrafficParams {
     /// and `process`, and `load` must be 0. On the command line and in Python `trace` can name a file instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<trace::Message>,
-    /// Changes of pattern or load during the run, in the order of their cycles.
+    /// Changes of pattern or load during the run, in the order of their cycles. If left out, nothing changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
 }

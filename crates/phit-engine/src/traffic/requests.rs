@@ -67,7 +67,7 @@ pub struct RequestParams {
     /// Requests and replies have a virtual network each: the first and the second half of the virtual channels of every
     /// link. Otherwise they share them all.
     pub virtual_networks: bool,
-    /// How requests and replies wait at their endpoint.
+    /// How requests and replies wait at their endpoint. If left out, `"apart"`.
     #[serde(skip_serializing_if = "SourceQueue::is_default")]
     pub source_queue: SourceQueue,
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeParams {
-    /// What becomes of a packet for which a router has no room.
+    /// What becomes of a packet for which a router has no room. If left out, `"answers"`.
     // Left out of the document where it is the default, so that the same run has the same document whether it is said
     // or not.
     #[serde(skip_serializing_if = "Acceptance::is_default")]
@@ -87,7 +87,7 @@ impl Default for NodeParams {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacketNode {
-    /// What it may be said to do, because it does.
+    /// What it may be said to do, because it does. Whether it is said or left out changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switching: Option<Stated>,
     /// Links by class; `default` stands for the classes that are not listed.

@@ -22,19 +22,19 @@ use serde_json::json;
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct Precision {
-    /// Of the mean packet latency.
+    /// Of the mean packet latency. If left out, it is not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub latency_mean: Option<f64>,
-    /// Of the part of it after the head has left its injection queue.
+    /// Of the part of it after the head has left its injection queue. If left out, it is not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub network_latency_mean: Option<f64>,
-    /// Of the accepted load.
+    /// Of the accepted load. If left out, it is not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accepted_load: Option<f64>,
-    /// Of the mean number of hops.
+    /// Of the mean number of hops. If left out, it is not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub hops_mean: Option<f64>,
