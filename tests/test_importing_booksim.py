@@ -78,7 +78,7 @@ NETWORKS: list[tuple[dict[str, Any], Document]] = [
     ),
     (
         {"topology": "flatfly", "k": 4, "c": 9, "x": 4, "y": 4, "xr": 3, "yr": 3, "routing_function": "ran_min"},
-        {"kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 9},
+        {"kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 9, "lengths": [3, 3]},
     ),
     (
         {"topology": "fattree", "k": 4, "n": 3, "routing_function": "anca"},
@@ -153,6 +153,62 @@ def test_anynet_becomes_a_graph_with_its_routes(tmp_path: Path) -> None:
     assert phit.run(document)["hops_mean"] == pytest.approx(4 / 3, abs=0.03)
 
 
+# The router
+
+
+def ring(folder: Path, **keys: Any) -> phit.Result:
+    """A ring of 8 in which every router sends all it can to the next, with a channel for each side of the dateline."""
+    network = {"topology": "torus", "k": 8, "n": 1, "routing_function": "dim_order", "use_noc_latency": 0}
+    load = {"traffic": "neighbor", "injection_rate": 1.0, "injection_rate_uses_flits": 1, "sim_type": "throughput"}
+    timing = {"num_vcs": 2, "routing_delay": 0, "credit_delay": 2, "sample_period": 2000}
+    return phit.run(imported(folder, **network, **load, **{**timing, **keys}).document)
+
+
+@pytest.mark.parametrize("packet", [1, 4, 8])
+@pytest.mark.parametrize("credit_delay", [0, 2])
+def test_a_channel_waits_for_the_tail_s_credit(tmp_path: Path, packet: int, credit_delay: int) -> None:
+    # A flit's credit is back 5 cycles after its grant, and later by its delay; the tail is held up a cycle by its
+    # head's channel at the next router, and the next head takes a cycle for its channel here. BookSim: 0.111, 0.333,
+    # 0.5 and, for 4 flits without delay, 0.4.
+    period = packet - 1 + 5 + credit_delay + 2
+    found = ring(tmp_path, packet_size=packet, wait_for_tail_credit=1, credit_delay=credit_delay)["accepted_load"]
+    assert found == pytest.approx(packet / period, rel=0.005)
+
+
+def test_two_channels_wait_apart(tmp_path: Path) -> None:
+    # BookSim: 0.667.
+    found = ring(tmp_path, packet_size=4, wait_for_tail_credit=1, num_vcs=4)["accepted_load"]
+    assert found == pytest.approx(2 / 3, rel=0.01)
+
+
+def test_links_of_a_flattened_butterfly_have_their_lengths(tmp_path: Path) -> None:
+    keys = {"topology": "flatfly", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "ran_min"}
+    document = imported(tmp_path, **keys, routing_delay=0, injection_rate=0.002, sample_period=10_000).document
+    links = {name: link["latency"] for name, link in document["router"]["links"].items()}
+    assert links == {"endpoint": 1, "length2": 2, "length4": 4, "length6": 6}
+    latencies = {int(latency) for latency, count in phit.run(document).tables["histogram"].rows() if count > 20}
+    # 3 cycles at the ends, 3 in each router, and two links of these lengths or none.
+    lengths = (0, 2, 4, 6)
+    assert latencies == {3 + 3 * (1 + (a > 0) + (b > 0)) + a + b for a in lengths for b in lengths}
+
+
+def test_a_switch_whose_inputs_choose_among_outputs(tmp_path: Path) -> None:
+    keys = {"topology": "fly", "k": 10, "n": 1, "routing_function": "dest_tag", "num_vcs": 8, "routing_delay": 0}
+    allocator = {"vc_allocator": "separable_input_first", "sw_allocator": "separable_input_first"}
+    document = imported(tmp_path, **keys, **allocator, injection_rate=0.6, sample_period=8000).document
+    # BookSim: 9.334; an arbiter that chooses among queues makes it 16.06.
+    assert phit.run(document)["latency_mean"] == pytest.approx(9.334, rel=0.02)
+
+
+def test_packets_of_anynet_take_any_channel(tmp_path: Path) -> None:
+    (tmp_path / "net").write_text("router 0 node 0 router 1\nrouter 1 node 1\n")
+    keys = {"topology": "anynet", "network_file": "net", "routing_function": "min", "num_vcs": 3, "traffic": "neighbor"}
+    document = imported(tmp_path, **keys, k=2, n=1, injection_rate=0.8, sim_type="throughput").document
+    assert document["routing"]["layer_width"] == 3
+    # A single channel rests between packets, and would carry 1/3.
+    assert phit.run(document)["accepted_load"] == pytest.approx(0.8, rel=0.03)
+
+
 # Traffic
 
 
@@ -169,8 +225,11 @@ def destinations(pattern: Document, endpoints: int) -> list[int]:
 
 def test_endpoints_of_a_floor_plan_are_renumbered(tmp_path: Path) -> None:
     keys = {"topology": "cmesh", "k": 2, "c": 4, "x": 2, "y": 2, "xr": 2, "yr": 2, "routing_function": "dor_no_express"}
-    with pytest.raises(phit.InputError, match="send to themselves"):
-        imported(tmp_path, **keys, traffic="transpose")
+    pattern = imported(tmp_path, **keys, traffic="transpose").document["traffic"]["pattern"]
+    # A grid of 4 x 4 endpoints, 2 x 2 of them at each router: transposition of the grid changes routers 1 and 2, and
+    # within each router its second and third endpoint.
+    swapped = [0, 2, 1, 3]
+    assert destinations(pattern, 16) == [4 * swapped[e // 4] + swapped[e % 4] for e in range(16)]
     pattern = imported(tmp_path, **keys, traffic="tornado").document["traffic"]["pattern"]
     # One place on in both dimensions of the grid of 4 x 4.
     assert destinations(pattern, 16)[:4] == [3, 6, 9, 12]
@@ -241,6 +300,7 @@ ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "output_buffer_size": (4, "router.output_buffer", 4),
     "speculative": (1, "router.vc_allocation", "with_switch"),
     "num_vcs": (4, "router.links.default.vcs", 4),
+    "wait_for_tail_credit": (1, "router.vc_reuse", "empty"),
     "vc_buf_size": (5, "router.links.default.buffer", 5),
     "buf_size": (64, "router.links.default.buffer", 4),
     "routing_delay": (0, "router.allocation_delay", 0),

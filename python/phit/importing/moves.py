@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable
 
-from phit.errors import InputError
 from phit.scenario import Document
 
 MOST_LISTED = 1 << 16
@@ -11,10 +10,9 @@ MOST_LISTED = 1 << 16
 
 
 def shift(offset: int, endpoints: int) -> Document:
-    """Everybody sends so many numbers on, modulo the number of endpoints."""
-    if offset % endpoints == 0:
-        raise InputError("the pattern has endpoints that send to themselves, which cannot be expressed")
-    return {"kind": "shift", "offset": offset % endpoints}
+    """Everybody sends so many numbers on, modulo the number of endpoints, or to itself."""
+    offset %= endpoints
+    return {"kind": "shift", "offset": offset} if offset else {"kind": "shift", "offset": 0, "include_self": True}
 
 
 def moved(endpoints: int, to: Callable[[int], int]) -> Document:

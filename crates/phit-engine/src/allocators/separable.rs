@@ -2,6 +2,7 @@
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::{Table, Tick};
+use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +32,19 @@ pub enum Update {
     Request,
 }
 
+/// What the arbiter of an input chooses among.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Among {
+    /// The queues of the input that ask.
+    #[default]
+    Queues,
+    /// The outputs that they ask for; of several queues that want the same output one asks, in turn (BookSim).
+    Outputs,
+}
+
 /// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port
-/// chooses among its queues, then an arbiter per output among the inputs.
+/// chooses among its queues, or the outputs that these want, then an arbiter per output among the inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableInputFirst {
@@ -40,16 +52,36 @@ pub struct SeparableInputFirst {
     pub arbiter: Arbiter,
     /// When the input arbiters move on.
     pub update: Update,
+    /// What the arbiters of inputs choose among.
+    #[serde(skip_serializing_if = "Among::is_queues")]
+    pub among: Among,
+}
+
+impl Among {
+    fn is_queues(&self) -> bool {
+        *self == Self::Queues
+    }
 }
 
 impl AllocatorParams for SeparableInputFirst {
+    fn check(&self) -> Result<(), ScenarioError> {
+        if self.among == Among::Outputs && self.arbiter == Arbiter::Random {
+            let expected = "expected another arbiter with among = \"outputs\"";
+            return Err(ScenarioError::new("arbiter", "\"random\"", expected));
+        }
+        Ok(())
+    }
+
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         let (ports, radix, queues) = (context.ports as usize, context.radix as usize, context.queues as usize);
-        let (inputs, outputs) = (Turns::new(self.arbiter, ports, queues), Turns::new(self.arbiter, ports, radix));
+        let by_output = self.among == Among::Outputs;
+        let inputs = Turns::new(self.arbiter, ports, if by_output { radix } else { queues });
+        let outputs = Turns::new(self.arbiter, ports, radix);
+        let lanes = by_output.then(|| Turns::new(Arbiter::RoundRobin, ports, queues));
         let (params, best) = (self.clone(), Best::new(context.radix));
         match self.arbiter {
-            Arbiter::RoundRobin => Box::new(Rule::<true> { params, inputs, outputs, best }),
-            _ => Box::new(Rule::<false> { params, inputs, outputs, best }),
+            Arbiter::RoundRobin => Box::new(Rule::<true> { params, inputs, outputs, lanes, best }),
+            _ => Box::new(Rule::<false> { params, inputs, outputs, lanes, best }),
         }
     }
 }
@@ -114,7 +146,37 @@ struct Rule<const IN_TURN: bool> {
     params: SeparableInputFirst,
     inputs: Turns,
     outputs: Turns,
+    /// If inputs choose among outputs: the turns of an input's queues.
+    lanes: Option<Turns>,
     best: Best,
+}
+
+impl<const IN_TURN: bool> Rule<IN_TURN> {
+    /// Of the requests of the input with number `at` in the partition, the place of the one that it proposes.
+    #[cold]
+    fn propose_output(&self, at: u32, requests: &[Request], round: &mut Round<'_>) -> usize {
+        let mut key = |request: &Request| {
+            let output = (request.output - round.first_port) as u16;
+            let own = self.inputs.key::<IN_TURN>(at, output, request.birth, round);
+            let lane = self.lanes.as_ref().map_or(0, |lanes| lanes.key::<true>(at, request.lane, 0, round));
+            (own, lane)
+        };
+        let keys = requests.iter().map(&mut key);
+        keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)
+    }
+
+    /// The input arbiter moves on behind a request.
+    #[inline]
+    fn serve_input(&mut self, first_port: u32, now: Tick, request: &Request) {
+        let at = first_port + u32::from(request.input);
+        match &mut self.lanes {
+            None => self.inputs.serve::<IN_TURN>(at, request.lane, now),
+            Some(lanes) => {
+                self.inputs.serve::<IN_TURN>(at, (request.output - first_port) as u16, now);
+                lanes.serve::<true>(at, request.lane, now);
+            }
+        }
+    }
 }
 
 impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
@@ -125,7 +187,10 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
             let at = round.first_port + u32::from(input);
             let mut end = start + 1;
             let mut chosen = start;
-            if end < requests.len() && requests[end].input == input {
+            if end < requests.len() && requests[end].input == input && self.lanes.is_some() {
+                end += requests[end..].iter().take_while(|request| request.input == input).count();
+                chosen = start + self.propose_output(at, &requests[start..end], &mut round);
+            } else if end < requests.len() && requests[end].input == input {
                 let mut best = self.inputs.key::<IN_TURN>(at, requests[start].lane, requests[start].birth, &mut round);
                 while end < requests.len() && requests[end].input == input {
                     let key = self.inputs.key::<IN_TURN>(at, requests[end].lane, requests[end].birth, &mut round);
@@ -138,24 +203,25 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
             start = end;
             let request = &requests[chosen];
             if self.params.update == Update::Request {
-                self.inputs.serve::<IN_TURN>(at, request.lane, round.now);
+                self.serve_input(round.first_port, round.now, request);
             }
             let key = self.outputs.key::<IN_TURN>(request.output, input, request.birth, &mut round);
             self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, chosen as u32);
         }
-        let (inputs, outputs) = (&mut self.inputs, &mut self.outputs);
-        self.best.drain(|_, index| {
+        let mut best = std::mem::take(&mut self.best);
+        best.drain(|_, index| {
             let request = &requests[index as usize];
             if self.params.update == Update::Grant {
-                inputs.serve::<IN_TURN>(round.first_port + u32::from(request.input), request.lane, round.now);
+                self.serve_input(round.first_port, round.now, request);
             }
-            outputs.serve::<IN_TURN>(request.output, request.input, round.now);
+            self.outputs.serve::<IN_TURN>(request.output, request.input, round.now);
             grants.push(index);
         });
+        self.best = best;
     }
 
     fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request) {
-        self.inputs.serve::<IN_TURN>(first_port + u32::from(request.input), request.lane, now);
+        self.serve_input(first_port, now, request);
         self.outputs.serve::<IN_TURN>(request.output, request.input, now);
     }
 
@@ -168,6 +234,7 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
     }
 
     fn bytes(&self) -> usize {
-        self.inputs.bytes() + self.outputs.bytes() + self.best.bytes()
+        let lanes = self.lanes.as_ref().map_or(0, Turns::bytes);
+        self.inputs.bytes() + self.outputs.bytes() + lanes + self.best.bytes()
     }
 }

@@ -25,7 +25,7 @@ impl<T: Layered> RoutingParams for T {
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        channels_needed(topology, self.tables(topology).ok().as_deref())
+        channels_needed(topology, self.tables(topology).ok().as_deref(), 1)
     }
 
     fn proof(&self) -> Proof {
@@ -41,19 +41,21 @@ impl<T: Layered> RoutingParams for T {
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule::new(context.table.as_ref()))
+        Box::new(Rule::new(context.table.as_ref(), 1))
     }
 }
 
-/// Every packet takes the port of its destination, in the virtual channel of its layer.
+/// Every packet takes the port of its destination, in a virtual channel of its layer.
 pub(super) struct Rule {
     table: Arc<RouteTable>,
+    /// Virtual channels of a layer.
+    width: u8,
 }
 
 impl Rule {
-    pub(super) fn new(table: Option<&Arc<RouteTable>>) -> Self {
+    pub(super) fn new(table: Option<&Arc<RouteTable>>, width: u8) -> Self {
         match table {
-            Some(table) => Self { table: table.clone() },
+            Some(table) => Self { table: table.clone(), width },
             // The scenario has been checked: a network without tables is not built.
             None => unreachable!("layers without a table"),
         }
@@ -75,7 +77,7 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, input: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         let port = self.table.port(view.router, packet.destination);
         let vc = self.table.channel(packet.flags, Crossing { router: view.router, input, output: port });
-        Some(Hop { port, vc, vcs: 1 })
+        Some(Hop { port, vc: vc * self.width, vcs: self.width })
     }
 }
 
@@ -138,12 +140,14 @@ fn hash_network(topology: &dyn Topology, hasher: &mut impl Hasher) {
 }
 
 /// Virtual channels for the layers of a table.
-pub(super) fn channels_needed(topology: &dyn Topology, table: Option<&RouteTable>) -> (Vec<u8>, String) {
+pub(super) fn channels_needed(topology: &dyn Topology, table: Option<&RouteTable>, width: u8) -> (Vec<u8>, String) {
     let count = table.map_or(1, RouteTable::channel_count).clamp(1, MOST_LAYERS);
-    let mut needed = vec![count as u8; topology.classes().len()];
+    let all = count.saturating_mul(width.into()).min(MOST_LAYERS);
+    let mut needed = vec![all as u8; topology.classes().len()];
     needed[0] = 1;
     let layers = if count == 1 { "1 layer".into() } else { format!("{count} layers") };
-    (needed, format!("its routes are in {layers} of one virtual channel each"))
+    let each = if width == 1 { "one virtual channel".into() } else { format!("{width} virtual channels") };
+    (needed, format!("its routes are in {layers} of {each} each"))
 }
 
 /// An empty table with a column for each router.

@@ -46,6 +46,11 @@ pub struct Table {
     /// the channel of each layer, as SL-to-VL tables of InfiniBand say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<(u32, u16, u16, Vec<u8>)>,
+    /// Virtual channels of each layer, with `layers`: a packet takes any of them. Those of layer l are the l-th so many.
+    /// 1 if left out, and with `channels`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 255))]
+    pub layer_width: Option<u8>,
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
@@ -69,6 +74,10 @@ impl RoutingParams for Table {
         }
         if !self.channels.is_empty() {
             return Err(ScenarioError::missing("channels", "expected `layers` as well, whose channels these are"));
+        }
+        if let Some(width) = self.layer_width {
+            let expected = "expected `layers` as well, whose channels these are";
+            return Err(ScenarioError::new("layer_width", width, expected));
         }
         let vcs = topology.vcs_needed(LEG).0;
         let mut hops = Vec::new();
@@ -103,7 +112,7 @@ impl RoutingParams for Table {
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         match self.layers {
-            Some(_) => channels_needed(topology, self.tables(topology).ok().as_deref()),
+            Some(_) => channels_needed(topology, self.tables(topology).ok().as_deref(), self.width()),
             None => topology.vcs_needed(LEG),
         }
     }
@@ -129,7 +138,7 @@ impl RoutingParams for Table {
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match &context.table {
-            Some(table) if table.layers().is_some() => Box::new(layered::Rule::new(Some(table))),
+            Some(table) if table.layers().is_some() => Box::new(layered::Rule::new(Some(table), self.width())),
             Some(table) => Box::new(Rule { table: table.clone(), isolating: context.isolating, hops: Vec::new() }),
             // The scenario has been checked: a network without tables is not built.
             None => unreachable!("table-based routing without a table"),
@@ -138,8 +147,13 @@ impl RoutingParams for Table {
 }
 
 impl Table {
+    /// Virtual channels of each layer.
+    fn width(&self) -> u8 {
+        self.layer_width.unwrap_or(1)
+    }
+
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        let Self { entries, adaptive, layers, channels, made: _ } = self;
+        let Self { entries, adaptive, layers, channels, layer_width: _, made: _ } = self;
         self.made.get(topology, (entries, adaptive, layers, channels), || {
             let whole = layers.is_some() && !entries.is_empty();
             let table = if whole { RouteTable::empty(topology) } else { RouteTable::balanced(topology) };
@@ -196,6 +210,9 @@ impl Table {
                 true,
                 "expected false with `layers`: other ways are in no layer",
             ));
+        }
+        if self.width() > 1 && !self.channels.is_empty() {
+            return Err(ScenarioError::new("layer_width", self.width(), "expected 1 with `channels`"));
         }
         if u64::from(endpoints) * u64::from(endpoints) > MOST_ENTRIES {
             return Err(too_large(endpoints, endpoints));

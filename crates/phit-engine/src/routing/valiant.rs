@@ -194,8 +194,9 @@ mod tests {
         let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: None, arrangement: Default::default(), faults: None }
             .build()
             .unwrap();
-        let hyperx =
-            HyperX { dims: vec![4, 4], endpoints_per_router: 1, parallel: None, faults: None }.build().unwrap();
+        let hyperx = HyperX { dims: vec![4, 4], endpoints_per_router: 1, parallel: None, lengths: None, faults: None }
+            .build()
+            .unwrap();
         assert!(next(Via::Router).check(&*dragonfly).is_ok());
         for (params, topology) in [(next(Via::Group), dragonfly), (next(Via::Router), hyperx)] {
             let error = params.check(&*topology).unwrap_err().to_string();

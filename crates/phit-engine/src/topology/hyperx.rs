@@ -6,8 +6,11 @@ use super::lines::{Lines, Neighbour};
 use super::{Hop, HopState, Leg, Peer, Port, Topology, TopologyParams};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
+use crate::packet::MOST_CLASSES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 /// A box of routers in which every router is linked to all others that differ in one coordinate (Ahn et al., "HyperX:
@@ -35,6 +38,12 @@ pub struct HyperX {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
+    /// Lengths of a step in each dimension, 1 or more, for links that take longer the farther apart their routers are.
+    /// Links are then of a class for each length, not for each dimension: that of routers x and y along a line is |x - y|
+    /// steps, and links of length 4 are of class `length4`. At most seven lengths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(inner(range(min = 1, max = 1_000_000)))]
+    pub lengths: Option<Vec<u32>>,
     /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
@@ -56,11 +65,39 @@ impl TopologyParams for HyperX {
             Some(parallel) => ("parallel", format!("{parallel:?}")),
             None => ("dims", format!("{:?}", self.dims)),
         };
+        let (classes, class_of) = self.classes()?;
         Ok(Arc::new(HyperXGraph {
-            classes: classes(&self.dims),
+            classes,
+            class_of,
             endpoints: self.endpoints_per_router,
             lines: Lines::new(at, parallel, self.endpoints_per_router, blame)?,
         }))
+    }
+}
+
+impl HyperX {
+    /// The names of the links' classes, and by dimension and number of steps the class of a link.
+    fn classes(&self) -> Result<(Vec<String>, Vec<Vec<u8>>), ScenarioError> {
+        let Some(lengths) = &self.lengths else {
+            let of_dimension = |(d, side): (usize, &u32)| vec![d as u8 + 1; *side as usize];
+            return Ok((classes(&self.dims), self.dims.iter().enumerate().map(of_dimension).collect()));
+        };
+        if lengths.len() != self.dims.len() {
+            let expected = format!("expected {} numbers, one for each of `dims`", self.dims.len());
+            return Err(ScenarioError::new("lengths", format!("{lengths:?}"), expected));
+        }
+        let sides = || self.dims.iter().copied().zip(lengths.iter().copied());
+        let of_line = |(side, length): (u32, u32)| (1..side).map(move |steps| u64::from(steps) * u64::from(length));
+        let found: BTreeSet<u64> = sides().flat_map(of_line).collect();
+        if found.len() >= MOST_CLASSES {
+            let expected = format!("{} different lengths of links; expected at most {}", found.len(), MOST_CLASSES - 1);
+            return Err(ScenarioError::new("lengths", format!("{lengths:?}"), expected));
+        }
+        let number: BTreeMap<u64, u8> = found.iter().copied().zip(1..).collect();
+        let line = |line| iter::once(0).chain(of_line(line).map(|length| number[&length])).collect();
+        let names = found.iter().map(|length| format!("length{length}"));
+        let names = iter::once("endpoint".to_owned()).chain(names).collect();
+        Ok((names, sides().map(line).collect()))
     }
 }
 
@@ -70,8 +107,18 @@ impl TopologyParams for HyperX {
 #[derive(Debug)]
 pub(super) struct HyperXGraph {
     classes: Vec<String>,
+    /// By dimension and number of steps, the class of a link.
+    class_of: Vec<Vec<u8>>,
     endpoints: u32,
     lines: Lines,
+}
+
+impl HyperXGraph {
+    /// The class of the links between positions `x` and `y` of a line of dimension `d`.
+    #[inline]
+    fn class(&self, d: usize, x: u32, y: u32) -> u8 {
+        self.class_of[d][x.abs_diff(y) as usize]
+    }
 }
 
 impl Topology for HyperXGraph {
@@ -89,8 +136,9 @@ impl Topology for HyperXGraph {
     }
     fn port(&self, router: u32, port: u16) -> Port {
         match self.lines.neighbour(router, port) {
-            Some(Neighbour { dimension, router, port }) => {
-                Port { class: dimension as u8 + 1, peer: Peer::Router { router, port } }
+            Some(Neighbour { router: far, port, .. }) => {
+                let (d, x, y) = self.lines.at.first_difference(router, far);
+                Port { class: self.class(d, x, y), peer: Peer::Router { router: far, port } }
             }
             None => Port { class: 0, peer: Peer::Endpoint(router * self.endpoints + u32::from(port)) },
         }
@@ -101,7 +149,7 @@ impl Topology for HyperXGraph {
 
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
         let (d, x, y) = self.lines.at.first_difference(at, to);
-        let (vc, vcs) = leg.share(vcs[d + 1]);
+        let (vc, vcs) = leg.share(vcs[usize::from(self.class(d, x, y))]);
         out.extend(self.lines.ports_to(d, x, y).map(|port| Hop { port, vc, vcs }));
     }
 
@@ -109,7 +157,7 @@ impl Topology for HyperXGraph {
     #[inline]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let (d, x, y) = self.lines.at.first_difference(at, to);
-        let (vc, vcs) = leg.share(vcs[d + 1]);
+        let (vc, vcs) = leg.share(vcs[usize::from(self.class(d, x, y))]);
         Hop { port: self.lines.any_port_to(d, x, y, rng), vc, vcs }
     }
 
@@ -142,9 +190,15 @@ mod tests {
 
     #[test]
     fn ports_are_numbered_by_dimension_then_parallel_link() {
-        let t = HyperX { dims: vec![4, 3], endpoints_per_router: 2, parallel: Some(vec![1, 2]), faults: None }
-            .build()
-            .unwrap();
+        let t = HyperX {
+            dims: vec![4, 3],
+            endpoints_per_router: 2,
+            parallel: Some(vec![1, 2]),
+            lengths: None,
+            faults: None,
+        }
+        .build()
+        .unwrap();
         assert_eq!((t.routers(), t.endpoints(), t.ports(0), t.diameter()), (12, 24, 2 + 3 + 2 * 2, 2));
         // Router 5 is (1, 1).
         let routers: Vec<u32> = (2..9)
@@ -159,8 +213,9 @@ mod tests {
 
     #[test]
     fn parallel_links_are_taken_evenly() {
-        let t =
-            HyperX { dims: vec![3], endpoints_per_router: 1, parallel: Some(vec![3]), faults: None }.build().unwrap();
+        let t = HyperX { dims: vec![3], endpoints_per_router: 1, parallel: Some(vec![3]), lengths: None, faults: None }
+            .build()
+            .unwrap();
         let leg = Leg { index: 0, of: 1, to_group: false };
         let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
         let mut rng = Rng::new(1, Stream::Router, 0);
@@ -177,7 +232,13 @@ mod tests {
     #[test]
     fn impossible_parallel_links_are_refused() {
         let refused = |parallel: Vec<u32>| {
-            let params = HyperX { dims: vec![4, 3], endpoints_per_router: 1, parallel: Some(parallel), faults: None };
+            let params = HyperX {
+                dims: vec![4, 3],
+                endpoints_per_router: 1,
+                parallel: Some(parallel),
+                lengths: None,
+                faults: None,
+            };
             kept(params).and_then(|params| params.build()).unwrap_err().to_string()
         };
         assert_eq!(refused(vec![1]), "parallel = [1]: expected 2 numbers, one for each of `dims`");
@@ -186,8 +247,9 @@ mod tests {
             refused(vec![1, 40000]),
             "parallel = [1, 40000]: a router would have 80004 ports; expected at most 65535"
         );
-        let wide =
-            HyperX { dims: vec![70000], endpoints_per_router: 1, parallel: None, faults: None }.build().unwrap_err();
+        let wide = HyperX { dims: vec![70000], endpoints_per_router: 1, parallel: None, lengths: None, faults: None }
+            .build()
+            .unwrap_err();
         assert_eq!(wide.to_string(), "dims = [70000]: a router would have 70000 ports; expected at most 65535");
     }
 }

@@ -27,7 +27,7 @@ fn mesh(dims: &[u32]) -> TopologyKind {
 }
 
 fn hyperx(dims: &[u32], parallel: Option<Vec<u32>>) -> TopologyKind {
-    TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel, faults: None })
+    TopologyKind::HyperX(HyperX { dims: dims.to_vec(), endpoints_per_router: 1, parallel, lengths: None, faults: None })
 }
 
 fn clos(down: &[u32], up: &[u32], faults: Option<Faults>) -> TopologyKind {
@@ -62,7 +62,7 @@ prop_compose! {
     {
         let (dims, parallel) = sides.into_iter().unzip();
         let parallel = (!all_single).then_some(parallel);
-        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel, faults: None })
+        TopologyKind::HyperX(HyperX { dims, endpoints_per_router, parallel, lengths: None, faults: None })
     }
 }
 

@@ -13,6 +13,9 @@ MOST_ENDPOINTS = 1 << 20
 """Endpoints of a network that is imported."""
 
 
+MOST_LENGTHS = 7
+"""Classes of links between routers."""
+
 MOST_ENTRIES = 1 << 20
 """Entries of routing tables that are written into a scenario."""
 
@@ -167,18 +170,30 @@ def _flatfly(given: Configuration) -> Network:
     if choice == "valiant":
         given.drop("routing_function", "a packet that passes its destination ends there in BookSim, not in Phit")
         _least_vcs(given, 2, "half of them for each half of a Valiant route")
-    channel, attachment = 1, 1
+    channels = {"default": 1}
     if given.whole("use_noc_latency") == 1 and not given.findings.errors:
-        lengths = [side * steps for steps in range(1, routers)] if dimensions == 2 else [side]
-        # Of two different routers in a line, drawn at random.
-        weights = [routers - steps for steps in range(1, routers)] if dimensions == 2 else [1]
-        channel = round(sum(a * b for a, b in zip(lengths, weights, strict=True)) / sum(weights))
-        if len(lengths) > 1:
-            given.drop("use_noc_latency", f"links have {channel} cycles each, not their lengths, {lengths}")
+        channels = _lengths(given, sides, side)
         if side > 3:
             given.drop("use_noc_latency", "links of endpoints have 1 cycle each, not their lengths")
     numbering = _plan(_size(sides), width, side)
-    return Network(_size(sides, endpoints), {"default": channel}, attachment, numbering)
+    return Network(_size(sides, endpoints), channels, numbering=numbering)
+
+
+def _lengths(given: Configuration, sides: list[int], side: int) -> dict[str, int]:
+    """Gives the links of a flattened butterfly their lengths; the latency of each class in cycles."""
+    if len(sides) > 2:
+        given.refuse("use_noc_latency", "cannot be expressed for more than two dimensions; expected 0")
+        return {}
+    # A line of routers may be folded over the floor plan, whose rows have so many.
+    if len(sides) == 1 and sides[0] > given.whole("x"):
+        given.refuse("use_noc_latency", "cannot be expressed for a line over several rows; expected 0")
+        return {}
+    lengths = {f"length{steps * side}": steps * side for steps in range(1, sides[0])}
+    if len(lengths) > MOST_LENGTHS:
+        given.refuse("use_noc_latency", f"links have {len(lengths)} lengths, at most {MOST_LENGTHS} can be expressed")
+        return {}
+    given.findings.put("topology.lengths", [side] * len(sides), given["use_noc_latency"], given["xr"])
+    return lengths
 
 
 def _tree(given: Configuration) -> Network:
@@ -236,9 +251,8 @@ def _anynet(given: Configuration) -> Network:
         given.refuse("network_file", f"routing tables of {graph.size():,} entries; expected at most {MOST_ENTRIES:,}")
         return Network(0)
     # One route for each destination, by the latencies of links: a single layer of virtual channels.
-    _choose(given, {"min": {"kind": "table", "entries": graph.entries(), "layers": []}})
-    if given.whole("num_vcs") > 1:
-        given.drop("num_vcs", "packets take the first virtual channel of every link between routers")
+    width = {"layer_width": vcs} if (vcs := check_range(given, "num_vcs", 1, 64)) > 1 else {}
+    _choose(given, {"min": {"kind": "table", "entries": graph.entries(), "layers": [], **width}})
     table: Document = {"kind": "graph", "routers": len(graph.endpoints), "endpoints": graph.endpoints}
     table |= {"links": graph.links(), "classes": graph.classes()}
     given.findings.put("topology", table, given["topology"], given["network_file"])

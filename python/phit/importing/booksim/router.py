@@ -13,6 +13,7 @@ SOURCES = {
     "vc_allocation": ("speculative",),
     "speedup": ("internal_speedup",),
     "credit_delay": ("credit_delay",),
+    "vc_reuse": ("wait_for_tail_credit",),
     "allocator": ("sw_allocator",),
     "output_buffer": ("output_buffer_size",),
 }
@@ -41,6 +42,7 @@ def router(given: Configuration, network: Network) -> None:
         speculative=given.whole("speculative") > 0,
     )
     document["allocator"] = _allocator(given)
+    document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
     document["links"] = _links(document["links"], network)
     if (held := check_range(given, "output_buffer_size", -1, 65_534)) >= 0:
         document["output_buffer"] = held
@@ -86,9 +88,6 @@ def _speedup(given: Configuration) -> int:
 
 def _left_out(given: Configuration) -> None:
     """Options without an equivalent whose effect is bounded, or nothing with these settings."""
-    if given.whole("wait_for_tail_credit"):
-        reason = "Phit gives a virtual channel to the next packet once the tail has left; BookSim saturates earlier"
-        given.drop("wait_for_tail_credit", reason)
     for key in ("input_speedup", "output_speedup"):
         if given[key].value != 1:
             given.drop(
@@ -122,7 +121,7 @@ def _allocator(given: Configuration) -> Document:
         arbiter = parameters[0] if parameters else "round_robin"
         known = {"round_robin": {}, "matrix": {"arbiter": "least_recently_served"}}
         if arbiter in known:
-            return _priority(given, {"kind": kind, **known[arbiter]})
+            return _priority(given, {"kind": kind, **known[arbiter], "among": "outputs"})
         given.refuse("sw_allocator", f"cannot be expressed; expected an arbiter of {', '.join(known)}")
     else:
         given.refuse("sw_allocator", "cannot be expressed; expected islip, islip(N) or separable_input_first")
@@ -147,7 +146,7 @@ def _priority(given: Configuration, allocator: Document) -> Document:
     elif allocator["kind"] == "islip":
         given.drop("priority", "iSLIP ranks requests for outputs by turns alone")
     elif name == "age":
-        return {"kind": allocator["kind"], "arbiter": "age"}
+        return allocator | {"arbiter": "age"}
     else:
         given.refuse("priority", "cannot be expressed; expected none, age or class")
     return allocator

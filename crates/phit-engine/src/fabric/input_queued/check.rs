@@ -2,7 +2,7 @@
 
 use super::build::Plan;
 use super::network::InputQueued;
-use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation};
+use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation, VcReuse};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -59,6 +59,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
         check(&self.links, topology)?;
+        if self.vc_reuse == VcReuse::Empty && self.switching != Switching::Wormhole {
+            let expected = "expected router.switching = \"wormhole\": elsewhere no packet holds a virtual channel";
+            return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
+        }
         for (class, params) in &self.links {
             let path = |key: &str| format!("router.links.{class}.{key}");
             if self.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
@@ -146,6 +150,10 @@ impl<A> RouterParams<A> {
                 );
                 return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
             }
+        }
+        if self.vc_reuse == VcReuse::Empty && division.queues > 1 {
+            let expected = "expected queueing.kind = \"virtual_channels\": elsewhere queues share a buffer";
+            return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
         }
         if vcs[0] > 1 && division.queues > 1 {
             let path = format!("{}.vcs", described(&self.links, &topology.classes()[0]).0);

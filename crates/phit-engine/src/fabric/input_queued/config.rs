@@ -3,7 +3,7 @@
 use crate::engine::Tick;
 use crate::fabric::input_queued::params::{
     Admittance, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams, Switching,
-    VcAllocation,
+    VcAllocation, VcReuse,
 };
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub switching: Switching,
     /// VCs are allocated in a stage of their own.
     pub vc_stage: bool,
+    /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
+    pub reuse_when_empty: bool,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -134,6 +136,7 @@ impl Compiled {
             output_buffer: _,
             backlog: _,
             ejection_vcs: _,
+            full: _,
             credit_at_output: _,
             cut_through_holds_output: _,
             transit_priority: _,
@@ -157,6 +160,7 @@ impl Compiled {
             endpoints_fill,
             exchanges,
             inputs_at_link_rate,
+            reuse_when_empty,
             // What the fixed kernel knows.
             size,
             timed,
@@ -165,8 +169,14 @@ impl Compiled {
             staged,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
-        let extras =
-            managed || admits || ideal || credits_in_turn || endpoints_fill || exchanges || inputs_at_link_rate;
+        let extras = managed
+            || admits
+            || ideal
+            || credits_in_turn
+            || endpoints_fill
+            || exchanges
+            || inputs_at_link_rate
+            || reuse_when_empty;
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
@@ -295,6 +305,10 @@ pub(crate) struct Settings {
     /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
     /// whatever comes, and where no channel is ever held that is the first.
     pub ejection_vcs: u8,
+    /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
+    pub reuse_when_empty: bool,
+    /// By class, the credits of a virtual channel whose buffer is empty.
+    pub full: [i32; MOST_CLASSES],
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -365,6 +379,9 @@ impl Settings {
         latency[0] = config.links[0].ejection_latency;
         let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
+        let mut full = by_class(&|link| link.buffer).map(|phits| phits as i32);
+        // An endpoint without credits takes whatever comes.
+        full[0] = config.links[0].ejection_buffer.map_or(0, |phits| phits as i32);
         let single = config.switching != Switching::Wormhole && !config.vc_stage;
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
@@ -406,6 +423,8 @@ impl Settings {
                 None => config.buffers.vcs[0],
                 Some(_) => (config.links[0].queues / 2).max(1) as u8,
             },
+            reuse_when_empty: config.reuse_when_empty,
+            full,
             credit_at_output: config.credit_at_output,
             credits_in_turn: config.credits_in_turn,
             endpoints_fill: config.links[0].ejection_buffer.is_some(),
@@ -531,6 +550,7 @@ impl Config {
             credit_delay: params.credit_delay * ticks_per_cycle,
             switching: params.switching,
             vc_stage: params.vc_allocation == VcAllocation::Stage,
+            reuse_when_empty: params.vc_reuse == VcReuse::Empty,
             credit_at_output: params.credit_release == CreditRelease::Output,
             credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,

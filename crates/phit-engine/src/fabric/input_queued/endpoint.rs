@@ -162,7 +162,9 @@ impl Partition {
         size: u32,
     ) -> Option<u16> {
         let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
-        let fits = |lane: &u16| credits(*lane) >= size as i32;
+        // Room for a head, which takes an empty queue where channels are reused when they are empty.
+        let least = if self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
+        let fits = |lane: &u16| credits(*lane) >= least as i32;
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.config.links[0].queues);
         match self.config.injection_queue {
             InjectionQueue::Destination => {

@@ -83,6 +83,24 @@ pub enum VcAllocation {
     Stage,
 }
 
+/// When a virtual channel that a packet has held is given to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcReuse {
+    /// When the tail has been granted: packets stand behind one another in the buffer at its far end.
+    Tail,
+    /// When that buffer is empty, too, and all its credits have come back: it holds one packet at a time (atomic
+    /// allocation; BookSim's `wait_for_tail_credit`). A channel with a buffer of B flits and a credit loop of R cycles then
+    /// carries a packet of L flits, at most B, in L - 1 + R cycles.
+    Empty,
+}
+
+impl VcReuse {
+    fn is_tail(&self) -> bool {
+        *self == Self::Tail
+    }
+}
+
 /// Which queue of its injection port an endpoint puts a packet into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -145,6 +163,9 @@ pub struct RouterParams<A> {
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
+    /// When a virtual channel is given to the next packet (wormhole switching only).
+    #[serde(skip_serializing_if = "VcReuse::is_tail")]
+    pub vc_reuse: VcReuse,
     /// How the crossbar (and, in a stage of its own, virtual channels) are allocated.
     pub allocator: A,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
@@ -190,6 +211,7 @@ impl<A: Default> Default for RouterParams<A> {
             switching: Switching::VirtualCutThrough,
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,
+            vc_reuse: VcReuse::Tail,
             allocator: A::default(),
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,

@@ -222,12 +222,20 @@ impl Partition {
                 let number = u32::from(number) * self.widest + lane;
                 let first = output.vc + u32::from(vc);
                 let bit = bit(index - self.tables.first_port[router]);
-                let free = self.free_channels(first, vcs);
+                let mut free = self.free_channels(first, vcs);
+                if !K::BARE && self.settings.reuse_when_empty {
+                    free &= self.empty_channels(first, vcs, output.class);
+                }
                 if free == 0 {
                     return sleep;
                 }
                 self.waiting.push(Waiting { queue, router, number, first, count: vcs as u8, free, output: bit });
                 return Look::Again;
+            }
+            _ if !K::BARE && self.settings.reuse_when_empty => {
+                let credits = |vc: u16| self.tables.channels[output.vc + u32::from(vc)].credits;
+                let full = self.settings.full[output.class as usize % MOST_CLASSES];
+                (vc..vc + vcs).find(|vc| credits(*vc) >= full && self.fits::<K>(output.vc, *vc, size))
             }
             1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
@@ -338,8 +346,15 @@ impl Partition {
             && output.free.saturating_sub(self.now) >= self.settings.backlog[output.class as usize % MOST_CLASSES];
         !full
             && self.tables.channels[channel].credits >= size as i32
-            && (self.owner(channel) == NONE || self.queues[grant.queue].vcs == 0)
+            && (self.queues[grant.queue].vcs == 0
+                || self.owner(channel) == NONE && self.reusable(channel, output.class))
             && (self.settings.timed || self.expire(grant.output, size, self.settings.output_buffer).is_none())
+    }
+
+    /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+    pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
+        let full = self.settings.full[class as usize % MOST_CLASSES];
+        !self.settings.reuse_when_empty || self.tables.channels[channel].credits >= full
     }
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
@@ -454,6 +469,14 @@ impl Partition {
     fn free_channels(&self, first: u32, count: u16) -> u64 {
         let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
         (0..count.into()).map(free).fold(0, |all, one| all | one)
+    }
+
+    /// Which of `count` channels from `first` on, of an output of `class`, have all their credits: a set of their places.
+    #[cold]
+    fn empty_channels(&self, first: u32, count: u16, class: u8) -> u64 {
+        let full = self.settings.full[class as usize % MOST_CLASSES];
+        let empty = |place: u32| u64::from(self.tables.channels[first + place].credits >= full) << place;
+        (0..count.into()).map(empty).fold(0, |all, one| all | one)
     }
 
     /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick

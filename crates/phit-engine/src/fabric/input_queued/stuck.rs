@@ -108,7 +108,7 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
         let owner = partition.owner(output.vc + vc);
         if owner != NONE && !held {
             others.push((partition.index, owner));
-        } else if channel.credits < size as i32 {
+        } else if channel.credits < size as i32 || !held && !partition.reusable(output.vc + vc, output.class) {
             let (there, far) = far(vc)?;
             // Without a packet there, the room is on its way back.
             if partitions[there as usize].queues[far].first == NONE {

@@ -75,8 +75,9 @@ fn faults_are_drawn_among_the_links_asked_for() {
 #[test]
 fn other_graphs_have_faults_too() {
     // Two routers with three parallel links.
-    let whole =
-        HyperX { dims: vec![2], endpoints_per_router: 1, parallel: Some(vec![3]), faults: None }.build().unwrap();
+    let whole = HyperX { dims: vec![2], endpoints_per_router: 1, parallel: Some(vec![3]), lengths: None, faults: None }
+        .build()
+        .unwrap();
     let faults = Faults { links: vec![[0, 1], [1, 0]], ..Faults::default() };
     let t = faults.apply(whole.clone()).unwrap();
     assert_eq!((ports(&*t, 0, 1), ports(&*t, 1, 0)), (vec![3], vec![3]));

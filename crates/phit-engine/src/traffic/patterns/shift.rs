@@ -16,11 +16,14 @@ use std::sync::Arc;
 pub struct Shift {
     /// Distance from source to destination in endpoint numbers; negative counts backwards.
     pub offset: i64,
+    /// Whether endpoints may send to themselves; without it an offset that leads back to the source is refused.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub include_self: bool,
 }
 
 impl Default for Shift {
     fn default() -> Self {
-        Self { offset: 1 }
+        Self { offset: 1, include_self: false }
     }
 }
 
@@ -29,7 +32,7 @@ impl PatternParams for Shift {
         at_least_two("shift", topology)?;
         let endpoints = topology.endpoints();
         match self.offset.rem_euclid(i64::from(endpoints)) as u32 {
-            0 => Err(ScenarioError::new(
+            0 if !self.include_self => Err(ScenarioError::new(
                 "offset",
                 self.offset,
                 format!(
@@ -77,12 +80,14 @@ mod tests {
     fn adds_the_offset_modulo_n() {
         let mut rng = Rng::new(1, Stream::Source, 0);
         for offset in [-25, -3, -1, 1, 7, 19, 23] {
-            let pattern = Shift { offset }.build(&Toy::new(5, 4, 1), 1).unwrap();
+            let pattern = Shift { offset, include_self: false }.build(&Toy::new(5, 4, 1), 1).unwrap();
             for i in 0..20 {
                 let expected = (i64::from(i) + offset).rem_euclid(20) as u32;
                 assert_eq!(pattern.destination(i, &mut rng), Some(expected));
             }
         }
-        assert!(Shift { offset: -40 }.build(&Toy::new(5, 4, 1), 1).is_err());
+        let around = |include_self| Shift { offset: -40, include_self }.build(&Toy::new(5, 4, 1), 1);
+        assert!(around(false).is_err());
+        assert_eq!(around(true).unwrap().destination(7, &mut rng), Some(7));
     }
 }

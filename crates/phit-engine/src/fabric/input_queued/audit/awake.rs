@@ -161,9 +161,10 @@ fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
 
 /// True if some permitted channel of the front of `queue` is free and has room for its next flit.
 fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let first = partition.tables.outputs[queue.output].vc + u32::from(queue.vc);
+    let output = &partition.tables.outputs[queue.output];
+    let first = output.vc + u32::from(queue.vc);
     let channel = |vc: u32| &partition.tables.channels[first + vc];
-    let free = |vc: u32| partition.owner(first + vc) == NONE;
+    let free = |vc: u32| partition.owner(first + vc) == NONE && partition.reusable(first + vc, output.class);
     match queue.vcs {
         0 => channel(0).credits >= size as i32,
         // In a stage of its own the channel alone is asked for, whatever its credits.
