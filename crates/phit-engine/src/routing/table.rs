@@ -46,8 +46,8 @@ pub struct Table {
     /// the channel of each layer, as SL-to-VL tables of InfiniBand say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<(u32, u16, u16, Vec<u8>)>,
-    /// Virtual channels of each layer, with `layers`: a packet takes any of them. Those of layer l are the l-th so many.
-    /// 1 if left out, and with `channels`.
+    /// Virtual channels of each layer, with `layers`: a packet takes any of them. Those of layer l are the l-th so
+    /// many. 1 if left out, and with `channels`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 255))]
     pub layer_width: Option<u8>,

@@ -39,8 +39,8 @@ pub struct HyperX {
     #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
     /// Lengths of a step in each dimension, 1 or more, for links that take longer the farther apart their routers are.
-    /// Links are then of a class for each length, not for each dimension: that of routers x and y along a line is |x - y|
-    /// steps, and links of length 4 are of class `length4`. At most seven lengths.
+    /// Links are then of a class for each length, not for each dimension: that of routers x and y along a line is
+    /// |x - y| steps, and links of length 4 are of class `length4`. At most seven lengths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1, max = 1_000_000)))]
     pub lengths: Option<Vec<u32>>,

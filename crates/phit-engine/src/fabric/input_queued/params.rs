@@ -90,8 +90,8 @@ pub enum VcReuse {
     /// When the tail has been granted: packets stand behind one another in the buffer at its far end.
     Tail,
     /// When that buffer is empty, too, and all its credits have come back: it holds one packet at a time (atomic
-    /// allocation; BookSim's `wait_for_tail_credit`). A channel with a buffer of B flits and a credit loop of R cycles then
-    /// carries a packet of L flits, at most B, in L - 1 + R cycles.
+    /// allocation; BookSim's `wait_for_tail_credit`). A channel with a buffer of B flits and a credit loop of R cycles
+    /// then carries a packet of L flits, at most B, in L - 1 + R cycles.
     Empty,
 }
 

@@ -471,7 +471,7 @@ impl Partition {
         (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
-    /// Which of `count` channels from `first` on, of an output of `class`, have all their credits: a set of their places.
+    /// Which of `count` channels from `first` on, of an output of `class`, have all their credits: their places.
     #[cold]
     fn empty_channels(&self, first: u32, count: u16, class: u8) -> u64 {
         let full = self.settings.full[class as usize % MOST_CLASSES];
