@@ -84,12 +84,14 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    text, requests = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, requests, faults = blocks(ROOT / "docs" / "scenarios.md", "toml")
     (precise,) = blocks(ROOT / "docs" / "measuring.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
+    broken = phit.complete(tiny(**tomllib.loads(faults), routing={"kind": "minimal"}, router={}))
+    assert broken["topology"]["faults"]["later"][0]["until"] == 6000
 
 
 def test_the_sweeps_of_the_guide_are_valid() -> None:

@@ -52,7 +52,7 @@ def test_keys_and_names_are_completed(write: Write, tmp_path: Path) -> None:
     file = write(tiny())
     assert "router.links.global.buffer=" in completed("router.links.", file)
     assert {"topology.p=", "topology.a="} <= set(completed("topology.", file))
-    assert not any("endpoints" in text for text in completed("topology.", file))
+    assert not any("endpoints_per_router" in text for text in completed("topology.", file))
     # What cannot be read does not matter.
     assert completed("traffic.lo", tmp_path / "nowhere.toml")
     context: Any = SimpleNamespace(params={"name": "routing"})
