@@ -28,7 +28,7 @@ _OUTPUTS = frozenset({"occupancy", "port_occupancy", "credits", "free", "takes"}
 """Methods of a view that read the state of outputs."""
 
 
-class _Pointer(types.Type):  # type: ignore[misc]
+class _Pointer(types.Type):
     """A pointer to a struct of the engine."""
 
     def __init__(self) -> None:
