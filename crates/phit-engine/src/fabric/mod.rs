@@ -27,9 +27,10 @@ pub(crate) mod seams;
 
 mod links;
 
+mod incoming;
+
 mod checks;
 mod executor;
-mod incoming;
 mod sources;
 mod zero_load;
 

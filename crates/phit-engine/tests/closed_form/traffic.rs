@@ -141,7 +141,8 @@ fn a_million_sources_fit() {
 fn every_registered_pattern_generates_packets_somewhere() {
     let toy = Toy::grid(&[4, 4], 4);
     let clos = Clos { down: vec![8, 8], up: vec![8], faults: None }.build().unwrap();
-    for &kind in PatternKind::KINDS {
+    // A function has to be compiled first: `protocol/functions.rs` has patterns of that kind.
+    for &kind in PatternKind::KINDS.iter().filter(|&&kind| kind != "python_pattern") {
         let table = match kind {
             "hotspot" => json!({ "kind": kind, "targets": [3], "share": 0.1 }),
             "mix" => json!({ "kind": kind, "parts": [{ "weight": 1, "pattern": "uniform" }] }),

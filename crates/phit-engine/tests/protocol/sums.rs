@@ -53,7 +53,9 @@ fn batches_and_series_add_up_to_the_summary() {
         agrees(&value, "batches", &["batch"]);
         // Without a warm-up the whole run is what is measured.
         let series = with(value, json!({ "measure": { "series": { "by": "window", "bin": 50 } } }));
-        agrees(&series, "series", &["cycle"]);
+        agrees(&series, "series", &["cycle", "lost"]);
+        let lost = column(&run(&series).tables()["series"], "lost");
+        assert!(lost.iter().all(|lost| *lost == Some(0.0)), "nothing fails in this network");
         let summary = run(&series).summary();
         let share = |name: &str| summary[name].as_f64().unwrap();
         assert!(routing != "minimal" || share("misrouted") == 0.0);
