@@ -90,7 +90,8 @@ def test_the_scenario_of_the_guide_is_valid() -> None:
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
-    broken = phit.complete(tiny(**tomllib.loads(faults), routing={"kind": "minimal"}, router={}))
+    links = {"default": {"vcs": 3}, "endpoint": {"vcs": 1}}
+    broken = phit.complete(tiny(**tomllib.loads(faults), routing={"kind": "minimal"}, router={"links": links}))
     assert broken["topology"]["faults"]["later"][0]["until"] == 6000
 
 

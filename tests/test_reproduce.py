@@ -117,7 +117,7 @@ def test_the_page_is_published_without_running(cli: Cli, tmp_path: Path, reprodu
     assert "the others are left out" in err
     page = (docs / "contention.md").read_text()
     assert "](contention/5b.svg)" in page
-    assert "| C5 | 5b |" in page
+    assert re.search(r"^\| C5 \| [^|]+ \| 5b \|", page, re.MULTILINE)
     for name in ("5b.svg", "claims.json"):
         assert (docs / "contention" / name).stat().st_size > 100
     assert not (folder / "tables" / "5a.csv").exists()

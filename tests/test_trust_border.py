@@ -37,7 +37,7 @@ def test_whatever_is_raised_is_one_line(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(running, "load", fail)
+    monkeypatch.setattr(running, "document_of", fail)
     found, out, err = cli("run", write(SMALL))
     assert (found, out, err.count("\n")) == (status, "", 1)
     assert words in err
