@@ -123,8 +123,9 @@ bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and rea
 schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complete and check scenarios
 	$(BIN)/phit schema > docs/phit.schema.json
 
+# Not `--quiet`, which hides the warnings from `--strict`, too.
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 clean: ## Remove everything that was built (results in out/ stay)

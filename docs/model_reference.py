@@ -198,13 +198,18 @@ def on_files(files: Any, config: Any) -> Any:
     files.append(File.generated(config, "results.md", content=results()))
     root = Path(config.config_file_path).parent
     for name, source in ROOT_PAGES.items():
-        files.append(File.generated(config, name, content=(root / source).read_text(encoding="utf-8")))
+        files.append(File.generated(config, name, content=root_page(root / source)))
     files.append(File.generated(config, "licence.md", content=licence(root)))
     return files
 
 
 ROOT_PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages that are files of the repository's root."""
+
+
+def root_page(path: Path) -> str:
+    """A file of the root as a page of the guide, whose pages it links to by their places in the repository."""
+    return path.read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def licence(root: Path) -> str:

@@ -243,11 +243,18 @@ def test_the_page_is_written(tmp_path: Path) -> None:
     scenario = booksim.empty_network()
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
     found, phases = simulate([case], where=Where(workers=1))
-    page = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
+    summary = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
+    assert "* [BookSim](agreement-booksim.md)" in summary
+    assert "## What differs" not in summary
+    page = (tmp_path / "agreement-booksim.md").read_text()
     head = "| setting | measure | theirs | Phit | difference | tolerance | verdict |"
     line = "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |"
     assert f"### a torus\n\n{head}\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n{line}\n" in page
     assert json.loads(json.dumps(case.scenario)) == case.scenario
+    wrong = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [31.0]}, {"latency_p50": 0.0}, setting="plain")
+    found, phases = simulate([wrong], where=Where(workers=1))
+    summary = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
+    assert "| a torus | plain | latency | 31.00 | 30.00 | -3.23% | exact | **differs** |" in summary
 
 
 def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,3 +88,15 @@ def test_a_run_says_why(cli: Cli, write: Write) -> None:
 def test_the_guide_explains_every_rule_under_its_name() -> None:
     text = (ROOT / "docs" / PAGE).read_text(encoding="utf-8")
     assert tuple(re.findall(r"^## ([\w-]+)$", text, re.MULTILINE)) == RULES
+
+
+def test_a_class_that_is_not_named_inherits_the_buffer_of_the_class_default() -> None:
+    document = adversarial()
+    document["router"]["links"] = {"default": {"latency": 10, "vcs": 3, "buffer": 512}}
+    full = {
+        "saturated": True,
+        "probes": {"input endpoint": 83.0},
+        "link_utilisation": {"endpoint": {"mean": 0.5, "max": 0.9}},
+    }
+    found = hints({**full, "scenario": phit.complete(document), "offered_load": 0.4, "accepted_load": 0.1})
+    assert "full-queues" not in {hint.rule for hint in found}

@@ -133,9 +133,9 @@ class _Seen:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def link(self, name: str, key: str) -> float | None:
-        """A number of a class of links, by default what a scenario takes that does not name it."""
-        found = self.given(f"router.links.{name}.{key}")
-        return found if found is not None else _defaults().get(key)
+        """A number of a class of links: its own, or that of the class `default`, or what a link has if neither says."""
+        own, inherited = (self.given(f"router.links.{of}.{key}") for of in (name, "default"))
+        return next((found for found in (own, inherited) if found is not None), _defaults().get(key))
 
     @property
     def packet(self) -> float | None:

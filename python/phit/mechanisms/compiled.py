@@ -149,16 +149,32 @@ def _declare_field(of: type[_Pointer], name: str, read: Any) -> None:
         return found
 
 
+def _declare_of_port(of: type[_Pointer], name: str, ask: Any) -> None:
+    """A number of a port, which the engine answers with a negative one if there is no such port."""
+    wrong = f"{name}: the router has no such port"
+
+    @overload_method(of, name)
+    def of_port(view: Any, port: Any) -> Any:  # noqa: ARG001
+        def found(view: Any, port: Any) -> Any:
+            number = ask(view, (numba.int64(port),))
+            if number < 0:
+                raise IndexError(wrong)
+            return number
+
+        return found
+
+
 def _declare_router(of: type[_Pointer]) -> None:
     """Methods of what triggers and rules see."""
     count = _element(_LAYOUT["router"]["heads"], "u16")
     one, two = (types.int64,), (types.int64, types.int64)
-    ask = {name: _call("router", name, one) for name in ("link_class", "vcs", "port_occupancy", "idle", "group")}
     neighbour_of, distance_of = _call("router", "neighbour", one), _call("router", "distance", two)
     occupancy_of, capacity_of = _call("router", "occupancy", two), _call("router", "capacity", one)
+    idle_now, group_of = _call("router", "idle", one), _call("router", "group", one)
     takes_now = _call("router", "takes", (*two, types.int64))
     draw_of = _call("router", "draw", (_packet, types.int64), types.float64)
-    link_class_of, vcs_of, port_occupancy_of, idle_now, group_of = ask.values()
+    for name in ("link_class", "vcs", "capacity", "port_occupancy"):
+        _declare_of_port(of, name, _call("router", name, one))
 
     @overload_method(of, "heads", inline="always")
     def heads(view: Any, port: Any) -> Any:  # noqa: ARG001
@@ -166,36 +182,6 @@ def _declare_router(of: type[_Pointer]) -> None:
             if port < 0 or port >= view.ports:
                 raise IndexError("heads: the router has no such port")
             return count(view, numba.int64(port))
-
-        return found
-
-    @overload_method(of, "link_class")
-    def link_class(view: Any, port: Any) -> Any:  # noqa: ARG001
-        def found(view: Any, port: Any) -> Any:
-            number = link_class_of(view, (numba.int64(port),))
-            if number < 0:
-                raise IndexError("link_class: the router has no such port")
-            return number
-
-        return found
-
-    @overload_method(of, "vcs")
-    def vcs(view: Any, port: Any) -> Any:  # noqa: ARG001
-        def found(view: Any, port: Any) -> Any:
-            number = vcs_of(view, (numba.int64(port),))
-            if number < 0:
-                raise IndexError("vcs: the router has no such port")
-            return number
-
-        return found
-
-    @overload_method(of, "capacity")
-    def capacity(view: Any, port: Any) -> Any:  # noqa: ARG001
-        def found(view: Any, port: Any) -> Any:
-            number = capacity_of(view, (numba.int64(port),))
-            if number < 0:
-                raise IndexError("capacity: the router has no such port")
-            return number
 
         return found
 
@@ -216,16 +202,6 @@ def _declare_router(of: type[_Pointer]) -> None:
             if number < 0:
                 raise IndexError("credits: the router has no such port or virtual channel")
             return capacity_of(view, (numba.int64(port),)) - number
-
-        return found
-
-    @overload_method(of, "port_occupancy")
-    def port_occupancy(view: Any, port: Any) -> Any:  # noqa: ARG001
-        def found(view: Any, port: Any) -> Any:
-            number = port_occupancy_of(view, (numba.int64(port),))
-            if number < 0:
-                raise IndexError("port_occupancy: the router has no such port")
-            return number
 
         return found
 

@@ -354,12 +354,13 @@ def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
     return markdown_table(("claim", "verdict", "figure", "statement", rule, "measured", *last), rows)
 
 
-def _rank(finding: Finding) -> int:
-    """How much a finding tells: what is settled before the rest, what holds before what differs."""
-    order = (Verdict.HOLDS, Verdict.DIFFERS) if finding.settled else (Verdict.UNDECIDED, Verdict.DIFFERS, Verdict.HOLDS)
-    if finding.verdict is Verdict.NOT_RUN and not finding.settled:
-        return 9
-    return (0 if finding.settled else 4) + (order.index(finding.verdict) if finding.verdict in order else 3)
+_TELLING = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.DIFFERS, Verdict.NOT_RUN)
+"""Verdicts, the most telling first."""
+
+
+def _rank(finding: Finding) -> tuple[bool, int]:
+    """The finding that decides a claim comes first: one that is settled, then the most telling verdict."""
+    return not finding.settled, _TELLING.index(finding.verdict)
 
 
 def matrix(findings: Sequence[Finding]) -> str:

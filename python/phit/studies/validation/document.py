@@ -1,4 +1,4 @@
-"""The page that shows every comparison."""
+"""The pages that show every comparison: a summary, and one for each simulator."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ INTRODUCTION = """# Agreement with other simulators
 Phit runs the settings of [FOGSim](https://fuentesp.github.io/fogsim/) (version 2), of
 [BookSim](https://github.com/booksim/booksim2) (version 2), and of the simulator of the [OutFlank](studies/outflank.md)
 paper's author, and is compared with their numbers, which stand in `tests/reference`. `phit validate`, or
-`make validate`, runs everything and writes this page.
+`make validate`, runs everything and writes this page and those of the simulators.
 
 A difference is that of Phit's mean over its seeds from the other simulator's mean over its runs, relative to the
 latter; that of a share of packets is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The
@@ -232,37 +232,80 @@ def transient_section(phases: Sequence[Phase]) -> str:
     return _blocks(table, "\n".join(notes))
 
 
+CHANGED = "FOGSim"
+"""The simulator with answers to a change of traffic."""
+
+UNSEARCHED = "---\nsearch:\n  exclude: true\n---"
+"""Leaves a page of thousands of numbers out of the documentation's search."""
+
+
+def page_of(simulator: str) -> str:
+    """File of the page with all runs of a simulator, beside the summary's."""
+    return f"agreement-{simulator.lower()}.md"
+
+
+def differing(comparisons: Sequence[Comparison]) -> str:
+    """What differs, explained or not, in one table, and what explains it; nothing if all agrees."""
+    found = [c for c in comparisons if c.verdict in (Verdict.DIFFERS, Verdict.EXPLAINED)]
+    if not found:
+        return ""
+    head = ("series", "load or setting", "measure", *NUMBERS, "verdict")
+    table = markdown_table(head, ((c.case.series, *row(c)) for c in found), numbers=NUMBERS)
+    notes = dict.fromkeys(f"* {c.note}." for c in found if c.note)
+    return _blocks("## What differs", table, "\n".join(notes))
+
+
+def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequence[Phase], summary: str) -> str:
+    """The page of a simulator: all series, and answers to a change if there are."""
+    series: dict[str, list[Comparison]] = {}
+    for c in comparisons:
+        series.setdefault(c.case.series, []).append(c)
+    return _blocks(
+        UNSEARCHED,
+        f"# Agreement with {simulator}: every run",
+        f"[The summary]({summary}) has the tolerances and what the settings mean.",
+        outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
+        *(section(name, of_it) for name, of_it in series.items()),
+        *((TRANSIENT_RULE, transient_section(phases)) if phases else ()),
+    )
+
+
+def _picture(image: Path, simulators: Sequence[str], folder: Path) -> str:
+    """A picture, of a file such as `fogsim_transient_latency.svg`."""
+    simulator, *rest = image.stem.split("_")
+    name = next((name for name in simulators if name.lower() == simulator), simulator)
+    words = f"Phit and {name}{' after a change' if len(rest) > 1 else ''}: {rest[-1]}"
+    return f"![{words}]({image.relative_to(folder).as_posix()})"
+
+
 def write(
     comparisons: Sequence[Comparison], phases: Sequence[Phase], images: Sequence[Path], path: Path, *, quick: bool
 ) -> Path:
-    """Writes the page."""
+    """Writes the summary to `path`, and beside it a page for each simulator with all of its runs."""
     scope = "the cheap part, with fewer seeds" if quick else "everything"
-    parts = [
+    simulators = list(dict.fromkeys(c.case.simulator for c in comparisons))
+    pictures = [_picture(image, simulators, path.parent) for image in images]
+    summary = _blocks(
         INTRODUCTION,
         f"Phit {phit.__version__}; {scope}.",
         verdicts(comparisons, phases),
+        "Every run, on a page for each simulator:",
+        "\n".join(f"* [{simulator}]({page_of(simulator)})" for simulator in simulators),
+        differing(comparisons),
+        *(["## Figures", *pictures] if pictures else []),
         tolerances(),
         TRANSLATION,
-    ]
-    pictures = {image.stem: image.relative_to(path.parent).as_posix() for image in images}
-    for simulator in dict.fromkeys(c.case.simulator for c in comparisons):
-        parts.append(f"## {simulator}")
-        if simulator == outflank_agreement.SIMULATOR:
-            parts.append(outflank_agreement.text(comparisons))
-        for stem, link in pictures.items():
-            if stem.startswith(simulator.lower()) and "_transient_" not in stem:
-                parts.append(f"![Phit and {simulator}: {stem.split('_')[1]}]({link})")
-        for series in dict.fromkeys(c.case.series for c in comparisons if c.case.simulator == simulator):
-            chosen = [c for c in comparisons if c.case.simulator == simulator and c.case.series == series]
-            parts.append(section(series, chosen))
-    if phases:
-        parts.append(TRANSIENT_RULE)
-        parts += [
-            f"![Phit and FOGSim after a change: {stem.split('_')[2]}]({link})"
-            for stem, link in pictures.items()
-            if "_transient_" in stem
-        ]
-        parts.append(transient_section(phases))
+    )
+    pages = {path: summary}
+    for simulator in simulators:
+        of_it = [c for c in comparisons if c.case.simulator == simulator]
+        changed = phases if simulator == CHANGED else []
+        pages[path.with_name(page_of(simulator))] = _every_run(simulator, of_it, changed, path.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda file: file.write(f"{_blocks(*parts)}\n".encode()))
+    for place, text in pages.items():
+        _put(place, text)
     return path
+
+
+def _put(path: Path, text: str) -> None:
+    write_atomically(path, lambda file: file.write(f"{text}\n".encode()))
