@@ -1,10 +1,10 @@
 """Phit: fast, exact simulation of lossless interconnection networks.
 
 `run` simulates a scenario and `sweep` the points of an experiment; `saturate` looks for the load at which a network
-saturates, `bound` proves what it cannot exceed. `load`, `complete`, `verify` and `routes` look at a scenario without
-running it; `schema` and `catalogue` say what a scenario may contain. `trigger`, `rule`, `pattern` and `probe` make
-mechanisms of Python functions. Bad input raises a `ScenarioError` or a
-`PhitError`; both are a `ValueError`.
+saturates, `bound` proves what it cannot exceed, and `trace_packet` follows single packets. `load`, `complete`, `verify`
+and `routes` look at a scenario without running it; `schema` and `catalogue` say what a scenario may contain. `trigger`,
+`rule`, `pattern` and `probe` make mechanisms of Python functions. Bad input raises a `ScenarioError` or a `PhitError`;
+both are a `ValueError`.
 
 >>> import phit
 >>> result = phit.run("scenario.toml")  # doctest: +SKIP
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from phit.comparing import Comparison, compare
     from phit.experiment import Experiment, Point
     from phit.graphs import graph
+    from phit.journeys import Journey, trace_packet
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.merging import Merged, merge
     from phit.result import Result, run
@@ -41,6 +42,7 @@ else:
             "comparing": ("Comparison", "compare"),
             "experiment": ("Experiment", "Point"),
             "graphs": ("graph",),
+            "journeys": ("Journey", "trace_packet"),
             "merging": ("Merged", "merge"),
             "result": ("Result", "run"),
             "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
@@ -73,6 +75,7 @@ __all__ = [
     "Experiment",
     "InputError",
     "Interrupted",
+    "Journey",
     "Limit",
     "Merged",
     "PhitError",
@@ -100,6 +103,7 @@ __all__ = [
     "saturations",
     "schema",
     "sweep",
+    "trace_packet",
     "trigger",
     "trust_python",
     "verify",

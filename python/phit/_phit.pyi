@@ -42,6 +42,18 @@ def run(
     Neither ``threads`` nor ``partitions`` (of the network; by default chosen by its size) changes a result.
     """
 
+def trace_packets(
+    scenario: str,
+    source: int | None,
+    number: int,
+    count: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """Follows ``count`` packets of endpoint ``source`` from ``number`` on, or the slowest; returns a JSON list.
+
+    Each is as `phit.journeys.Journey` has it, with ``visits`` as `phit.journeys.Visit` has them.
+    """
+
 def verify(scenario: str) -> str:
     """Whether the routes of a scenario given as JSON are free of deadlock; returns JSON with ``proved``.
 

@@ -15,6 +15,7 @@ use phit_engine::measure::Cost;
 use phit_engine::result::Outcome;
 use phit_engine::run::{self as engine, Options, RunError, Simulation, Stopped};
 use phit_engine::scenario::Scenario;
+use phit_engine::trace::{Chosen, trace};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -148,44 +149,74 @@ fn run(
             raised = signal;
             return Err(Stopped { partial: None }.into());
         };
-        let mut told: Option<Instant> = None;
-        let mut report = |done: u32, planned: u32| {
-            if told.is_some_and(|at| at.elapsed() < Duration::from_millis(200)) {
-                return true;
-            }
-            told = Some(Instant::now());
-            Python::attach(|py| {
-                let called = match &progress {
-                    Some(progress) => progress.call1(py, (done, planned)).map(|_| ()),
-                    None => Ok(()),
-                };
-                raised = called.and_then(|()| py.check_signals()).err();
-            });
-            raised.is_none()
-        };
+        let mut report = reporter(&progress, &mut raised);
         let simulation = built?;
         if scenario.workload.is_none() {
             return simulation.run(&mut report).map(|outcome| shown(&outcome));
         }
         // Hosts may have much to do in a cycle, and the ideal network does everything at once.
         let (done, signal) = patient(|| (), || simulation.run(&mut report).map(|outcome| shown(&outcome)));
+        drop(report);
         raised = raised.take().or(signal);
         done.unwrap_or(Err(Stopped { partial: None }.into()))
     });
-    match result {
-        Ok(value) => Ok(value.to_string()),
-        Err(RunError::Scenario(error)) => Err(scenario_error(py, &error)),
-        Err(error @ (RunError::Deadlock(_) | RunError::Unfinished(_))) => {
-            Err(PyRuntimeError::new_err(error.to_string()))
+    result.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &shown))
+}
+
+/// Tells `progress` a few times a second how far a run is, and stops it if a signal has come or that raises.
+fn reporter<'a>(progress: &'a Option<Py<PyAny>>, raised: &'a mut Option<PyErr>) -> impl FnMut(u32, u32) -> bool + 'a {
+    let mut told: Option<Instant> = None;
+    move |done, planned| {
+        if told.is_some_and(|at| at.elapsed() < Duration::from_millis(200)) {
+            return true;
         }
-        Err(RunError::Stopped(Stopped { partial })) => {
+        told = Some(Instant::now());
+        Python::attach(|py| {
+            let called = match progress {
+                Some(progress) => progress.call1(py, (done, planned)).map(|_| ()),
+                None => Ok(()),
+            };
+            *raised = called.and_then(|()| py.check_signals()).err();
+        });
+        raised.is_none()
+    }
+}
+
+/// The exception for a run without a result, of which a signal `raised` what it did if it was stopped.
+fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn(&Outcome) -> Value) -> PyErr {
+    match error {
+        RunError::Scenario(error) => scenario_error(py, &error),
+        RunError::Deadlock(_) | RunError::Unfinished(_) => PyRuntimeError::new_err(error.to_string()),
+        RunError::Stopped(Stopped { partial }) => {
             let raised = raised.unwrap_or_else(interrupted);
-            if let Some(outcome) = partial {
-                raised.value(py).setattr("partial", shown(&outcome).to_string())?;
-            }
-            Err(raised)
+            let kept = partial.map(|outcome| raised.value(py).setattr("partial", shown(&outcome).to_string()));
+            kept.and_then(Result::err).unwrap_or(raised)
         }
     }
+}
+
+/// Follow packets of a scenario (JSON text) and return their ways (JSON text): `count` packets of endpoint `source` from
+/// `number` on, or without `source` as many of those with the highest latency.
+#[pyfunction]
+#[pyo3(signature = (scenario, source, number, count, progress = None))]
+fn trace_packets(
+    py: Python<'_>,
+    scenario: &str,
+    source: Option<u32>,
+    number: u32,
+    count: u32,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let chosen = match source {
+        Some(source) => Chosen::Numbered { source, numbers: number..number.saturating_add(count) },
+        None => Chosen::Slowest(count as usize),
+    };
+    let mut raised = None;
+    let found = py.detach(|| trace(&scenario, &chosen, &mut reporter(&progress, &mut raised)));
+    // What was measured is not what was asked for.
+    let nothing = |_: &Outcome| Value::Null;
+    found.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &nothing))
 }
 
 /// Largest resident set of this process so far, in bytes; `None` where the system does not tell.
@@ -281,6 +312,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(needs, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;

@@ -48,6 +48,7 @@ pub mod run;
 
 pub mod effort;
 pub mod flow;
+pub mod trace;
 
 pub use scenario::catalogue;
 

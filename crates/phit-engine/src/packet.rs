@@ -229,6 +229,13 @@ impl Arena {
         self.free.push(index);
     }
 
+    /// Of each place, whether a packet is in it.
+    pub fn lives(&self) -> Vec<bool> {
+        let mut lives = vec![true; self.packets.len()];
+        self.free.iter().for_each(|&index| lives[index as usize] = false);
+        lives
+    }
+
     /// Packets held.
     pub fn live(&self) -> u32 {
         (self.packets.len() - self.free.len()) as u32

@@ -15,7 +15,7 @@ from types import FrameType
 import typer
 
 import phit
-from phit.cli import comparing, importing, inspecting, making, programming, running, showing, studying
+from phit.cli import comparing, following, importing, inspecting, making, programming, running, showing, studying
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
 from phit.errors import PhitError, ScenarioError, each_line, one_line
 
@@ -24,7 +24,7 @@ __all__ = ["main"]
 DEBUG = "PHIT_DEBUG"
 """Environment variable: if it is set, an error that nobody foresaw is shown with where it comes from."""
 
-for group in (running, showing, comparing, inspecting, making, programming, studying, importing):
+for group in (running, showing, comparing, inspecting, following, making, programming, studying, importing):
     app.add_typer(group.commands)
 
 

@@ -62,8 +62,29 @@ def run(
         InputError: a function may not be executed, or cannot be compiled.
         SimulationError: a function has raised an exception; the message says which.
     """
+    return _told(
+        scenario, lambda tell: _phit.run(scenario, threads=threads, progress=tell, memory=memory), progress, trusted
+    )
+
+
+def trace_packets(
+    scenario: str, source: int | None, number: int, count: int, *, progress: Progress | None = None
+) -> str:
+    """Follows packets as `_phit.trace_packets` does, with the functions that a scenario names compiled.
+
+    Raises:
+        InputError: a function may not be executed, or cannot be compiled.
+        SimulationError: a function has raised an exception; the message says which.
+    """
+    return _told(scenario, lambda tell: _phit.trace_packets(scenario, source, number, count, tell), progress)
+
+
+def _told(
+    scenario: str, ask: Callable[[Progress | None], str], progress: Progress | None, trusted: bool = False
+) -> str:
+    """What the engine answers that is asked with a function to tell its progress to."""
     if not ready([scenario], trusted):
-        return _phit.run(scenario, threads=threads, progress=progress, memory=memory)
+        return ask(progress)
     with _raised() as look:
 
         def tell(done: int, planned: int) -> None:
@@ -71,7 +92,7 @@ def run(
             if progress is not None:
                 progress(done, planned)
 
-        answer = _phit.run(scenario, threads=threads, progress=tell, memory=memory)
+        answer = ask(tell)
         look()
     return answer
 

@@ -14,6 +14,7 @@ mod determinism;
 mod documents;
 mod faults;
 mod fbicm;
+mod following;
 mod functions;
 mod graphs;
 mod limits;

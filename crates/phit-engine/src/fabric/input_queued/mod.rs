@@ -15,6 +15,7 @@ mod cut;
 mod endpoint;
 mod events;
 mod exchange;
+mod follow;
 mod hosted;
 mod mail;
 mod managed;
@@ -31,6 +32,7 @@ mod transfer;
 mod vc_allocation;
 mod wait_lists;
 
+pub use follow::{Ended, Follower, Journey, Visit, Wait};
 pub use mail::Mail;
 pub use network::InputQueued;
 pub(crate) use params::{RouterParams, Switching};

@@ -1,6 +1,6 @@
 //! Who waits for whom, when nothing moves any more.
 
-use super::state::{BROKEN, Progress, TAIL_PENDING};
+use super::state::{BROKEN, Progress, Queue, TAIL_PENDING};
 use super::{InputQueued, Partition};
 use crate::engine::{NONE, Tick};
 use std::collections::HashMap;
@@ -100,26 +100,36 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
     }
     let size = partition.config.flit_phits(packet.size, sent);
     let output = &partition.tables.outputs[q.output];
-    let held = q.vcs == 0;
     let far = |vc: u32| (output.far_partition < BROKEN).then(|| (output.far_partition, output.far_queue + vc));
     let mut others = Vec::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
-        let channel = &partition.tables.channels[output.vc + vc];
-        let owner = partition.owner(output.vc + vc);
-        if owner != NONE && !held {
-            others.push((partition.index, owner));
-        } else if channel.credits < size as i32 || !held && !partition.reusable(output.vc + vc, output.class) {
-            let (there, far) = far(vc)?;
-            // Without a packet there, the room is on its way back.
-            if partitions[there as usize].queues[far].first == NONE {
-                return None;
+        match obstacle(partition, q, vc, size)? {
+            NONE => {
+                let (there, far) = far(vc)?;
+                // Without a packet there, the room is on its way back.
+                if partitions[there as usize].queues[far].first == NONE {
+                    return None;
+                }
+                others.push((there, far));
             }
-            others.push((there, far));
-        } else {
-            return None;
+            owner => others.push((partition.index, owner)),
         }
     }
     Some(others)
+}
+
+/// What keeps a flit of `size` phits at the front of `q` from channel `vc` of the output chosen for it: the queue that
+/// holds the channel, `NONE` if the buffer beyond it has no room; `None` if nothing does.
+pub(super) fn obstacle(partition: &Partition, q: &Queue, vc: u32, size: u32) -> Option<u32> {
+    let output = &partition.tables.outputs[q.output];
+    let channel = output.vc + vc;
+    let (owner, held) = (partition.owner(channel), q.vcs == 0);
+    if owner != NONE && !held {
+        return Some(owner);
+    }
+    let room = partition.tables.channels[channel].credits >= size as i32;
+    let full = !room || !held && !partition.reusable(channel, output.class);
+    full.then_some(NONE)
 }
 
 fn describe(partitions: &[Partition], (partition, queue): Place) -> Waiting {

@@ -1,0 +1,175 @@
+//! Single packets, tick by tick: at which router they were when, and what they waited for.
+//!
+//! A run is the same whoever looks, so the packets of interest can be found in one run and followed in another.
+
+use crate::engine::Tick;
+use crate::error::ScenarioError;
+use crate::fabric::Options;
+use crate::fabric::input_queued::{Ended, Follower, InputQueued, Journey, Visit, Wait};
+use crate::run::{Progress, RunError, Simulation, Stopped};
+use crate::scenario::{Scenario, Warmup};
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::ops::Range;
+
+/// Which packets are followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chosen {
+    /// Those packets of an endpoint, by their numbers from 0.
+    Numbered {
+        /// The endpoint.
+        source: u32,
+        /// Its packets.
+        numbers: Range<u32>,
+    },
+    /// As many packets as that, of those which arrive in the measured time: the ones with the highest latency.
+    Slowest(usize),
+}
+
+/// Ticks between two looks at whether to go on.
+const LOOK: Tick = 256;
+
+/// Follows packets of a scenario with input-queued routers, as JSON: a list of packets in the order of their generation,
+/// with times in cycles.
+pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Result<Value, RunError> {
+    let options = Options { threads: 1, partitions: Some(1) };
+    let start = || Simulation::new(scenario, options);
+    let simulation = start()?;
+    let cycle = simulation.blueprint().links.ticks_per_cycle;
+    let endpoints = simulation.blueprint().topology.endpoints();
+    if simulation.kernel::<InputQueued>().is_none() {
+        let expected = "packets are followed in networks of input-queued routers; expected `input_queued`";
+        return Err(ScenarioError::missing("router.kind", expected).into());
+    }
+    // Whatever is asked for must be sent by `sending`, and may be on its way until `end`.
+    let (wanted, sending, end) = match chosen {
+        Chosen::Numbered { source, numbers } => {
+            if *source >= endpoints {
+                let expected = format!("the network has {endpoints} endpoints, numbered from 0");
+                return Err(ScenarioError::new("source", source, expected).into());
+            }
+            let [sending, end] = last(scenario).map(|cycles| cycles.saturating_mul(cycle));
+            (numbers.clone().map(|number| (*source, number)).collect(), sending, end)
+        }
+        Chosen::Slowest(count) => {
+            let outcome = simulation.run(progress)?;
+            let first = outcome.warmup_cycles * cycle;
+            let end = first + (outcome.cycles + outcome.drain_cycles) * cycle;
+            let window = first..first + outcome.cycles * cycle;
+            (slowest(start()?, *count, window, end, progress)?, end, end)
+        }
+    };
+    let mut follower = Follower::new(wanted);
+    let mut simulation = start()?;
+    watch(&mut simulation, end, progress, |network, now| {
+        follower.look(&network.parts().0[0]);
+        !follower.is_done() && (now < sending || follower.has_begun())
+    })?;
+    if let (Chosen::Numbered { source, numbers }, false) = (chosen, follower.has_begun()) {
+        let (sent, asked) = (follower.sent_by(*source), numbers.start.max(follower.sent_by(*source)));
+        let expected = format!(
+            "endpoint {source} sends {sent} packets in {} cycles, which are numbered from 0",
+            simulation.now() / cycle
+        );
+        return Err(ScenarioError::new("number", asked, expected).into());
+    }
+    let classes = simulation.blueprint().topology.classes();
+    let cycles = |ticks: Tick| f64::from(ticks) / f64::from(cycle);
+    Ok(Value::Array(follower.finish().iter().map(|journey| shown(journey, classes, &cycles)).collect()))
+}
+
+/// The cycle in which the measured time of `scenario` ends at the latest, and that in which its run does.
+fn last(scenario: &Scenario) -> [u32; 2] {
+    if scenario.workload.is_some() {
+        return [1 << 31; 2];
+    }
+    let measure = &scenario.measure;
+    let warmup = match measure.warmup {
+        Warmup::Cycles(cycles) => cycles,
+        Warmup::Auto => measure.max_warmup,
+    };
+    let measured = warmup.saturating_add(measure.cycles);
+    [measured, measured.saturating_add(measure.max_drain)]
+}
+
+/// The packets with the highest latency, by source and number, of those that arrive in `window`.
+fn slowest(
+    mut simulation: Simulation,
+    count: usize,
+    window: Range<Tick>,
+    end: Tick,
+    progress: Progress<'_>,
+) -> Result<Vec<(u32, u32)>, RunError> {
+    let mut follower = Follower::new(Vec::new());
+    let mut found: Vec<Ended> = Vec::new();
+    let order = |ended: &Ended| (Reverse(ended.end - ended.generated), ended.generated, ended.source, ended.number);
+    watch(&mut simulation, end, progress, |network, _| {
+        let ended = follower.look(&network.parts().0[0]);
+        found.extend(ended.iter().filter(|ended| window.contains(&ended.end)));
+        if found.len() > 4096 + 2 * count {
+            found.sort_by_key(order);
+            found.truncate(count);
+        }
+        true
+    })?;
+    found.sort_by_key(order);
+    found.truncate(count);
+    Ok(found.iter().map(|ended| (ended.source, ended.number)).collect())
+}
+
+/// Runs up to `end`, tick by tick where anything happens, as long as `see` wants to go on.
+fn watch(
+    simulation: &mut Simulation,
+    end: Tick,
+    progress: Progress<'_>,
+    mut see: impl FnMut(&InputQueued, Tick) -> bool,
+) -> Result<(), RunError> {
+    let cycle = simulation.blueprint().links.ticks_per_cycle;
+    let mut looked = 0;
+    while simulation.now() < end {
+        let next = simulation.fabric().idle_until(end).clamp(simulation.now() + 1, end);
+        simulation.advance_to(next);
+        let network = simulation.kernel::<InputQueued>().expect("looked at before");
+        if !see(network, next) || simulation.blueprint().workload.is_some() && simulation.fabric().at_rest() {
+            break;
+        }
+        if next - looked >= LOOK {
+            looked = next;
+            if !progress(next / cycle, end / cycle) {
+                return Err(Stopped { partial: None }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn shown(journey: &Journey, classes: &[String], cycles: &dyn Fn(Tick) -> f64) -> Value {
+    json!({
+        "source": journey.source,
+        "number": journey.number,
+        "destination": journey.destination,
+        "size": journey.size,
+        "flits": journey.flits,
+        "generated": cycles(journey.generated),
+        "sent": cycles(journey.sent),
+        "end": journey.end.map(cycles),
+        "lost": journey.lost,
+        "visits": journey.visits.iter().map(|visit| visited(visit, classes, cycles)).collect::<Vec<_>>(),
+    })
+}
+
+fn visited(visit: &Visit, classes: &[String], cycles: &dyn Fn(Tick) -> f64) -> Value {
+    let waited = Wait::ALL.map(|(wait, name)| (name.to_owned(), json!(cycles(visit.waited[wait as usize]))));
+    json!({
+        "router": visit.router,
+        "input": visit.input,
+        "link": classes[visit.class as usize],
+        "queue": visit.queue,
+        "entered": cycles(visit.entered),
+        "waited": Map::from_iter(waited),
+        "left": visit.left.map(cycles),
+        "tail": visit.tail.map(cycles),
+        "output": visit.output,
+        "vc": visit.vc,
+    })
+}
