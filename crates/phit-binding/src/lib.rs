@@ -195,8 +195,8 @@ fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn
     }
 }
 
-/// Follow packets of a scenario (JSON text) and return their ways (JSON text): `count` packets of endpoint `source` from
-/// `number` on, or without `source` as many of those with the highest latency.
+/// Follow packets of a scenario (JSON text) and return their ways (JSON text): `count` packets of endpoint `source`
+/// from `number` on, or without `source` as many of those with the highest latency.
 #[pyfunction]
 #[pyo3(signature = (scenario, source, number, count, progress = None))]
 fn trace_packets(

@@ -29,8 +29,8 @@ pub enum Chosen {
 /// Ticks between two looks at whether to go on.
 const LOOK: Tick = 256;
 
-/// Follows packets of a scenario with input-queued routers, as JSON: a list of packets in the order of their generation,
-/// with times in cycles.
+/// Follows packets of a scenario with input-queued routers, as JSON: a list of packets in the order of their
+/// generation, with times in cycles.
 pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Result<Value, RunError> {
     let options = Options { threads: 1, partitions: Some(1) };
     let start = || Simulation::new(scenario, options);
