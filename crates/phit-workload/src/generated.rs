@@ -1,9 +1,10 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
-use crate::plan::{Executable, Phase, Plan, Which};
+use crate::plan::{Executable, Phase, Plan, Released};
 use crate::program::{Action, Operation};
 use crate::ranks::Ranks;
 use crate::script::{Point, Script, Scripts, Task};
+use smallvec::{Array, SmallVec};
 use std::sync::Arc;
 
 /// Scripts while they run, or the part of some ranks.
@@ -36,27 +37,26 @@ impl Executable for Scripts {
     }
 }
 
-/// Where a rank is.
+/// Where a rank is: all in one place if it has one stream of one lane, as most have.
 #[derive(Debug, Default)]
 struct State {
     /// Script; as many as there are at the end.
     part: u32,
-    streams: Vec<Stream>,
+    streams: SmallVec<[Stream; 1]>,
     /// When the part before it ended.
     start: u64,
     /// Operations that have been released, by number.
-    operations: Vec<Released>,
+    operations: SmallVec<[Running; 2]>,
     /// Numbers of operations that have ended.
-    free: Vec<u32>,
+    free: SmallVec<[u32; 4]>,
 }
 
+/// An operation that has been released.
 #[derive(Debug, Clone, Copy)]
-struct Released {
+struct Running {
     operation: Operation,
     stream: u32,
     lane: u32,
-    /// When all that it waited for ends.
-    earliest: u64,
 }
 
 /// Where a stream is.
@@ -73,7 +73,7 @@ struct Stream {
     runs: bool,
     /// There is no other task.
     is_over: bool,
-    lanes: Vec<Lane>,
+    lanes: SmallVec<[Lane; 1]>,
     lanes_left: u32,
 }
 
@@ -106,8 +106,15 @@ impl Generated {
         Self { cpus: scripts.cpus(), scripts, ranks, state, ends: None }
     }
 
+    /// With one CPU the time at which that is free says when all has ended that an operation waited for.
+    fn settle(&self, released: &mut [Released]) {
+        if self.cpus == 1 {
+            released.iter_mut().for_each(|released| released.earliest = 0);
+        }
+    }
+
     /// Begins what can begin, of a rank.
-    fn advance(&mut self, rank: u32, released: &mut Vec<Which>) {
+    fn advance(&mut self, rank: u32, released: &mut Vec<Released>) {
         let Self { scripts, ranks, state, ends, .. } = self;
         let place = ranks.place(rank);
         let state = &mut state[place];
@@ -133,7 +140,7 @@ impl Generated {
 
 impl State {
     /// Begins the next task of a stream; true if it has ended at once, or if the stream has.
-    fn begin(&mut self, rank: u32, which: usize, script: &dyn Script, tag: u32, released: &mut Vec<Which>) -> bool {
+    fn begin(&mut self, rank: u32, which: usize, script: &dyn Script, tag: u32, released: &mut Vec<Released>) -> bool {
         let stream = &mut self.streams[which];
         if stream.is_over || stream.runs {
             return false;
@@ -181,7 +188,7 @@ impl State {
     }
 
     /// Releases the next operations of a lane of which none is left; counts the lane as ended if there are none.
-    fn go_on(&mut self, rank: u32, which: usize, lane: u32, tag: u32, released: &mut Vec<Which>) {
+    fn go_on(&mut self, rank: u32, which: usize, lane: u32, tag: u32, released: &mut Vec<Released>) {
         loop {
             let stream = &mut self.streams[which];
             let own = &mut stream.lanes[lane as usize];
@@ -222,9 +229,9 @@ impl State {
         lane: u32,
         operation: Operation,
         earliest: u64,
-        released: &mut Vec<Which>,
+        released: &mut Vec<Released>,
     ) {
-        let made = Released { operation, stream: stream as u32, lane, earliest };
+        let made = Running { operation, stream: stream as u32, lane };
         let number = match self.free.pop() {
             Some(number) => {
                 self.operations[number as usize] = made;
@@ -236,12 +243,12 @@ impl State {
             }
         };
         self.streams[stream].lanes[lane as usize].left += 1;
-        released.push((rank, number));
+        released.push(Released { rank, number, operation, earliest });
     }
 
     /// An operation ends at `time`; true if its task does.
-    fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Which>) -> bool {
-        let Released { operation, stream, lane, .. } = self.operations[number as usize];
+    fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Released>) -> bool {
+        let Running { operation, stream, lane } = self.operations[number as usize];
         self.free.push(number);
         let which = stream as usize;
         let stream = &mut self.streams[which];
@@ -280,27 +287,26 @@ impl Plan for Generated {
         1
     }
 
-    fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
+    fn begin(&mut self, rank: u32, released: &mut Vec<Released>) {
+        let before = released.len();
         self.advance(rank, released);
+        self.settle(&mut released[before..]);
     }
 
     fn operation(&self, rank: u32, number: u32) -> Operation {
         self.state[self.ranks.place(rank)].operations[number as usize].operation
     }
 
-    fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Which>) {}
+    fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Released>) {}
 
-    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         let state = &mut self.state[self.ranks.place(rank)];
         let tag = self.scripts.part(state.part).map_or(0, |(_, tag)| *tag);
+        let before = released.len();
         if state.done(rank, number, time, tag, released) {
             self.advance(rank, released);
         }
-    }
-
-    fn earliest(&self, rank: u32, number: u32) -> u64 {
-        // With one CPU the time at which that is free says it.
-        if self.cpus == 1 { 0 } else { self.state[self.ranks.place(rank)].operations[number as usize].earliest }
+        self.settle(&mut released[before..]);
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
@@ -326,12 +332,15 @@ impl Plan for Generated {
         let Self { scripts: _, ranks: _, cpus: _, state, ends } = self;
         let of = |state: &State| {
             let State { part: _, start: _, streams, operations, free } = state;
-            streams.capacity() * size_of::<Stream>()
-                + streams.iter().map(|stream| stream.lanes.capacity() * size_of::<Lane>()).sum::<usize>()
-                + operations.capacity() * size_of::<Released>()
-                + free.capacity() * size_of::<u32>()
+            let lanes = |stream: &Stream| beyond(&stream.lanes);
+            streams.iter().map(lanes).sum::<usize>() + beyond(streams) + beyond(operations) + beyond(free)
         };
         let noted = ends.iter().flatten().map(|ends| ends.capacity() * size_of::<u64>()).sum::<usize>();
         state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>() + noted
     }
+}
+
+/// Bytes of a list that does not fit where it stands.
+fn beyond<A: Array>(list: &SmallVec<A>) -> usize {
+    if list.spilled() { list.capacity() * size_of::<A::Item>() } else { 0 }
 }

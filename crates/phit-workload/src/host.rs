@@ -13,7 +13,7 @@
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
 use crate::mailbox::Mailbox;
-use crate::plan::{Plan, Which};
+use crate::plan::{Plan, Released, Which};
 use crate::program::{Action, Operation, Transfer};
 use crate::queue::Wait;
 use crate::rails::{Choice, Rails};
@@ -73,6 +73,8 @@ pub struct Ready {
     pub rank: u32,
     /// Its number.
     pub number: u32,
+    /// What it is.
+    pub operation: Operation,
     /// The earliest time at which it can be performed.
     pub at: u64,
 }
@@ -86,7 +88,7 @@ pub struct Effects {
     pub taken: Option<Taken>,
     /// A message that a receive has taken, and when all of it was there for that.
     pub matched: Option<(Message, u64)>,
-    released: Vec<Which>,
+    released: Vec<Released>,
 }
 
 /// A message that a receive has taken.
@@ -199,24 +201,30 @@ pub struct Hosts {
     /// Interfaces of a rank.
     nics: usize,
     rails: Option<Rails>,
-    /// By rank: messages that have taken a rail.
-    turns: Vec<u32>,
-    usage: Vec<Usage>,
     /// Operations performed.
     performed: u64,
     log: Option<Log>,
     /// What all CPUs have done, as it comes.
     stretches: Option<Vec<Stretch>>,
-    /// When each CPU is free, rank by rank.
-    cpus: Vec<u64>,
-    /// When each interface can send again.
-    sending: Vec<u64>,
-    /// When each interface can take another message.
-    receiving: Vec<u64>,
-    /// Receives, by rank.
-    posted: Vec<Mailbox<u32>>,
-    /// Messages that came before their receive, by rank, and when a CPU has taken them in.
-    unexpected: Vec<Mailbox<(Message, u64)>>,
+    /// CPUs of a rank.
+    cpus: usize,
+    /// By place of the rank: when each of its CPUs is free, when each of its interfaces can send again, and when each
+    /// can take another message.
+    free: Vec<u64>,
+    /// By place of the rank.
+    hosts: Vec<Host>,
+}
+
+/// What else is known of the host of a rank.
+#[derive(Debug, Clone, Default)]
+struct Host {
+    usage: Usage,
+    /// Messages that have taken a rail.
+    turns: u32,
+    /// Receives.
+    posted: Mailbox<u32>,
+    /// Messages that came before their receive, and when a CPU has taken them in.
+    unexpected: Mailbox<(Message, u64)>,
 }
 
 impl Hosts {
@@ -225,16 +233,12 @@ impl Hosts {
         let ranks = plan.ranks().len();
         let (cpus, nics) = (plan.cpus(), plan.nics());
         Self {
-            cpus: vec![0; ranks * cpus],
-            sending: vec![0; ranks * nics],
-            receiving: vec![0; ranks * nics],
-            posted: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
-            unexpected: std::iter::repeat_with(Mailbox::default).take(ranks).collect(),
+            free: vec![0; ranks * (cpus + 2 * nics)],
+            hosts: vec![Host::default(); ranks],
             ranks: plan.ranks().clone(),
+            cpus,
             nics,
             rails: None,
-            turns: Vec::new(),
-            usage: vec![Usage::default(); ranks],
             performed: 0,
             log: None,
             stretches: None,
@@ -252,9 +256,8 @@ impl Hosts {
     /// The same with so many interfaces each, whatever the program says, of which each message takes one.
     pub fn with_rails(self, rails: Option<Rails>) -> Self {
         let Some(own) = rails else { return self };
-        let (ranks, nics) = (self.ranks.len(), usize::from(own.count));
-        let free = vec![0; ranks * nics];
-        Self { nics, rails, turns: vec![0; ranks], sending: free.clone(), receiving: free, ..self }
+        let nics = usize::from(own.count);
+        Self { nics, rails, free: vec![0; self.ranks.len() * (self.cpus + 2 * nics)], ..self }
     }
 
     /// The same with a list of all operations, see [`Self::spans`].
@@ -283,43 +286,48 @@ impl Hosts {
         self.plan.begin(rank, &mut effects.released);
     }
 
-    /// Performs an operation at time `now`, or says until when its CPU or interface is taken. `queued` says how much is
-    /// yet to be sent over a rail of the rank.
+    /// Performs an operation of a rank at time `now`, or says until when its CPU or interface is taken. `queued` says how
+    /// much is yet to be sent over a rail of the rank.
     pub fn perform(
         &mut self,
-        rank: u32,
-        number: u32,
+        which: Which,
+        mut operation: Operation,
         now: u64,
         queued: impl Fn(u8) -> u64,
         effects: &mut Effects,
     ) -> Result<(), Wait> {
-        let mut operation = self.plan.operation(rank, number);
+        let (rank, number) = which;
+        let place = self.ranks.place(rank);
         if let (Some(rails), Action::Send(transfer)) = (self.rails, operation.action) {
-            operation.nic = self.rail(rails, rank, operation.nic, transfer, now, queued);
+            operation.nic = self.rail(rails, (rank, place), operation.nic, transfer, now, queued);
         }
-        let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
         match operation.action {
             Action::Calc(time) => {
-                if self.cpus[cpu] > now {
-                    return Err(Wait { until: self.cpus[cpu], need: (cpu, NO_NIC) });
+                let cpu = self.cpu(place, operation.cpu);
+                if self.free[cpu] > now {
+                    return Err(Wait { until: self.free[cpu], need: (cpu, NO_NIC) });
                 }
                 let time = time.saturating_mul(self.unit);
                 let end = now.saturating_add(time);
-                self.idle(rank, cpu, now, now);
-                self.usage(rank).calc += time;
-                self.does(rank, cpu, Doing::Calc, now, end);
-                self.cpus[cpu] = end;
-                self.started(rank, number, operation, now, effects);
-                self.done(rank, number, end, effects);
+                self.idle((rank, place), operation.cpu, now, now);
+                self.hosts[place].usage.calc += time;
+                self.does(rank, operation.cpu, Doing::Calc, now, end);
+                self.free[cpu] = end;
+                self.started(which, operation, now, effects);
+                self.done(which, end, effects);
             }
-            Action::Send(transfer) => {
-                let until = self.cpus[cpu].max(self.sending[nic]);
-                if until > now {
-                    return Err(Wait { until, need: (cpu, 2 * nic) });
+            Action::Send(transfer) => return self.send((which, place), operation, transfer, now, effects),
+            Action::Recv(Transfer { peer, tag, .. }) => {
+                self.started(which, operation, now, effects);
+                let host = &mut self.hosts[place];
+                match host.unexpected.take((peer, tag)) {
+                    Some((message, end)) => {
+                        self.done(which, now.max(end), effects);
+                        self.tell(message, now.max(end), effects);
+                    }
+                    None => host.posted.put((peer, tag), number),
                 }
-                self.send(rank, number, operation, transfer, now, effects);
             }
-            Action::Recv(transfer) => self.receive(rank, number, operation, transfer, now, effects),
         }
         Ok(())
     }
@@ -328,98 +336,80 @@ impl Hosts {
     fn rail(
         &self,
         Rails { count, choice }: Rails,
-        rank: u32,
+        (rank, place): (u32, usize),
         named: u8,
         Transfer { peer, tag, .. }: Transfer,
         now: u64,
         queued: impl Fn(u8) -> u64,
     ) -> u8 {
-        let place = self.ranks.place(rank);
         match choice {
-            Choice::RoundRobin => (self.turns[place] % u32::from(count)) as u8,
+            Choice::RoundRobin => (self.hosts[place].turns % u32::from(count)) as u8,
             Choice::Hash => Rails { count, choice }.hashed(rank, peer, tag),
             Choice::Program => named,
             Choice::LeastQueued => {
-                let free = &self.sending[place * self.nics..];
-                (0..count).min_by_key(|&rail| (queued(rail), free[usize::from(rail)].max(now))).unwrap_or(0)
+                let free = |rail| self.free[self.sending(place, rail)];
+                (0..count).min_by_key(|&rail| (queued(rail), free(rail).max(now))).unwrap_or(0)
             }
         }
     }
 
     fn send(
         &mut self,
-        rank: u32,
-        number: u32,
+        ((rank, number), place): (Which, usize),
         operation: Operation,
-        transfer: Transfer,
+        Transfer { bytes, peer, tag }: Transfer,
         now: u64,
         effects: &mut Effects,
-    ) {
+    ) -> Result<(), Wait> {
         let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, eager } = self.params;
         let Operation { cpu, nic, .. } = operation;
-        let Transfer { bytes, peer, tag } = transfer;
-        let (own_cpu, own_nic) = self.places(rank, cpu, nic);
-        let free = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
-        self.idle(rank, own_cpu, now, now);
-        self.usage(rank).overhead += free.saturating_sub(now);
-        self.does(rank, own_cpu, Doing::Send, now, free);
-        self.cpus[own_cpu] = free;
-        self.sending[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
-        if let Some(turn) = self.turns.get_mut(self.ranks.place(rank)) {
-            *turn = turn.wrapping_add(1);
+        let (own_cpu, own_nic) = (self.cpu(place, cpu), self.sending(place, nic));
+        let until = self.free[own_cpu].max(self.free[own_nic]);
+        if until > now {
+            return Err(Wait { until, need: (own_cpu, own_nic) });
         }
+        let end = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
+        self.idle((rank, place), cpu, now, now);
+        let host = &mut self.hosts[place];
+        host.usage.overhead += end.saturating_sub(now);
+        host.turns = host.turns.wrapping_add(1);
+        self.does(rank, cpu, Doing::Send, now, end);
+        self.free[own_cpu] = end;
+        self.free[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
         let left = now.saturating_add(overhead);
         let message = Message { source: rank, destination: peer, number, bytes, tag, cpu, nic, left, mark: 0 };
         effects.sent = Some((message, left));
-        self.started(rank, number, operation, now, effects);
+        self.started((rank, number), operation, now, effects);
         if bytes <= eager {
-            self.done(rank, number, free, effects);
+            self.done((rank, number), end, effects);
         }
-    }
-
-    fn receive(
-        &mut self,
-        rank: u32,
-        number: u32,
-        operation: Operation,
-        transfer: Transfer,
-        now: u64,
-        effects: &mut Effects,
-    ) {
-        self.started(rank, number, operation, now, effects);
-        let (key, place) = ((transfer.peer, transfer.tag), self.ranks.place(rank));
-        match self.unexpected[place].take(key) {
-            Some((message, end)) => {
-                self.done(rank, number, now.max(end), effects);
-                self.tell(message, now.max(end), effects);
-            }
-            None => self.posted[place].put(key, number),
-        }
+        Ok(())
     }
 
     /// Takes in a message that has arrived at time `now`, or says until when its CPU or interface is taken.
     pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), Wait> {
         let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, .. } = self.params;
         let Message { source, destination: rank, bytes, tag, cpu, nic, left, .. } = message;
-        let (cpu, nic) = self.places(rank, cpu, nic);
-        let until = self.cpus[cpu].max(self.receiving[nic]);
+        let place = self.ranks.place(rank);
+        let (own_cpu, own_nic) = (self.cpu(place, cpu), self.receiving(place, nic));
+        let until = self.free[own_cpu].max(self.free[own_nic]);
         if until > now {
-            return Err(Wait { until, need: (cpu, 2 * nic + 1) });
+            return Err(Wait { until, need: (own_cpu, own_nic) });
         }
         let rest_of_it = rest(bytes, overhead_per_byte).max(rest(bytes, gap_per_byte));
         let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
-        self.idle(rank, cpu, left, now);
-        self.usage(rank).overhead += end.saturating_sub(now);
+        self.idle((rank, place), cpu, left, now);
+        self.hosts[place].usage.overhead += end.saturating_sub(now);
         self.does(rank, cpu, Doing::Receive, now, end);
-        self.cpus[cpu] = end;
-        self.receiving[nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
-        let place = self.ranks.place(rank);
-        match self.posted[place].take((source, tag)) {
+        self.free[own_cpu] = end;
+        self.free[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
+        let host = &mut self.hosts[place];
+        match host.posted.take((source, tag)) {
             Some(number) => {
-                self.done(rank, number, end, effects);
+                self.done((rank, number), end, effects);
                 self.tell(message, end, effects);
             }
-            None => self.unexpected[place].put((source, tag), (message, end)),
+            None => host.unexpected.put((source, tag), (message, end)),
         }
         Ok(())
     }
@@ -434,43 +424,45 @@ impl Hosts {
     /// Tells a sender at time `now` that its message has been taken; the word has been on its way since `told`.
     pub fn taken(&mut self, taken: Taken, told: u64, now: u64, effects: &mut Effects) {
         let Taken { source: rank, number, nic } = taken;
-        let operation = self.plan.operation(rank, number);
-        let (cpu, nic) = self.places(rank, operation.cpu, nic);
-        self.idle(rank, cpu, told, now);
-        self.cpus[cpu] = self.cpus[cpu].max(now);
-        self.sending[nic] = self.sending[nic].max(now);
-        self.done(rank, number, now, effects);
+        let place = self.ranks.place(rank);
+        let cpu = self.plan.operation(rank, number).cpu;
+        self.idle((rank, place), cpu, told, now);
+        for one in [self.cpu(place, cpu), self.sending(place, nic)] {
+            self.free[one] = self.free[one].max(now);
+        }
+        self.done((rank, number), now, effects);
     }
 
     /// Takes the operations that have nothing left to wait for, in the order in which they are performed if their times
     /// are equal: by rank, sends before receives before calculations.
     pub fn ready(&self, effects: &mut Effects, mut each: impl FnMut(Ready)) {
-        let order = |&(rank, number): &(u32, u32)| {
-            let kind = match self.plan.operation(rank, number).action {
+        let order = |released: &Released| {
+            let kind = match released.operation.action {
                 Action::Send(_) => 0,
                 Action::Recv(_) => 1,
                 Action::Calc(_) => 2,
             };
-            (rank, kind)
+            (released.rank, kind)
         };
-        effects.released.sort_by_key(order);
-        for (rank, number) in effects.released.drain(..) {
-            let operation = self.plan.operation(rank, number);
-            let (cpu, nic) = self.places(rank, operation.cpu, operation.nic);
-            let mut at = self.cpus[cpu];
+        if !effects.released.is_sorted_by_key(order) {
+            effects.released.sort_by_key(order);
+        }
+        for &Released { rank, number, operation, earliest } in &effects.released {
+            let place = self.ranks.place(rank);
+            let mut at = self.free[self.cpu(place, operation.cpu)];
             // Which rail a message takes is not known before.
             if self.rails.is_none() && matches!(operation.action, Action::Send(_)) {
-                at = at.max(self.sending[nic]);
+                at = at.max(self.free[self.sending(place, operation.nic)]);
             }
-            each(Ready { rank, number, at: at.max(self.plan.earliest(rank, number)) });
+            each(Ready { rank, number, operation, at: at.max(earliest) });
         }
+        effects.released.clear();
     }
 
     /// The time at which the last CPU of a rank is free.
     pub fn finish(&self, rank: u32) -> u64 {
-        let count = self.plan.cpus();
-        let first = self.ranks.place(rank) * count;
-        self.cpus[first..first + count].iter().copied().max().unwrap_or(0)
+        let first = self.cpu(self.ranks.place(rank), 0);
+        self.free[first..first + self.cpus].iter().copied().max().unwrap_or(0)
     }
 
     /// Several interfaces of each rank.
@@ -485,7 +477,7 @@ impl Hosts {
 
     /// What the CPUs of a rank have done.
     pub fn usage_of(&self, rank: u32) -> Usage {
-        self.usage[self.ranks.place(rank)]
+        self.hosts[self.ranks.place(rank)].usage
     }
 
     /// Operations that have been performed.
@@ -507,79 +499,64 @@ impl Hosts {
     /// What is left.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
-        for (place, rank) in self.ranks.iter().enumerate() {
-            let waiting: BTreeSet<u32> = self.posted[place].iter().copied().collect();
-            left.messages.extend(self.unexpected[place].iter().map(|(message, _)| *message));
+        for (host, rank) in self.hosts.iter().zip(self.ranks.iter()) {
+            let waiting: BTreeSet<u32> = host.posted.iter().copied().collect();
+            left.messages.extend(host.unexpected.iter().map(|(message, _)| *message));
             let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
             left.never.extend(never.map(|number| (rank, number)));
-            left.receives.extend(self.posted[place].iter().map(|&number| (rank, number)));
+            left.receives.extend(host.posted.iter().map(|&number| (rank, number)));
         }
         left
     }
 
     /// Bytes of the state, without the program's.
     pub fn bytes(&self) -> usize {
-        let Self {
-            plan,
-            params: _,
-            unit: _,
-            ranks: _,
-            nics: _,
-            rails: _,
-            turns,
-            usage,
-            performed: _,
-            log,
-            stretches,
-            cpus,
-            sending,
-            receiving,
-            posted,
-            unexpected,
-        } = self;
+        let Self { plan, log, stretches, free, hosts, .. } = self;
         plan.bytes()
-            + turns.capacity() * size_of::<u32>()
-            + usage.capacity() * size_of::<Usage>()
-            + (cpus.capacity() + sending.capacity() + receiving.capacity()) * size_of::<u64>()
-            + posted.capacity() * size_of::<Mailbox<u32>>()
-            + unexpected.capacity() * size_of::<Mailbox<(Message, u64)>>()
+            + free.capacity() * size_of::<u64>()
+            + hosts.capacity() * size_of::<Host>()
             + log.as_ref().map_or(0, |log| log.spans.capacity() * size_of::<Span>())
             + stretches.as_ref().map_or(0, |list| list.capacity() * size_of::<Stretch>())
     }
 
-    fn places(&self, rank: u32, cpu: u8, nic: u8) -> (usize, usize) {
-        let place = self.ranks.place(rank);
-        (place * self.plan.cpus() + usize::from(cpu), place * self.nics + usize::from(nic))
+    /// Where it stands when a CPU of the rank at `place` is free.
+    fn cpu(&self, place: usize, cpu: u8) -> usize {
+        place * (self.cpus + 2 * self.nics) + usize::from(cpu)
     }
 
-    fn usage(&mut self, rank: u32) -> &mut Usage {
-        &mut self.usage[self.ranks.place(rank)]
+    /// Where it stands when an interface can send again.
+    fn sending(&self, place: usize, nic: u8) -> usize {
+        self.cpu(place, 0) + self.cpus + usize::from(nic)
+    }
+
+    /// Where it stands when an interface can take another message.
+    fn receiving(&self, place: usize, nic: u8) -> usize {
+        self.sending(place, nic) + self.nics
     }
 
     /// A CPU that has had nothing to do gets something at `now`, which has been on its way since `since`.
-    fn idle(&mut self, rank: u32, cpu: usize, since: u64, now: u64) {
-        let free = self.cpus[cpu];
+    fn idle(&mut self, (rank, place): (u32, usize), cpu: u8, since: u64, now: u64) {
+        let free = self.free[self.cpu(place, cpu)];
         if free >= now {
             return;
         }
         let coming = now - since.clamp(free, now);
-        let usage = self.usage(rank);
+        let usage = &mut self.hosts[place].usage;
         usage.blocked += coming;
         usage.waiting += now - free - coming;
         self.does(rank, cpu, Doing::Waiting, free, now - coming);
         self.does(rank, cpu, Doing::Blocked, now - coming, now);
     }
 
-    fn does(&mut self, rank: u32, cpu: usize, doing: Doing, start: u64, end: u64) {
+    fn does(&mut self, rank: u32, cpu: u8, doing: Doing, start: u64, end: u64) {
         if let Some(stretches) = &mut self.stretches
             && start < end
         {
-            let cpu = (cpu % self.plan.cpus()) as u8;
             stretches.push(Stretch { rank, cpu, doing, start, end });
         }
     }
 
-    fn started(&mut self, rank: u32, number: u32, operation: Operation, now: u64, effects: &mut Effects) {
+    fn started(&mut self, (rank, number): Which, operation: Operation, now: u64, effects: &mut Effects) {
         self.performed += 1;
         if let Some(Log { spans, open }) = &mut self.log {
             open.insert((rank, number), spans.len());
@@ -588,7 +565,7 @@ impl Hosts {
         self.plan.started(rank, number, now, &mut effects.released);
     }
 
-    fn done(&mut self, rank: u32, number: u32, end: u64, effects: &mut Effects) {
+    fn done(&mut self, (rank, number): Which, end: u64, effects: &mut Effects) {
         if let Some(Log { spans, open }) = &mut self.log
             && let Some(place) = open.remove(&(rank, number))
         {

@@ -2,6 +2,7 @@
 
 use crate::program::ANY;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Source and tag, either of which may be [`ANY`].
@@ -11,17 +12,17 @@ pub(crate) type Key = (u32, u32);
 const FEW: usize = 8;
 
 /// Entries in the order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Mailbox<T> {
     /// A few.
-    Few(VecDeque<(Key, T)>),
+    Few(SmallVec<[(Key, T); 1]>),
     /// Many, until none is left.
     Many(Box<Indexed<T>>),
 }
 
 impl<T> Default for Mailbox<T> {
     fn default() -> Self {
-        Self::Few(VecDeque::new())
+        Self::Few(SmallVec::new())
     }
 }
 
@@ -29,7 +30,7 @@ impl<T> Mailbox<T> {
     /// Adds an entry behind all others.
     pub(crate) fn put(&mut self, key: Key, entry: T) {
         match self {
-            Self::Few(few) if few.len() < FEW => few.push_back((key, entry)),
+            Self::Few(few) if few.len() < FEW => few.push((key, entry)),
             Self::Few(few) => {
                 let mut many = Box::new(Indexed::default());
                 few.drain(..).for_each(|(key, entry)| many.put(key, entry));
@@ -45,7 +46,7 @@ impl<T> Mailbox<T> {
         match self {
             Self::Few(few) => {
                 let place = few.iter().position(|(own, _)| fits(*own, key))?;
-                few.remove(place).map(|(_, entry)| entry)
+                Some(few.remove(place).1)
             }
             Self::Many(many) => {
                 let found = many.take(key);
@@ -67,7 +68,7 @@ impl<T> Mailbox<T> {
 }
 
 /// Entries of which one is found by its key without a look at the others, unless the question has [`ANY`] in it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Indexed<T> {
     entries: BTreeMap<u64, (Key, T)>,
     /// The numbers of the entries of a key, in their order.

@@ -8,6 +8,19 @@ use std::sync::Arc;
 /// An operation, as (rank, number).
 pub type Which = (u32, u32);
 
+/// An operation that has nothing left to wait for but its rank's CPU and interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Released {
+    /// Its rank.
+    pub rank: u32,
+    /// Its number.
+    pub number: u32,
+    /// What it is.
+    pub operation: Operation,
+    /// The end of all that it has waited for, if this is not known from its CPU.
+    pub earliest: u64,
+}
+
 /// A program that can be executed, by one host after the other or in several parts of a network: what they share.
 pub trait Executable: Debug + Send + Sync {
     /// Number of ranks.
@@ -36,21 +49,16 @@ pub trait Plan: Debug + Send {
     fn nics(&self) -> usize;
 
     /// Adds the operations of a rank that wait for nothing to `released`: asked once, at the start.
-    fn begin(&mut self, rank: u32, released: &mut Vec<Which>);
+    fn begin(&mut self, rank: u32, released: &mut Vec<Released>);
 
     /// An operation that has been released, and has not ended.
     fn operation(&self, rank: u32, number: u32) -> Operation;
 
     /// An operation has started at `time`: adds what waited for this alone to `released`.
-    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>);
+    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
     /// An operation has ended, or is sure to end, at `time`: adds what waited for this alone to `released`.
-    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>);
-
-    /// The end of all that a released operation has waited for, if this is not known from its CPU.
-    fn earliest(&self, _rank: u32, _number: u32) -> u64 {
-        0
-    }
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
     /// Operations of a rank that have not been started.
     fn unperformed(&self, rank: u32) -> Vec<u32>;
@@ -123,7 +131,7 @@ impl StoredPlan {
         self.first[self.ranks.place(rank)] + number as usize
     }
 
-    fn release(&mut self, (rank, number): Which, until: Until, time: u64, released: &mut Vec<Which>) {
+    fn release(&mut self, (rank, number): Which, until: Until, time: u64, released: &mut Vec<Released>) {
         let first = self.index(rank, 0);
         let Self { program, waiting, earliest, .. } = self;
         for successor in program.successors(rank, number).filter(|successor| successor.until == until) {
@@ -133,7 +141,8 @@ impl StoredPlan {
             }
             waiting[index] -= 1;
             if waiting[index] == 0 {
-                released.push((rank, successor.operation));
+                let (number, earliest) = (successor.operation, earliest.as_ref().map_or(0, |earliest| earliest[index]));
+                released.push(Released { rank, number, operation: program.operation(rank, number), earliest });
             }
         }
     }
@@ -170,28 +179,29 @@ impl Plan for StoredPlan {
         self.program.nics()
     }
 
-    fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
+    fn begin(&mut self, rank: u32, released: &mut Vec<Released>) {
         let first = self.index(rank, 0);
         let waits = |number: &u32| self.waiting[first + *number as usize] == 0;
-        released.extend((0..self.program.len(rank)).filter(waits).map(|number| (rank, number)));
+        released.extend((0..self.program.len(rank)).filter(waits).map(|number| Released {
+            rank,
+            number,
+            operation: self.program.operation(rank, number),
+            earliest: 0,
+        }));
     }
 
     fn operation(&self, rank: u32, number: u32) -> Operation {
         self.program.operation(rank, number)
     }
 
-    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         let index = self.index(rank, number);
         self.waiting[index] = PERFORMED;
         self.release((rank, number), Until::Started, time, released);
     }
 
-    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         self.release((rank, number), Until::Done, time, released);
-    }
-
-    fn earliest(&self, rank: u32, number: u32) -> u64 {
-        self.earliest.as_ref().map_or(0, |earliest| earliest[self.index(rank, number)])
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {

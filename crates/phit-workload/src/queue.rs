@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 /// Events by time; those of one time in the order in which they were said.
 ///
@@ -13,8 +13,11 @@ pub struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     /// The time that has been reached,
     now: u64,
-    /// and, by number and place, events that were added for it since: most are.
-    today: VecDeque<(u64, u32)>,
+    /// and, with their numbers, events that were added for it since: most are, and are over at once.
+    today: Vec<(u64, E)>,
+    /// How many of these have been taken out.
+    taken: usize,
+    /// Those of other times, and those that had to wait.
     events: Vec<Entry<E>>,
     free: Vec<u32>,
     number: u64,
@@ -48,6 +51,9 @@ struct Entry<E> {
 const OVER: u64 = u64::MAX;
 const NOWHERE: u32 = u32::MAX;
 
+/// Events that are kept after they have been taken out, before room is made.
+const MANY: usize = 1024;
+
 /// Events that wait for the same, by number and place. The first of them is in the heap.
 #[derive(Debug)]
 struct Line {
@@ -62,6 +68,7 @@ pub struct Due {
     /// When it was due.
     pub time: u64,
     number: u64,
+    /// Where it is kept; [`NOWHERE`] if it was due as soon as it was added.
     place: u32,
 }
 
@@ -70,7 +77,8 @@ impl<E> Default for Queue<E> {
         Self {
             heap: BinaryHeap::new(),
             now: 0,
-            today: VecDeque::new(),
+            today: Vec::new(),
+            taken: 0,
             events: Vec::new(),
             free: Vec::new(),
             number: 0,
@@ -83,11 +91,21 @@ impl<E> Default for Queue<E> {
 
 impl<E: Copy> Queue<E> {
     /// Adds an event at `time`, behind those of that time.
+    #[inline]
     pub fn add(&mut self, time: u64, event: E) {
         let number = self.number;
         self.number += 1;
+        if time == self.now {
+            return self.today.push((number, event));
+        }
+        let place = self.keep(number, event);
+        self.heap.push(Reverse((time, number, place)));
+    }
+
+    /// Finds room for an event.
+    fn keep(&mut self, number: u64, event: E) -> u32 {
         let entry = Entry { event, number, line: NOWHERE };
-        let place = match self.free.pop() {
+        match self.free.pop() {
             Some(place) => {
                 self.events[place as usize] = entry;
                 place
@@ -96,10 +114,6 @@ impl<E: Copy> Queue<E> {
                 self.events.push(entry);
                 self.events.len() as u32 - 1
             }
-        };
-        match time == self.now {
-            true => self.today.push_back((number, place)),
-            false => self.heap.push(Reverse((time, number, place))),
         }
     }
 
@@ -110,37 +124,31 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The time, number and place of the next event; it may be over, or have gone on with its line.
-    fn pop(&mut self, time: u64) -> Option<(u64, u64, u32)> {
-        let filed = self.heap.peek().map(|Reverse(filed)| *filed);
-        let next = match (self.today.front(), filed) {
-            (Some(&(number, place)), filed) if filed.is_none_or(|filed| (self.now, number) < (filed.0, filed.1)) => {
-                (self.now, number, place)
-            }
-            (_, filed) => filed?,
-        };
-        if next.0 > time {
-            return None;
-        }
-        if filed == Some(next) {
-            self.heap.pop();
-            self.reach(next.0);
-        } else {
-            self.today.pop_front();
-        }
-        Some(next)
-    }
-
     /// Takes out the next event, if it is due by `time`.
     pub fn take(&mut self, time: u64) -> Option<(Due, E)> {
         loop {
-            let (at, number, place) = self.pop(time)?;
+            let filed = self.heap.peek().map(|Reverse(filed)| *filed);
+            if let Some(&(number, event)) = self.today.get(self.taken)
+                && filed.is_none_or(|(at, before, _)| (self.now, number) < (at, before))
+            {
+                if self.now > time {
+                    return None;
+                }
+                self.taken += 1;
+                if self.taken == self.today.len() || self.taken >= MANY && 2 * self.taken >= self.today.len() {
+                    self.today.drain(..std::mem::take(&mut self.taken));
+                }
+                return Some((Due { time: self.now, number, place: NOWHERE }, event));
+            }
+            let (at, number, place) = filed.filter(|(at, ..)| *at <= time)?;
+            self.heap.pop();
+            self.reach(at);
+            // It may be over, or have gone on with its line.
             let &Entry { event, number: own, line } = &self.events[place as usize];
             if own != number {
                 continue;
             }
             if let Some(line) = self.lines.get_mut(line as usize) {
-                // It has gone on with its line.
                 if line.until != at {
                     continue;
                 }
@@ -152,6 +160,9 @@ impl<E: Copy> Queue<E> {
 
     /// The event is over: its room is free.
     pub fn end(&mut self, due: Due) {
+        if due.place == NOWHERE {
+            return;
+        }
         let entry = &mut self.events[due.place as usize];
         entry.number = OVER;
         let line = entry.line;
@@ -173,8 +184,12 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The event cannot take place before a later time, where it keeps its place among those of the same time.
-    pub fn defer(&mut self, due: Due, Wait { until, need }: Wait) {
+    /// An event that has been taken out cannot take place before a later time, where it keeps its place among those of
+    /// the same time.
+    pub fn defer(&mut self, mut due: Due, event: E, Wait { until, need }: Wait) {
+        if due.place == NOWHERE {
+            due.place = self.keep(due.number, event);
+        }
         let before = self.events[due.place as usize].line;
         let mut line = match self.lines.get(before as usize) {
             Some(line) if line.need == need => {
@@ -229,7 +244,7 @@ impl<E: Copy> Queue<E> {
 
     /// The time of the next event, or one before it.
     pub fn next(&self) -> Option<u64> {
-        let today = self.today.front().map(|_| self.now);
+        let today = self.today.first().map(|_| self.now);
         self.heap.peek().map(|Reverse((time, ..))| *time).into_iter().chain(today).min()
     }
 
@@ -237,7 +252,7 @@ impl<E: Copy> Queue<E> {
     pub fn bytes(&self) -> usize {
         let waiting: usize = self.lines.iter().map(|line| line.events.capacity()).sum();
         self.heap.capacity() * size_of::<Reverse<(u64, u64, u32)>>()
-            + self.today.capacity() * size_of::<(u64, u32)>()
+            + self.today.capacity() * size_of::<(u64, E)>()
             + self.events.capacity() * size_of::<Entry<E>>()
             + (self.free.capacity() + self.free_lines.capacity()) * size_of::<u32>()
             + self.lines.capacity() * size_of::<Line>()
@@ -314,7 +329,7 @@ mod tests {
             while let Some((due, event)) = queue.take(u64::MAX) {
                 prop_assert!(queue.next().is_none_or(|next| next >= due.time));
                 match lines.take_place(event, due.number, due.time) {
-                    Err(wait) => queue.defer(due, wait),
+                    Err(wait) => queue.defer(due, event, wait),
                     Ok(()) => {
                         queue.end(due);
                         if let Some((after, next)) = event.then.zip(second.get(added)) {
@@ -338,7 +353,7 @@ mod tests {
         while let Some((due, event)) = queue.take(u64::MAX) {
             looks += 1;
             match world.take_place(event, due.number, due.time) {
-                Err(wait) => queue.defer(due, wait),
+                Err(wait) => queue.defer(due, event, wait),
                 Ok(()) => queue.end(due),
             }
         }

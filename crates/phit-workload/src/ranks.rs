@@ -68,8 +68,12 @@ impl Ranks {
     }
 
     /// The place of `rank`, which is one of them, among them.
+    #[inline]
     pub fn place(&self, rank: u32) -> usize {
-        self.part.as_ref().map_or(rank, |part| part.places[rank as usize]) as usize
+        match &self.part {
+            None => rank as usize,
+            Some(part) => part.places[rank as usize] as usize,
+        }
     }
 
     /// Their numbers.

@@ -1,16 +1,17 @@
 //! Programs on networks that carry whole messages, event by event.
 
-use crate::host::{Effects, HostParams, Hosts, Left, Message, Span, Stretch, Usage};
+use crate::host::{Effects, HostParams, Hosts, Left, Message, Ready, Span, Stretch, Usage};
 use crate::network::{Hop, Network};
 use crate::plan::{Phase, Plan};
+use crate::program::Operation;
 use crate::queue::Queue;
 use crate::rails::InOrder;
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
-    /// Operation `number` of `rank` is due.
-    Operation { rank: u32, number: u32 },
+    /// An operation of `rank` is due, which has this number.
+    Operation { rank: u32, number: u32, operation: Operation },
     /// A message arrives.
     Message(Message),
     /// A message that came at this time arrives when those before it have.
@@ -102,8 +103,9 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     while let Some((due, event)) = queue.take(u64::MAX) {
         let now = due.time;
         let outcome = match event {
-            Event::Operation { rank, number } => {
-                hosts.perform(rank, number, now, |rail| network.queued(rank, rail, now), &mut effects)
+            Event::Operation { rank, number, operation } => {
+                let queued = |rail| network.queued(rank, rail, now);
+                hosts.perform((rank, number), operation, now, queued, &mut effects)
             }
             Event::Message(message) if order.is_some() => {
                 if let Some(order) = &mut order {
@@ -127,7 +129,7 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
             }
         };
         match outcome {
-            Err(wait) => queue.defer(due, wait),
+            Err(wait) => queue.defer(due, event, wait),
             Ok(()) => {
                 events += 1;
                 queue.end(due);
@@ -189,8 +191,8 @@ fn settle(
             false => queue.add(time, Event::Hop { message, hops: 0 }),
         }
     }
-    hosts.ready(effects, |ready| {
-        queue.add(ready.at, Event::Operation { rank: ready.rank, number: ready.number });
+    hosts.ready(effects, |Ready { rank, number, operation, at }| {
+        queue.add(at, Event::Operation { rank, number, operation });
     });
 }
 

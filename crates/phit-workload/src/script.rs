@@ -30,7 +30,10 @@ impl Costs {
     /// The time of the calculation after a step.
     pub(crate) fn after(&self, step: &Step) -> u64 {
         let fixed = if step.receives.is_empty() { 0 } else { self.step };
-        fixed + (step.reduced() as f64 * self.combine).round() as u64
+        match self.combine == 0.0 {
+            true => fixed,
+            false => fixed + (step.reduced() as f64 * self.combine).round() as u64,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs side by side, each with ranks of its own.
 
-use crate::plan::{Executable, Phase, Plan, Which};
+use crate::plan::{Executable, Phase, Plan, Released};
 use crate::program::{ANY, Action, Operation};
 use crate::ranks::Ranks;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Executable for Together {
 struct TogetherPlan {
     ranks: Ranks,
     parts: Vec<Running>,
-    released: Vec<Which>,
+    released: Vec<Released>,
 }
 
 #[derive(Debug)]
@@ -70,17 +70,39 @@ struct Running {
     start: u64,
 }
 
+impl Running {
+    /// An operation as all programs together see it, which count the ranks on.
+    fn named(&self, mut operation: Operation) -> Operation {
+        if let Action::Send(transfer) | Action::Recv(transfer) = &mut operation.action
+            && transfer.peer != ANY
+        {
+            transfer.peer += self.first;
+        }
+        operation
+    }
+}
+
 impl TogetherPlan {
     fn of(&self, rank: u32) -> usize {
         self.parts.partition_point(|part| part.first <= rank) - 1
     }
 
     /// Asks the plan of a rank, which counts its ranks from 0, what is released.
-    fn ask(&mut self, rank: u32, released: &mut Vec<Which>, ask: impl FnOnce(&mut dyn Plan, u32, &mut Vec<Which>)) {
+    fn ask(
+        &mut self,
+        rank: u32,
+        released: &mut Vec<Released>,
+        ask: impl FnOnce(&mut dyn Plan, u32, &mut Vec<Released>),
+    ) {
         let place = self.of(rank);
-        let Running { plan, first, .. } = &mut self.parts[place];
-        ask(&mut **plan, rank - *first, &mut self.released);
-        released.extend(self.released.drain(..).map(|(rank, number)| (rank + *first, number)));
+        let part = &mut self.parts[place];
+        ask(&mut *part.plan, rank - part.first, &mut self.released);
+        released.extend(self.released.drain(..).map(|own| Released {
+            rank: own.rank + part.first,
+            operation: part.named(own.operation),
+            earliest: own.earliest.max(part.start),
+            ..own
+        }));
     }
 }
 
@@ -97,32 +119,21 @@ impl Plan for TogetherPlan {
         self.parts.iter().map(|part| part.plan.nics()).max().unwrap_or(1)
     }
 
-    fn begin(&mut self, rank: u32, released: &mut Vec<Which>) {
+    fn begin(&mut self, rank: u32, released: &mut Vec<Released>) {
         self.ask(rank, released, |plan, rank, released| plan.begin(rank, released));
     }
 
     fn operation(&self, rank: u32, number: u32) -> Operation {
-        let Running { plan, first, .. } = &self.parts[self.of(rank)];
-        let mut operation = plan.operation(rank - first, number);
-        if let Action::Send(transfer) | Action::Recv(transfer) = &mut operation.action
-            && transfer.peer != ANY
-        {
-            transfer.peer += first;
-        }
-        operation
+        let part = &self.parts[self.of(rank)];
+        part.named(part.plan.operation(rank - part.first, number))
     }
 
-    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+    fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         self.ask(rank, released, |plan, rank, released| plan.started(rank, number, time, released));
     }
 
-    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Which>) {
+    fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         self.ask(rank, released, |plan, rank, released| plan.done(rank, number, time, released));
-    }
-
-    fn earliest(&self, rank: u32, number: u32) -> u64 {
-        let Running { plan, first, start } = &self.parts[self.of(rank)];
-        plan.earliest(rank - first, number).max(*start)
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
@@ -183,9 +194,13 @@ mod tests {
         });
         let mut released = vec![];
         even.begin(2, &mut released);
-        assert_eq!(released, [(2, 0)]);
+        let names = |released: &[Released]| -> Vec<String> {
+            released.iter().map(|own| format!("{}.{} {}", own.rank, own.number, own.operation)).collect()
+        };
+        assert_eq!(names(&released), ["2.0 calc 10"]);
         released.clear();
         even.done(2, 0, 10, &mut released);
-        assert_eq!((released[0], even.operation(2, 1).to_string()), ((2, 1), "send 8b to 3".to_string()));
+        assert_eq!(names(&released), ["2.1 send 8b to 3"]);
+        assert_eq!(even.operation(2, 1), released[0].operation);
     }
 }

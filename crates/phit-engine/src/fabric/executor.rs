@@ -16,25 +16,29 @@ use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Trac
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
-use phit_workload::host::{Effects, Hosts, Left, Message, Taken};
+use phit_workload::host::{Effects, Hosts, Left, Message, Ready, Taken};
+
 use phit_workload::run::Asked;
-use phit_workload::{Queue, Ranks};
+use phit_workload::{Operation, Queue, Ranks};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+/// Events after which it is asked whether the run is to stop.
+const POLLED: u32 = 1024;
+
 /// Something that a rank hears of.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// Operation `number` of `rank` is due.
-    Operation { rank: u32, number: u32 },
+    /// An operation of `rank` is due, which has this number.
+    Operation { rank: u32, number: u32, operation: Operation },
     /// A message has arrived.
     Message(Message),
     /// A receive has taken a message, and has said so at tick `told`.
     Taken { taken: Taken, told: u64 },
 }
 
-/// A message that is to be sent, or that is being sent.
+/// A message that is to be sent.
 #[derive(Debug, Clone, Copy)]
 struct Sending {
     message: Message,
@@ -42,8 +46,6 @@ struct Sending {
     first: u32,
     /// Packets.
     packets: u32,
-    /// Packets that have been made.
-    made: u32,
     /// Phits of the last one.
     last: u16,
 }
@@ -63,16 +65,27 @@ pub(crate) struct Word {
     told: u64,
 }
 
-/// The messages that an endpoint has to send.
+/// What an endpoint has to send.
 #[derive(Debug, Clone, Default)]
 struct Outgoing {
-    messages: VecDeque<Sending>,
+    /// Its slot.
+    slot: u32,
+    /// Phits that have not been sent.
+    phits: u64,
     /// The first cycle in which no packet has been generated.
     next_cycle: u32,
     /// Phits of the packet that is being sent.
     in_hand: u16,
-    /// Phits that have not been sent.
-    phits: u64,
+    /// Of the message that is being sent: phits of its last packet,
+    last: u16,
+    /// its packets that have not been made,
+    left: u32,
+    /// the cycle of the next one,
+    cycle: u32,
+    /// and the endpoint that it goes to.
+    to: u32,
+    /// The messages after it.
+    messages: VecDeque<Sending>,
 }
 
 /// The hosts of a part of the ranks, and what they send and receive.
@@ -119,6 +132,8 @@ impl Executor {
         cycles: Tick,
     ) -> Self {
         let (count, each, rails) = (ranks.len(), workload.each(), workload.rails);
+        let slots = ranks.iter().flat_map(|rank| (0..each).map(move |rail| rank * each + rail));
+        let outgoing = slots.map(|slot| Outgoing { slot, ..Outgoing::default() }).collect();
         let incoming = Incoming::new(ranks.clone(), rails.is_some());
         let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts);
         let hosts = hosts.with_unit(workload.unit).with_rails(rails);
@@ -132,7 +147,7 @@ impl Executor {
             events: Queue::default(),
             begun: false,
             each,
-            outgoing: vec![Outgoing::default(); count * each as usize],
+            outgoing,
             sent: vec![0; if rails.is_some() { count } else { 0 }],
             unsent: 0,
             incoming,
@@ -161,13 +176,19 @@ impl Executor {
             let taken = Taken { source: word.rank, number: word.number, nic: word.nic };
             self.events.add(now, Event::Taken { taken, told: word.told });
         }
+        let mut count = 0u32;
         while let Some((due, event)) = self.events.take(now) {
             // Any number of messages may be posted in one tick.
-            poll();
+            count += 1;
+            if count % POLLED == 0 {
+                poll();
+            }
             let outcome = match event {
-                Event::Operation { rank, number } => {
-                    let own = &self.outgoing[self.hosts.ranks().place(rank) * self.each as usize..];
-                    self.hosts.perform(rank, number, now, |rail| own[usize::from(rail)].phits, &mut self.effects)
+                Event::Operation { rank, number, operation } => {
+                    let (outgoing, each) = (&self.outgoing, self.each as usize);
+                    let place = self.hosts.ranks().place(rank);
+                    let queued = |rail| outgoing[place * each + usize::from(rail)].phits;
+                    self.hosts.perform((rank, number), operation, now, queued, &mut self.effects)
                 }
                 Event::Message(message) => self.hosts.arrive(message, now, &mut self.effects),
                 Event::Taken { taken, told } => {
@@ -176,7 +197,7 @@ impl Executor {
                 }
             };
             match outcome {
-                Err(wait) => self.events.defer(due, wait),
+                Err(wait) => self.events.defer(due, event, wait),
                 Ok(()) => {
                     self.events.end(due);
                     self.note(now);
@@ -194,6 +215,10 @@ impl Executor {
 
     /// Notes what an event at `now` has led to with other ranks.
     fn note(&mut self, now: u64) {
+        // In most runs nobody wants to know.
+        if !self.asked.messages && self.effects.taken.is_none() {
+            return;
+        }
         let Some((message, at)) = self.effects.matched.take() else { return };
         if self.asked.messages {
             self.rows[message.mark as usize].matched = Some(at);
@@ -216,8 +241,8 @@ impl Executor {
             }
         }
         let events = &mut self.events;
-        self.hosts.ready(&mut self.effects, |ready| {
-            events.add(ready.at, Event::Operation { rank: ready.rank, number: ready.number });
+        self.hosts.ready(&mut self.effects, |Ready { rank, number, operation, at }| {
+            events.add(at, Event::Operation { rank, number, operation });
         });
     }
 
@@ -233,9 +258,9 @@ impl Executor {
     /// Cuts a message into packets, the first of which may be generated in the cycle in which its first byte leaves the
     /// host.
     fn send(&mut self, mut message: Message, left: u64) {
-        let place = self.hosts.ranks().place(message.source);
         let slot = self.workload.slot(message.source, message.nic);
-        let outgoing = &mut self.outgoing[place * self.each as usize + (slot % self.each) as usize];
+        let outgoing = self.place(slot);
+        let outgoing = &mut self.outgoing[outgoing as usize];
         let (packets, last) = self.workload.packets.cut(message.bytes);
         let first = left.div_ceil(self.ticks_per_cycle).max(outgoing.next_cycle.into());
         let end = first.saturating_add(packets);
@@ -246,38 +271,49 @@ impl Executor {
         outgoing.next_cycle = end as u32;
         outgoing.phits += (packets - 1) * u64::from(self.workload.packets.full()) + u64::from(last);
         let (first, packets) = (first as u32, packets as u32);
-        if let Some(sent) = self.sent.get_mut(place) {
+        if !self.sent.is_empty() {
+            let sent = &mut self.sent[self.hosts.ranks().place(message.source)];
             message.mark = *sent;
             *sent += 1;
-            self.posted.push(Announced { message, slot, first, packets });
+            let from = self.workload.endpoints[slot as usize];
+            self.posted.push(Announced { message, slot, from, first, packets });
         }
-        outgoing.messages.push_back(Sending { message, first, packets, made: 0, last });
+        outgoing.messages.push_back(Sending { message, first, packets, last });
         self.unsent += 1;
         self.senders.push(slot);
     }
 
-    /// The next packet of a slot, whose last one has been sent, and what is to be said of its message if it is the
-    /// first and the destination does not know of it.
-    pub(crate) fn next_packet(&mut self, slot: u32) -> Option<(Generated, Option<Announced>)> {
-        let (rank, rail) = (slot / self.each, slot % self.each);
-        let outgoing = &mut self.outgoing[self.hosts.ranks().place(rank) * self.each as usize + rail as usize];
+    /// Where what is sent from a slot stands among what its ranks send.
+    pub(crate) fn place(&self, slot: u32) -> u32 {
+        let (rank, rail) = rail_of(slot, self.each);
+        self.hosts.ranks().place(rank) as u32 * self.each + rail as u32
+    }
+
+    /// The next packet from the slot at `place`, whose last one has been sent, and what is to be said of its message if
+    /// it is the first and the destination does not know of it.
+    #[inline]
+    pub(crate) fn next_packet(&mut self, place: u32) -> Option<(Generated, Option<Announced>)> {
+        let outgoing = &mut self.outgoing[place as usize];
         outgoing.phits -= u64::from(std::mem::take(&mut outgoing.in_hand));
-        let sending = outgoing.messages.front_mut()?;
-        let Sending { message, first, packets, made, last } = *sending;
-        sending.made += 1;
-        let is_last = sending.made == packets;
-        let packet = Generated {
-            cycle: first + made,
-            destination: self.workload.endpoint(message.destination, message.nic),
-            size: if is_last { last } else { self.workload.packets.full() },
-        };
-        outgoing.in_hand = packet.size;
-        if is_last {
-            outgoing.messages.pop_front();
-            self.unsent -= 1;
+        let mut announced = None;
+        if outgoing.left == 0 {
+            let Sending { message, first, packets, last } = outgoing.messages.pop_front()?;
+            (outgoing.left, outgoing.last, outgoing.cycle) = (packets, last, first);
+            outgoing.to = self.workload.endpoint(message.destination, message.nic);
+            if self.sent.is_empty() {
+                let slot = outgoing.slot;
+                let from = self.workload.endpoints[slot as usize];
+                announced = Some(Announced { message, slot, from, first, packets });
+            }
         }
-        let unknown = made == 0 && self.sent.is_empty();
-        Some((packet, unknown.then_some(Announced { message, slot, first, packets })))
+        outgoing.left -= 1;
+        let is_last = outgoing.left == 0;
+        self.unsent -= usize::from(is_last);
+        let size = if is_last { outgoing.last } else { self.workload.packets.full() };
+        let packet = Generated { cycle: outgoing.cycle, destination: outgoing.to, size };
+        outgoing.cycle += 1;
+        outgoing.in_hand = size;
+        Some((packet, announced))
     }
 
     /// The rank for which a message is that was announced.
@@ -302,10 +338,12 @@ impl Executor {
 
     /// The tail of `packet` reaches its endpoint at tick `now`, its head `before` ticks earlier.
     pub(crate) fn delivered(&mut self, packet: &Packet, now: Tick, before: Tick) {
-        let slots = &self.workload.slots;
-        let (destination, slot) = (slots[packet.destination as usize] / self.each, slots[packet.source as usize]);
-        let cycle = packet.birth / self.ticks_per_cycle as Tick;
-        self.incoming.packet(destination, slot, cycle, packet, (now.saturating_sub(before), now));
+        let (destination, _) = rail_of(self.workload.slots[packet.destination as usize], self.each);
+        let cycle = match self.ticks_per_cycle {
+            1 => packet.birth,
+            ticks => packet.birth / ticks as Tick,
+        };
+        self.incoming.packet(destination, cycle, packet, (now.saturating_sub(before), now));
     }
 
     /// True if nothing is due by tick `now`.
@@ -383,6 +421,14 @@ impl Executor {
             + self.incoming.bytes()
             + self.words.capacity() * size_of::<Word>()
             + self.rows.capacity() * size_of::<MessageRow>()
+    }
+}
+
+/// The rank and the rail of a slot, of `each` that a rank has.
+fn rail_of(slot: u32, each: u32) -> (u32, usize) {
+    match each {
+        1 => (slot, 0),
+        each => (slot / each, (slot % each) as usize),
     }
 }
 

@@ -322,7 +322,12 @@ impl Packets {
     /// Phits that the bytes of a message take.
     pub fn phits(&self, bytes: u64) -> u64 {
         let (over, under) = self.phit.unwrap_or((8, 1));
-        (u128::from(bytes) * 8 * under).div_ceil(over) as u64
+        let bits = u128::from(bytes) * 8 * under;
+        // Short divisions take a fraction of the time of long ones.
+        match (u64::try_from(bits), u64::try_from(over)) {
+            (Ok(bits), Ok(over)) => bits.div_ceil(over),
+            _ => bits.div_ceil(over) as u64,
+        }
     }
 
     /// Packets of a message, and phits of the last one.

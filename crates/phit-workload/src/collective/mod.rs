@@ -116,7 +116,9 @@ impl Cut {
         let Self { members, bytes } = self;
         let (each, longer) = (bytes / u64::from(members), bytes % u64::from(members));
         let before = |block: u64| block * each + block.min(longer);
-        let (first, count) = (u64::from(blocks.first % members), u64::from(blocks.count));
+        // Divisions take long, and mostly nothing is to be divided.
+        let first = if blocks.first < members { blocks.first } else { blocks.first % members };
+        let (first, count) = (u64::from(first), u64::from(blocks.count));
         let end = first + count;
         match end.checked_sub(u64::from(members)) {
             None | Some(0) => before(end) - before(first),
@@ -135,12 +137,15 @@ impl Cut {
 
     /// The member so many places further on.
     pub(crate) fn next(self, member: u32, by: u32) -> u32 {
-        ((u64::from(member) + u64::from(by)) % u64::from(self.members)) as u32
+        let (place, members) = (u64::from(member) + u64::from(by), u64::from(self.members));
+        let place = if place < 2 * members { place } else { place % members };
+        (if place < members { place } else { place - members }) as u32
     }
 
     /// The member so many places before.
     pub(crate) fn back(self, member: u32, by: u32) -> u32 {
-        self.next(member, self.members - by % self.members)
+        let by = if by < self.members { by } else { by % self.members };
+        self.next(member, self.members - by)
     }
 }
 

@@ -26,6 +26,7 @@ use crate::packet::Arena;
 use crate::registry::Chosen;
 use crate::topology::{Known, Peer, Routers, Topology};
 use crate::traffic::Requests;
+use crate::workload::NO_SLOT;
 use phit_workload::Ranks;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -447,10 +448,12 @@ impl<'a> Plan<'a> {
         let mut own: Vec<u32> =
             layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();
         own.sort_unstable();
+        let place = |slot| if slot == NO_SLOT { NO_SLOT } else { executor.place(slot) };
+        let slots = own.iter().map(|&endpoint| place(workload.slots[endpoint as usize])).collect();
         Some(Box::new(Hosted {
             executor,
             homes: shared.homes.clone(),
-            slots: own.iter().map(|&endpoint| workload.slots[endpoint as usize]).collect(),
+            slots,
             places: shared.places.clone(),
             ways: shared.ways.clone(),
             workload: workload.clone(),

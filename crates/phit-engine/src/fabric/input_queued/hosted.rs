@@ -15,7 +15,7 @@ pub(crate) struct Hosted {
     pub(super) executor: Executor,
     /// By rank: its partition.
     pub(super) homes: Arc<[u32]>,
-    /// By endpoint of the partition: its slot, [`NO_SLOT`] if it has none.
+    /// By endpoint of the partition: the place of its slot among those of the executor, [`NO_SLOT`] if it has none.
     pub(super) slots: Vec<u32>,
     /// By slot of the network: its endpoint in its own partition.
     pub(super) places: Arc<[u32]>,
@@ -149,8 +149,10 @@ impl Partition {
             }
             false => 0,
         };
-        let job = hosted.workload.owners[packet.destination as usize];
-        self.collector.counters.programs.came(job, packet.size, now - packet.birth);
+        let programs = &mut self.collector.counters.programs;
+        if !programs.jobs.is_empty() {
+            programs.came(hosted.workload.owners[packet.destination as usize], packet.size, now - packet.birth);
+        }
         if hosted.workload.slots[packet.destination as usize] != NO_SLOT {
             hosted.executor.delivered(packet, now, before);
         }
