@@ -18,6 +18,7 @@ use crate::traffic::Generated;
 use crate::workload::Workload;
 use phit_workload::host::{Effects, Hosts, Left, Message, Ready, Taken};
 
+use phit_workload::rails::Rails;
 use phit_workload::run::Asked;
 use phit_workload::{Operation, Queue, Ranks};
 use std::cmp::Reverse;
@@ -209,8 +210,8 @@ impl Executor {
 
     /// Messages of one tick arrive by destination, source and order.
     fn take_in(&mut self, now: u64) {
-        let Self { incoming, events, rows, asked, .. } = self;
-        incoming.take_in(|coming| arrive(coming, now, events, asked.messages.then_some(rows)));
+        let Self { incoming, events, rows, asked, workload, .. } = self;
+        incoming.take_in(|coming| arrive(coming, now, events, asked.messages.then_some((rows, workload.rails))));
     }
 
     /// Notes what an event at `now` has led to with other ranks.
@@ -250,7 +251,7 @@ impl Executor {
     fn send_to_itself(&mut self, mut message: Message, left: u64) {
         if self.asked.messages {
             message.mark = self.rows.len() as u32;
-            self.rows.push(MessageRow { last: Some(left), ..MessageRow::new(&message) });
+            self.rows.push(MessageRow { last: Some(left), ..MessageRow::new(&message, self.workload.rails) });
         }
         self.events.add(left, Event::Message(message));
     }
@@ -433,12 +434,12 @@ fn rail_of(slot: u32, each: u32) -> (u32, usize) {
 }
 
 /// A message has arrived at `now`, of which a row is kept where such are asked for.
-fn arrive(coming: Coming, now: u64, events: &mut Queue<Event>, rows: Option<&mut Vec<MessageRow>>) {
+fn arrive(coming: Coming, now: u64, events: &mut Queue<Event>, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) {
     let Coming { mut message, injected, first, last, .. } = coming;
-    if let Some(rows) = rows {
+    if let Some((rows, rails)) = rows {
         message.mark = rows.len() as u32;
         let at = |tick: Tick| Some(u64::from(tick));
-        let row = MessageRow::new(&message);
+        let row = MessageRow::new(&message, rails);
         rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), ..row });
     }
     events.add(now, Event::Message(message));

@@ -80,6 +80,7 @@ fn one_rail_is_none() {
         let with = common::run(&scenario(&router, &exchange(9), json!({ "count": 1 })));
         let without = common::run(&scenario(&router, &exchange(9), json!(null)));
         assert!(with.summary() == without.summary() && with.tables() == without.tables(), "{router}");
+        assert!(column(&with.tables(), "messages", "rail").iter().all(Value::is_null), "{router}");
     }
 }
 
@@ -125,6 +126,13 @@ fn the_choice_says_which_rail_a_message_takes() {
     let named = "num_ranks 2\nrank 0 {\nsend 50b to 1 nic 2\nsend 70b to 1 nic 1\nsend 80b to 1 nic 2\n}\n\
                  rank 1 {\nrecv 50b from 0\nrecv 70b from 0\nrecv 80b from 0\n}\n";
     assert_eq!(of(named, "program")[..3], [0, 70, 130]);
+    for router in networks() {
+        let outcome = common::run(&scenario(&router, named, json!({ "count": 3, "choice": "program" })));
+        let [send, rail] = ["send", "rail"].map(|name| numbers(&outcome, "messages", name));
+        let mut taken: Vec<(u64, u64)> = send.into_iter().zip(rail).collect();
+        taken.sort_unstable();
+        assert_eq!(taken, [(0, 2), (1, 1), (2, 2)], "{router}");
+    }
 }
 
 /// Tags and pairs of ranks are spread over all rails.

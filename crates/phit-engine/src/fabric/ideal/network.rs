@@ -253,7 +253,7 @@ impl Fabric for IdealNetwork {
         };
         let ranks = (0..).zip(&finish.ranks).zip(&finish.usage).map(rank).collect();
         let message = |carried: &phit_workload::run::Carried| {
-            let row = MessageRow::new(&carried.message);
+            let row = MessageRow::new(&carried.message, self.workload.rails);
             MessageRow { last: Some(carried.arrived), matched: carried.matched, ..row }
         };
         let messages = finish.messages.iter().map(message).collect();

@@ -1,0 +1,137 @@
+//! Messages that have come.
+
+use super::{NUMBERED, TIME};
+use crate::measure::Reading;
+use crate::measure::declare::{Column, Table, When, list, unit};
+use phit_workload::host::Message;
+use phit_workload::rails::Rails;
+use serde_json::{Value, json};
+
+/// A message that has come, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// The rank that sent it.
+    pub source: u32,
+    /// The rank that it went to.
+    pub destination: u32,
+    /// The number of the send.
+    pub send: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Tag.
+    pub tag: u32,
+    /// The rail that it took, if ranks have several.
+    pub rail: Option<u8>,
+    /// When its first byte left the host.
+    pub posted: u64,
+    /// When the first of its packets left an injection queue; nothing of a message of a rank to itself.
+    pub injected: Option<u64>,
+    /// When its first phit reached the endpoint.
+    pub first: Option<u64>,
+    /// When its last phit did.
+    pub last: Option<u64>,
+    /// When a receive had it.
+    pub matched: Option<u64>,
+}
+
+impl MessageRow {
+    /// A message that has not gone anywhere yet, of ranks that have rails or not.
+    pub fn new(message: &Message, rails: Option<Rails>) -> Self {
+        let &Message { source, destination, number: send, bytes, tag, nic, left: posted, .. } = message;
+        let (rail, injected, first, last, matched) = (rails.map(|_| nic), None, None, None, None);
+        Self { source, destination, send, bytes, tag, rail, posted, injected, first, last, matched }
+    }
+}
+
+impl Reading<'_> {
+    fn of_messages<T: Into<Value>>(&self, value: impl Fn(&MessageRow) -> T) -> Value {
+        list(self.programs().messages.iter().map(value))
+    }
+
+    fn message_times(&self, time: impl Fn(&MessageRow) -> Option<u64>) -> Value {
+        self.of_messages(|row| time(row).map_or(Value::Null, |ticks| self.in_cycles(ticks)))
+    }
+}
+
+pub(super) const TABLE: Table = Table {
+    name: "messages",
+    about: "One row for each message of a workload that has come, in the order in which they were posted.",
+    there: When::Some("with `measure.messages`"),
+    asked: |at| at.messages,
+    columns: &[
+        Column {
+            name: "source",
+            words: "source",
+            about: "The rank that sent it.",
+            values: |at| at.of_messages(|row| row.source),
+            ..NUMBERED
+        },
+        Column {
+            name: "destination",
+            words: "destination",
+            about: "The rank that it went to.",
+            values: |at| at.of_messages(|row| row.destination),
+            ..NUMBERED
+        },
+        Column {
+            name: "send",
+            words: "number of the send",
+            about: "The number of the send among the operations of its source.",
+            values: |at| at.of_messages(|row| row.send),
+            ..NUMBERED
+        },
+        Column {
+            name: "bytes",
+            words: "size",
+            unit: unit::BYTES,
+            about: "Its size.",
+            values: |at| at.of_messages(|row| row.bytes),
+            ..NUMBERED
+        },
+        Column { name: "tag", words: "tag", about: "Its tag.", values: |at| at.of_messages(|row| row.tag), ..NUMBERED },
+        Column {
+            name: "rail",
+            words: "rail",
+            about: "The rail that it took; `null` where ranks have one endpoint each.",
+            values: |at| at.of_messages(|row| json!(row.rail)),
+            ..NUMBERED
+        },
+        Column {
+            name: "posted",
+            words: "posted",
+            about: "When its first byte left the host.",
+            values: |at| at.message_times(|row| Some(row.posted)),
+            ..TIME
+        },
+        Column {
+            name: "injected",
+            words: "injected",
+            about: "When the first of its packets left an injection queue; `null` of a message that a rank \
+                    sent to itself.",
+            values: |at| at.message_times(|row| row.injected),
+            ..TIME
+        },
+        Column {
+            name: "first",
+            words: "first phit",
+            about: "When its first phit reached the endpoint. Of packets of several flits, the time at which \
+                    the first would have if all had followed without a gap.",
+            values: |at| at.message_times(|row| row.first),
+            ..TIME
+        },
+        Column {
+            name: "last",
+            words: "last phit",
+            about: "When its last phit reached the endpoint.",
+            values: |at| at.message_times(|row| row.last),
+            ..TIME
+        },
+        Column {
+            name: "matched",
+            words: "matched",
+            about: "When a receive had it.",
+            values: |at| at.message_times(|row| row.matched),
+            ..TIME
+        },
+    ],
+};

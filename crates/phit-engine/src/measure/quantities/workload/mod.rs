@@ -1,0 +1,171 @@
+//! Programs: when they end, what ranks did until then, their messages and operations.
+
+mod jobs;
+mod messages;
+mod operations;
+mod phases;
+mod ranks;
+mod tracks;
+
+use jobs::JobRow;
+pub use messages::MessageRow;
+pub use operations::OperationRow;
+pub use phases::PhaseRow;
+pub use ranks::RankRow;
+pub use tracks::TrackRow;
+
+use super::Counts;
+use crate::engine::Tick;
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, unit};
+use crate::workload::Workload;
+use phit_workload::host::Usage;
+use serde_json::{Value, json};
+
+/// What is known of a program when it has ended: of all ranks, and of messages, operations and CPUs if asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs {
+    /// Ranks.
+    pub ranks: Vec<RankRow>,
+    /// Messages.
+    pub messages: Vec<MessageRow>,
+    /// Operations.
+    pub operations: Vec<OperationRow>,
+    /// Jobs, if there are such.
+    pub jobs: Vec<JobRow>,
+    /// What CPUs did.
+    pub tracks: Vec<TrackRow>,
+    /// Phases that ranks have ended.
+    pub phases: Vec<PhaseRow>,
+}
+
+impl Programs {
+    /// Names the jobs of a workload, to which nothing has come yet.
+    pub fn expect(&mut self, workload: &Workload) {
+        self.jobs = JobRow::of(workload);
+    }
+
+    /// A packet has come to an endpoint of a job, so many ticks after its generation.
+    pub fn came(&mut self, job: u32, phits: u16, ticks: Tick) {
+        if let Some(job) = self.jobs.get_mut(job as usize) {
+            job.came(phits, ticks);
+        }
+    }
+
+    /// Adds what one part of the network knows.
+    pub fn add(&mut self, part: Self) {
+        let Self { ranks, messages, operations, jobs, tracks, phases } = part;
+        self.ranks.extend(ranks);
+        self.messages.extend(messages);
+        self.operations.extend(operations);
+        self.tracks.extend(tracks);
+        self.phases.extend(phases);
+        if self.jobs.is_empty() {
+            self.jobs = jobs;
+            return;
+        }
+        self.jobs.iter_mut().zip(jobs).for_each(|(job, part)| job.add(&part));
+    }
+
+    /// Puts everything in its order, which does not depend on the parts that it came from.
+    pub fn sort(&mut self) {
+        self.ranks.sort_unstable_by_key(|row| row.rank);
+        self.messages.sort_by_key(|row| (row.posted, row.source, row.injected, row.last, row.destination, row.send));
+        self.operations.sort_by_key(|OperationRow(span)| (span.rank, span.start, span.number, span.end));
+        self.tracks.sort_by_key(|TrackRow(stretch)| (stretch.rank, stretch.cpu, stretch.start));
+        self.phases.sort_by_key(|row| (row.rank, row.number));
+    }
+
+    /// When the last rank has finished, in ticks.
+    pub fn completion(&self) -> u64 {
+        self.ranks.iter().map(|row| row.finish).max().unwrap_or(0)
+    }
+}
+
+impl Reading<'_> {
+    fn programs(&self) -> &Programs {
+        &self.counters.programs
+    }
+
+    /// Ticks as cycles.
+    fn in_cycles(&self, ticks: u64) -> Value {
+        let cycle = u64::from(self.window.ticks_per_cycle);
+        match ticks % cycle {
+            0 => json!(ticks / cycle),
+            _ => json!(ticks as f64 / cycle as f64),
+        }
+    }
+
+    /// The mean over the ranks of a part of the time until the program has ended.
+    fn share(&self, part: impl Fn(&Usage) -> u64) -> Value {
+        let programs = self.programs();
+        let all = programs.completion() as f64 * programs.ranks.len() as f64;
+        let sum: f64 = programs.ranks.iter().map(|row| part(&row.usage) as f64).sum();
+        json!((all > 0.0).then(|| sum / all))
+    }
+}
+
+const TIME: Column =
+    Column { name: "", words: "", unit: unit::CYCLES, about: "", cell: Cell::Number, values: |_| Value::Null };
+const NUMBERED: Column = Column { unit: unit::NONE, cell: Cell::Whole, ..TIME };
+
+/// Of what has a value in runs of a program only.
+const WORKLOADS: When = When::Some("of runs of a workload");
+
+impl Counts for Programs {
+    const QUANTITIES: &'static [Quantity] = &[
+        Quantity {
+            name: "completion",
+            words: "completion",
+            unit: unit::CYCLES,
+            about: "Cycles until the last rank of the workload has finished.",
+            rank: Some(1),
+            heading: Some("completion"),
+            time: true,
+            there: WORKLOADS,
+            value: |at| {
+                let cycle = u64::from(at.window.ticks_per_cycle);
+                json!(at.workload.then(|| at.programs().completion().div_ceil(cycle)))
+            },
+            ..WHOLE
+        },
+        Quantity {
+            name: "calculating",
+            words: "time in calculations",
+            unit: "share of completion",
+            about: "Share of the time until completion in which ranks calculated, their mean.",
+            rank: Some(2),
+            there: WORKLOADS,
+            value: |at| at.share(|usage| usage.calc),
+            ..NUMBER
+        },
+        Quantity {
+            name: "blocked",
+            words: "time blocked on the network",
+            unit: "share of completion",
+            about: "Share of the time until completion in which ranks had nothing to do until a message came that was \
+                    on its way, their mean.",
+            rank: Some(3),
+            there: WORKLOADS,
+            value: |at| at.share(|usage| usage.blocked),
+            ..NUMBER
+        },
+    ];
+
+    const TABLES: &'static [Table] =
+        &[ranks::TABLE, jobs::TABLE, messages::TABLE, operations::TABLE, tracks::TABLE, phases::TABLE];
+
+    fn merge(&mut self, other: &Self) {
+        self.add(other.clone());
+    }
+
+    fn bytes(&self) -> usize {
+        let Self { ranks, messages, operations, jobs, tracks, phases } = self;
+        ranks.capacity() * size_of::<RankRow>()
+            + messages.capacity() * size_of::<MessageRow>()
+            + operations.capacity() * size_of::<OperationRow>()
+            + jobs.capacity() * size_of::<JobRow>()
+            + tracks.capacity() * size_of::<TrackRow>()
+            + phases.capacity() * size_of::<PhaseRow>()
+    }
+}

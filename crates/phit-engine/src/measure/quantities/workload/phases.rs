@@ -1,0 +1,77 @@
+//! Phases that ranks have ended.
+
+use super::{NUMBERED, TIME};
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, Table, When, list, unit};
+use phit_workload::Phase;
+use serde_json::Value;
+
+/// A phase of a program that a rank has ended, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseRow {
+    /// The rank.
+    pub rank: u32,
+    /// The number of the phase.
+    pub number: u32,
+    /// What it was, from when until when.
+    pub phase: Phase,
+}
+
+impl PhaseRow {
+    /// The phases of a rank, in their order.
+    pub fn of(rank: u32, phases: Vec<Phase>) -> impl Iterator<Item = Self> {
+        (0..).zip(phases).map(move |(number, phase)| Self { rank, number, phase })
+    }
+}
+
+impl Reading<'_> {
+    fn of_phases<T: Into<Value>>(&self, value: impl Fn(&PhaseRow) -> T) -> Value {
+        list(self.programs().phases.iter().map(value))
+    }
+}
+
+pub(super) const TABLE: Table = Table {
+    name: "phases",
+    about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each of \
+            several times, the calculation between them. Programs that are read from files have none.",
+    there: When::Some("with `measure.phases`"),
+    asked: |at| at.phases,
+    columns: &[
+        Column {
+            name: "rank",
+            words: "rank",
+            about: "Number of the rank.",
+            values: |at| at.of_phases(|row| row.rank),
+            ..NUMBERED
+        },
+        Column {
+            name: "phase",
+            words: "phase",
+            about: "Number of the phase within the program.",
+            values: |at| at.of_phases(|row| row.number),
+            ..NUMBERED
+        },
+        Column {
+            name: "kind",
+            words: "kind",
+            unit: unit::NONE,
+            about: "What it is: `calc`, `collective`, `halo`, ...",
+            cell: Cell::Text,
+            values: |at| at.of_phases(|row| row.phase.name),
+        },
+        Column {
+            name: "start",
+            words: "start",
+            about: "When the rank began it: when it had ended the one before.",
+            values: |at| at.of_phases(|row| at.in_cycles(row.phase.start)),
+            ..TIME
+        },
+        Column {
+            name: "end",
+            words: "end",
+            about: "When the rank ended it.",
+            values: |at| at.of_phases(|row| at.in_cycles(row.phase.end)),
+            ..TIME
+        },
+    ],
+};

@@ -1,0 +1,97 @@
+//! How ranks have fared.
+
+use super::{NUMBERED, TIME, WORKLOADS};
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, Table, list, unit};
+use phit_workload::host::Usage;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// How a rank has fared, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankRow {
+    /// Its number.
+    pub rank: u32,
+    /// The job that it takes part in, beside others.
+    pub job: Option<Arc<str>>,
+    /// Its endpoint, or that of its first rail.
+    pub endpoint: u32,
+    /// When its last operation ended.
+    pub finish: u64,
+    /// What its CPUs did.
+    pub usage: Usage,
+}
+
+impl Reading<'_> {
+    fn of_ranks<T: Into<Value>>(&self, value: impl Fn(&RankRow) -> T) -> Value {
+        list(self.programs().ranks.iter().map(value))
+    }
+}
+
+pub(super) const TABLE: Table = Table {
+    name: "ranks",
+    about: "One row for each rank of a workload. With one CPU a rank's times in calculations, in overhead, \
+            waiting and blocked come to its finish.",
+    there: WORKLOADS,
+    asked: |at| at.workload,
+    columns: &[
+        Column {
+            name: "rank",
+            words: "rank",
+            about: "Number of the rank.",
+            values: |at| at.of_ranks(|row| row.rank),
+            ..NUMBERED
+        },
+        Column {
+            name: "job",
+            words: "job",
+            unit: unit::NONE,
+            about: "The job that it takes part in; `null` of a program that is alone.",
+            cell: Cell::Text,
+            values: |at| at.of_ranks(|row| row.job.as_deref().map_or(Value::Null, Value::from)),
+        },
+        Column {
+            name: "endpoint",
+            words: "endpoint",
+            about: "The endpoint that it stands at; the first of them, if it has several rails.",
+            values: |at| at.of_ranks(|row| row.endpoint),
+            ..NUMBERED
+        },
+        Column {
+            name: "finish",
+            words: "finish",
+            about: "When its last operation ended.",
+            values: |at| at.of_ranks(|row| at.in_cycles(row.finish)),
+            ..TIME
+        },
+        Column {
+            name: "calc",
+            words: "time in calculations",
+            about: "Time in which its CPUs calculated.",
+            values: |at| at.of_ranks(|row| at.in_cycles(row.usage.calc)),
+            ..TIME
+        },
+        Column {
+            name: "overhead",
+            words: "time in overhead",
+            about: "Time in which its CPUs sent messages or took them in.",
+            values: |at| at.of_ranks(|row| at.in_cycles(row.usage.overhead)),
+            ..TIME
+        },
+        Column {
+            name: "waiting",
+            words: "time waiting",
+            about: "Time in which its CPUs had nothing to do, and nothing that they waited for was on its way; \
+                    or in which an interface was taken.",
+            values: |at| at.of_ranks(|row| at.in_cycles(row.usage.waiting)),
+            ..TIME
+        },
+        Column {
+            name: "blocked",
+            words: "time blocked on the network",
+            about: "Time in which its CPUs had nothing to do until a message came that was on its way.",
+            values: |at| at.of_ranks(|row| at.in_cycles(row.usage.blocked)),
+            ..TIME
+        },
+    ],
+};

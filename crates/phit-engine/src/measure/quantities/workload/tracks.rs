@@ -1,0 +1,73 @@
+//! What the CPUs of ranks did, and when.
+
+use super::{NUMBERED, TIME};
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Column, Table, When, list, unit};
+use phit_workload::host::{Doing, Stretch};
+use serde_json::Value;
+
+/// A time in which a CPU of a rank did one thing, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackRow(pub Stretch);
+
+impl Reading<'_> {
+    fn of_tracks<T: Into<Value>>(&self, value: impl Fn(&Stretch) -> T) -> Value {
+        list(self.programs().tracks.iter().map(|TrackRow(stretch)| value(stretch)))
+    }
+}
+
+pub(super) const TABLE: Table = Table {
+    name: "tracks",
+    about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. \
+            They follow one another without a gap until the CPU has nothing left to do; those of a rank come \
+            to its times in the table `ranks`.",
+    there: When::Some("with `measure.tracks`"),
+    asked: |at| at.tracks,
+    columns: &[
+        Column {
+            name: "rank",
+            words: "rank",
+            about: "Number of the rank.",
+            values: |at| at.of_tracks(|stretch| stretch.rank),
+            ..NUMBERED
+        },
+        Column {
+            name: "cpu",
+            words: "CPU",
+            about: "The CPU of the rank.",
+            values: |at| at.of_tracks(|stretch| stretch.cpu),
+            ..NUMBERED
+        },
+        Column {
+            name: "state",
+            words: "state",
+            unit: unit::NONE,
+            about: "`calc`, `send` or `receive` (overhead of a message), `waiting` or `blocked`, as in \
+                    `ranks`.",
+            cell: Cell::Text,
+            values: |at| {
+                at.of_tracks(|stretch| match stretch.doing {
+                    Doing::Calc => "calc",
+                    Doing::Send => "send",
+                    Doing::Receive => "receive",
+                    Doing::Waiting => "waiting",
+                    Doing::Blocked => "blocked",
+                })
+            },
+        },
+        Column {
+            name: "start",
+            words: "start",
+            about: "When it began.",
+            values: |at| at.of_tracks(|stretch| at.in_cycles(stretch.start)),
+            ..TIME
+        },
+        Column {
+            name: "end",
+            words: "end",
+            about: "When it ended.",
+            values: |at| at.of_tracks(|stretch| at.in_cycles(stretch.end)),
+            ..TIME
+        },
+    ],
+};
