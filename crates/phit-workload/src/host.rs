@@ -286,8 +286,8 @@ impl Hosts {
         self.plan.begin(rank, &mut effects.released);
     }
 
-    /// Performs an operation of a rank at time `now`, or says until when its CPU or interface is taken. `queued` says how
-    /// much is yet to be sent over a rail of the rank.
+    /// Performs an operation of a rank at time `now`, or says until when its CPU or interface is taken. `queued` says
+    /// how much is yet to be sent over a rail of the rank.
     pub fn perform(
         &mut self,
         which: Which,

@@ -250,9 +250,9 @@ mod tests {
     }
 
     proptest! {
-        /// However packets overtake one another, each is counted for its own message, and messages of one source and tag
-        /// arrive in the order in which they were sent, each as soon as it and all of these before it have come: a few on
-        /// their way at once, or many.
+        /// However packets overtake one another, each is counted for its own message, and messages of one source and
+        /// tag arrive in the order in which they were sent, each as soon as it and all of these before it have come: a
+        /// few on their way at once, or many.
         #[test]
         fn messages_arrive_in_order(
             sent in prop::collection::vec((0..3u32, 0..2u32, 1..4u32), 1..40),
