@@ -16,8 +16,22 @@ pub const MISROUTED_LOCALLY: u8 = 2;
 /// In [`Packet::misrouted`]: left its minimal route at the head of an injection queue.
 pub const MISROUTED_AT_INJECTION: u8 = 4;
 
+/// In [`Packet::misrouted`]: took a detour around something that does not work.
+pub const DETOURED: u8 = 8;
+
+/// The lowest bit of those of [`Packet::misrouted`] that count how often the packet has been sent again.
+const REPEATED: u32 = 4;
+
+/// Most times that a packet is sent again, which the bits of the count can hold.
+pub const MOST_REPEATS: u8 = 7;
+
 /// In [`Packet::misrouted`]: it answers a request.
 pub const REPLY: u8 = 1 << 7;
+
+/// What [`Packet::misrouted`] is of a packet that is sent again for the given time, up to [`MOST_REPEATS`].
+pub const fn repeated(times: u8) -> u8 {
+    (times & MOST_REPEATS) << REPEATED
+}
 
 /// A packet on its way: one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +71,9 @@ pub struct Packet {
     pub legs: u8,
     /// Free for the routing mechanism.
     pub scratch: u32,
-    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`] and [`MISROUTED_LOCALLY`]; and [`REPLY`] of a
-    /// reply.
+    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and
+    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]), and [`REPLY`]
+    /// of a reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,
@@ -99,7 +114,12 @@ impl Packet {
     /// How it was misrouted so far, whatever else is noted there.
     #[inline]
     pub fn detours(&self) -> u8 {
-        self.misrouted & !REPLY
+        self.misrouted & (MISROUTED_GLOBALLY | MISROUTED_LOCALLY | MISROUTED_AT_INJECTION)
+    }
+
+    /// How often it has been sent again after it was lost.
+    pub fn repeats(&self) -> u8 {
+        self.misrouted >> REPEATED & MOST_REPEATS
     }
 
     /// The current leg as the topology's hop rule wants it.

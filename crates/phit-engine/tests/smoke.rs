@@ -79,6 +79,17 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             "clos",
             topology(json!({ "kind": "clos", "down": [2, 2, 3], "up": [2, 2], "faults": { "links": [[0, 6]] } })),
         ),
+        (
+            "topology",
+            "torus",
+            with(
+                topology(json!({ "kind": "torus", "dims": [4, 4], "faults": {
+                    "retransmit": { "timeout": 50, "attempts": 3 },
+                    "later": [{ "cycle": 100, "delay": 30, "until": 200, "links": [[0, 1]], "endpoints": [5] }],
+                } })),
+                json!({ "router": { "links": { "default": { "vcs": 5 } } } }),
+            ),
+        ),
         ("topology", "k_ary_n_tree", topology(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }))),
         (
             "topology",

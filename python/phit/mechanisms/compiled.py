@@ -301,7 +301,7 @@ def _declare_packet() -> None:
     @overload_attribute(PacketView, "misrouted")
     def misrouted(packet: Any) -> Any:  # noqa: ARG001
         def found(packet: Any) -> Any:
-            return detours(packet) & 0x7F != 0
+            return detours(packet) & 7 != 0
 
         return found
 

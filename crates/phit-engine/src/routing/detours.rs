@@ -24,7 +24,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::bubble::Bubble;
 use crate::fabric::seams::routing::DISCARD;
 use crate::measure::Observable;
-use crate::packet::{Arena, GROUP, Packet};
+use crate::packet::{Arena, DETOURED, GROUP, Packet};
 use crate::topology::{Crossing, Faulty, Hop, Known, NO_PORT, Peer, RouteTable, Topology, Wires};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -543,6 +543,7 @@ impl Routing for Rule {
             Some(detours) if hop.vc >= at.vcs()[usize::from(at.class(hop.port))] => {
                 packet.intermediate = NONE;
                 packet.scratch = detours.number;
+                packet.misrouted |= DETOURED;
             }
             _ if self.departures => {
                 self.mechanism.departs(&seen(&self.plan, self.phase, self.aware, *at), port, queue, hop, packet);

@@ -5,8 +5,8 @@
 //! 2013; global misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
 //!
 //! * **At the source router** a packet for another group may take any other global port of the router.
-//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead; the
-//!   next router then sends it over any of its global ports (it waits until one is free).
+//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead that
+//!   leads to a router with global links; that router then sends it over any of these (it waits until one is free).
 //! * **Elsewhere** a packet whose minimal output is a local port may take another local port, once in each group.
 //!
 //! So the longest route is l l g l l g l l. The output is drawn among those permitted that can take the packet at once.
@@ -21,7 +21,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
-use crate::topology::{Hop, HopState, Leg, Topology};
+use crate::topology::{Hop, HopState, Leg, Peer, Topology};
 use std::ops::Range;
 
 /// The class of the links inside a group of a Dragonfly.
@@ -165,11 +165,32 @@ fn flags_after(flags: u8, detour: Option<Detour>, class: u8) -> u8 {
     }
 }
 
+/// True if a router has a global link. With fewer groups than there could be, the last routers of each may have none.
+fn leads_out(topology: &dyn Topology, router: u32) -> bool {
+    global_links(topology, router).next().is_some()
+}
+
+/// The ports of a router's global links.
+fn global_links(topology: &dyn Topology, router: u32) -> impl Iterator<Item = u16> + '_ {
+    let linked = move |port: &u16| matches!(topology.port(router, *port).peer, Peer::Router { .. });
+    topology.class_ports(router, GLOBAL).filter(linked)
+}
+
+/// True if a packet that leaves its minimal route so can go on behind a port.
+fn goes_on(topology: &dyn Topology, router: u32, port: u16, detour: Detour) -> bool {
+    match topology.port(router, port).peer {
+        Peer::Router { router: next, .. } => detour != Detour::LocalThenGlobal || leads_out(topology, next),
+        Peer::Endpoint(_) | Peer::None => false,
+    }
+}
+
 /// The mechanism with a given trigger.
 pub struct InTransit<T> {
     trigger: T,
     local: Range<u16>,
     global: Range<u16>,
+    /// Some routers have no global links.
+    dead_ends: bool,
     /// Ports found for one head.
     found: Vec<u16>,
 }
@@ -178,7 +199,9 @@ impl<T: Trigger> InTransit<T> {
     /// The mechanism for one partition.
     pub fn new(trigger: T, context: &RoutingContext) -> Self {
         let ports = |class| context.topology.class_ports(context.routers.first(), class);
-        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), found: Vec::new() }
+        let topology = &*context.topology;
+        let dead_ends = (0..topology.routers()).any(|router| !leads_out(topology, router));
+        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Vec::new() }
     }
 
     /// One of `ports`, drawn among those that can take `packet` now and are permitted.
@@ -239,7 +262,7 @@ impl Adaptive for AnyTrigger {
             out.push(Step { hop, memo: flags_after(flags, detour, class).into(), escape });
         };
         if flags & GLOBAL_NEXT != 0 {
-            topology.class_ports(at, GLOBAL).for_each(|port| push(port, false, true, None));
+            global_links(topology, at).for_each(|port| push(port, false, true, None));
             return;
         }
         let mut minimal = Vec::new();
@@ -251,6 +274,7 @@ impl Adaptive for AnyTrigger {
             let Some(detour) = detour(came.0, leaves_home, topology.port(at, hop.port).class, flags) else { continue };
             let class = if detour == Detour::Global { GLOBAL } else { LOCAL };
             let others = topology.class_ports(at, class).filter(|&port| port != hop.port);
+            let others = others.filter(|&port| goes_on(topology, at, port, detour));
             others.for_each(|port| push(port, false, false, Some(detour)));
         }
     }
@@ -297,9 +321,10 @@ impl<T: Trigger> Routing for InTransit<T> {
         let head = Candidate { packet, port, queue, minimal, other, leaves_group_from_source };
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
         let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
-        let trigger = &self.trigger;
+        let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
         let other = Self::draw(&mut self.found, view, packet, ports, |view, hop| {
-            hop.port != out && trigger.admits(view, &head, reason, hop)
+            let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
+            hop.port != out && goes_on && trigger.admits(view, &head, reason, hop)
         });
         if other.is_some() {
             packet.scratch |= detour as u32;

@@ -155,6 +155,10 @@ fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingPar
         let expected = "nothing fails in this router's networks; expected \"input_queued\" with topology.faults";
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
     }
+    if faulty.retransmit().is_some() && scenario.traffic.requests.is_some() {
+        let expected = "nothing that is answered is lost, or sent again; expected traffic without requests";
+        return Err(ScenarioError::missing("topology.faults.retransmit", expected));
+    }
     let later = topology.breakdowns().iter().filter_map(|breakdown| breakdown.graph.faulty());
     if later.chain([faulty]).any(|faulty| !faulty.off().is_empty()) {
         let refused = match () {

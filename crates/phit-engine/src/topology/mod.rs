@@ -34,7 +34,7 @@ pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
 pub use dragonfly::{Arrangement, Dragonfly};
 pub use families::{DragonflyPlus, HammingMesh, Jellyfish, PolarFly, RailOptimised, SlimFly, Xgft, Xpander};
-pub use faults::{Faults, Faulty};
+pub use faults::{Faults, Faulty, Retransmit};
 pub use graph::Graph;
 pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;

@@ -42,7 +42,7 @@ fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
 #[test]
 fn every_mechanism_is_proved_free_of_deadlock() {
     for routing in mechanisms() {
-        for groups in [3, 9] {
+        for groups in [3, 6, 9] {
             let report = verify(&scenario(&dragonfly(&routing, groups, 0.1, None, 1))).unwrap();
             assert_eq!(report["proved"], true, "{routing} with {groups} groups: {report}");
             let mut wormhole = dragonfly(&routing, groups, 0.1, None, 1);
@@ -51,6 +51,20 @@ fn every_mechanism_is_proved_free_of_deadlock() {
             let escapes = report["argument"].as_str().unwrap().contains("whole packets");
             assert_eq!(report["proved"], if escapes { Value::Null } else { json!(true) }, "{routing}: {report}");
         }
+    }
+}
+
+/// With six groups of four routers the last router of each has no global link.
+#[test]
+fn no_packet_is_sent_where_no_link_leads_on() {
+    for (index, routing) in mechanisms().iter().enumerate() {
+        let mut value = dragonfly(routing, 6, 0.9, Some(1 + index as u32 % 5), index as u64);
+        value["traffic"]["message"] = json!({ "packets": 1, "count": 30 });
+        value["measure"] = json!({ "warmup": 0, "cycles": 400, "count": "generated", "max_drain": 20_000 });
+        let outcome = run(&value, 1, 2);
+        let flow = &outcome.collector().counters.flow;
+        assert!(flow.generated_packets > 1000, "{routing}: {}", flow.generated_packets);
+        assert_eq!(flow.generated_delivered, flow.generated_packets, "{routing}");
     }
 }
 

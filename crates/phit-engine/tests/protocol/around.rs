@@ -114,6 +114,9 @@ fn drawn(numbers: &[u32], routers: u32, endpoints: u32) -> Value {
         later.push(table);
     }
     faults["later"] = json!(later);
+    if below(2) == 0 {
+        faults["retransmit"] = json!({ "timeout": 3 + below(200), "attempts": 1 + below(7) });
+    }
     faults
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::{number, run, run_with, scenario, simulation, with};
 use phit_engine::run::{self, Options};
+use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
 
 /// Four routers with four endpoints each under four more, of which one link breaks in cycle 300.
@@ -153,6 +154,119 @@ fn a_link_that_breaks_is_seen_alike_by_all_threads() {
             assert_eq!(result(threads, partitions), one, "{threads} threads, {partitions:?} partitions");
         }
     }
+}
+
+/// A torus in which links, a router and endpoints fail for a time, and sources send again what was lost.
+fn repeating(changes: Value) -> Value {
+    with(
+        json!({
+            "topology": { "kind": "torus", "dims": [4, 4], "faults": {
+                "retransmit": { "timeout": 60, "attempts": 7 },
+                "later": [
+                    { "cycle": 150, "delay": 40, "until": 420, "links": [[0, 1], [5, 6]] },
+                    { "cycle": 240, "delay": 20, "until": 300, "routers": [10], "endpoints": [3] },
+                ],
+            } },
+            "routing": "minimal",
+            "router": { "links": { "default": { "vcs": 5, "latency": 2, "buffer": 12 } } },
+            "traffic": { "load": 0.3, "packet_size": 2 },
+            "measure": { "warmup": 100, "cycles": 500, "count": "generated", "series": { "bin": 25 } },
+        }),
+        changes,
+    )
+}
+
+#[test]
+fn what_is_sent_again_arrives_or_is_given_up() {
+    for routing in ["minimal", "valiant", "up_down", "dfsssp"] {
+        for (timeout, attempts) in [(3, 7), (60, 1), (60, 7), (400, 2)] {
+            let retransmit = json!({ "timeout": timeout, "attempts": attempts });
+            let value = repeating(json!({ "topology": { "faults": { "retransmit": retransmit } } }));
+            let value = with(value, json!({ "routing": routing }));
+            let outcome = run(&value);
+            let counters = &outcome.collector().counters;
+            let (flow, packets) = (&counters.flow, &counters.packets);
+            assert_eq!(flow.generated_delivered + flow.generated_lost, flow.generated_packets, "{value}");
+            assert!(packets.repeated > 0, "{value}");
+            // Links are long back when the seventh attempt is over, but in the one case.
+            assert!(packets.lost == 0 || timeout < 60 || attempts < 7 || routing != "minimal", "{packets:?} {value}");
+            let mut simulation = simulation(&value, Options { threads: 1, partitions: Some(3) });
+            for tick in 140..=500 {
+                simulation.advance_to(tick);
+                if let Err(wrong) = simulation.fabric().audit() {
+                    panic!("tick {tick}: {wrong}\n{value}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_sent_again_is_the_same_for_all_threads() {
+    for routing in ["minimal", "up_down"] {
+        let value = repeating(json!({ "routing": routing, "measure": { "endpoints": true } }));
+        let result = |threads, partitions| {
+            let outcome = run_with(&value, Options { threads, partitions });
+            json!({ "summary": outcome.summary(), "tables": outcome.tables() })
+        };
+        let one = result(1, None);
+        assert!(one["summary"]["packets_retransmitted"].as_u64() > Some(20), "{}", one["summary"]);
+        for (threads, partitions) in [(2, None), (1, Some(16)), (3, Some(5))] {
+            assert_eq!(result(threads, partitions), one, "{threads} threads, {partitions:?} partitions");
+        }
+    }
+}
+
+/// A program ends if its packets are sent again, in the same cycle whatever the partitions; if not, it never does.
+#[test]
+fn a_program_ends_though_links_break() {
+    let faults = json!({ "later": [{ "cycle": 30, "delay": 50, "until": 700, "links": [[0, 1], [5, 6]] }] });
+    let program = |faults: Value| {
+        json!({
+            "units": { "phit": "1 B" },
+            "topology": { "kind": "torus", "dims": [4, 4], "faults": faults },
+            "routing": "minimal",
+            "router": { "links": { "default": { "vcs": 5, "latency": 2, "buffer": 32 } } },
+            "workload": { "kind": "collective", "collective": "all_reduce", "algorithm": "ring", "bytes": 1024 },
+        })
+    };
+    let lost = run::run(&scenario(&program(faults.clone())), Options::default(), &mut |_, _| true);
+    let lost = lost.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(lost.contains("the program can never end") && lost.contains("lost over links that broke"), "{lost}");
+    let value = program(with(faults, json!({ "retransmit": { "timeout": 200 } })));
+    let ends = |partitions| run_with(&value, Options { threads: 1, partitions }).summary();
+    let whole = ends(Some(1));
+    assert!(whole["packets_retransmitted"].as_u64() > Some(0) && whole["packets_lost"] == 0, "{whole:?}");
+    for partitions in [Some(4), Some(16)] {
+        let parts = ends(partitions);
+        let same = |key: &str| assert_eq!(parts[key], whole[key], "{key}");
+        ["completion", "packets_retransmitted", "latency_mean"].iter().for_each(|key| same(key));
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_again_is_refused() {
+    let refused = |changes: Value| {
+        let value = repeating(changes);
+        run::prepare(&scenario(&value)).err().unwrap_or_else(|| panic!("accepted: {value}")).to_string()
+    };
+    let early = refused(json!({ "topology": { "faults": { "retransmit": { "timeout": 2 } } } }));
+    let least = "topology.faults.retransmit.timeout = 2: expected at least 3, the cycles of a router and the longest";
+    assert!(early.starts_with(least), "{early}");
+    let queues = refused(json!({ "router": { "admittance": "per_destination" } }));
+    assert!(queues.contains("router.admittance") && queues.contains("topology.faults.retransmit"), "{queues}");
+    let answered = refused(json!({ "traffic": { "requests": { "outstanding": 1 } } }));
+    assert!(answered.contains("topology.faults"), "{answered}");
+    let links = |faults: Value| json!({ "topology": { "kind": "torus", "dims": [4, 4], "faults": faults } });
+    let wormhole = with(repeating(json!({})), json!({ "router": { "switching": "wormhole" } }));
+    let whole = with(wormhole, links(json!({ "links": [[0, 1]], "retransmit": { "timeout": 9 } })));
+    let whole = run::prepare(&scenario(&whole)).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(whole.contains("topology.faults.retransmit"), "{whole}");
+    let many = Scenario::from_value(&repeating(json!({
+        "topology": { "faults": { "retransmit": { "attempts": 8 } } },
+    })));
+    let many = many.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(many.contains("topology.faults.retransmit.attempts = 8") && many.contains('7'), "{many}");
 }
 
 #[test]

@@ -142,6 +142,8 @@ impl Partition {
             self.collector.dropped(born(packet.cycle));
             self.draw(e);
         }
+        // What is due in this tick is given up in it.
+        self.give_up(e, self.now.saturating_sub(1));
         let first = self.endpoints[e].next.take();
         if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
             self.collector.counters.flow.not_generated(packet.size);

@@ -1,6 +1,7 @@
 //! From a blueprint to partitions.
 
 use super::admittance::Admittance;
+use super::again::Repeats;
 use super::candidates::Candidates;
 use super::config::{Config, Policies, Settings, Times};
 use super::endpoint::Endpoint;
@@ -24,7 +25,7 @@ use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
-use crate::topology::{Known, Peer, Routers, Topology};
+use crate::topology::{Known, Peer, Retransmit, Routers, Topology};
 use crate::traffic::Requests;
 use crate::workload::NO_SLOT;
 use phit_workload::Ranks;
@@ -71,6 +72,8 @@ struct Layout<'a> {
     upstreams: Vec<Option<(u32, u16)>>,
     /// Of a network whose endpoints execute a program.
     hosts: Option<Hosts>,
+    /// By endpoint its partition, where it must be known.
+    homes_of_endpoints: Arc<[u32]>,
     /// Only how large tables are counts: indices lead anywhere.
     sample: bool,
 }
@@ -98,7 +101,8 @@ impl<'a> Layout<'a> {
     /// Of a few routers whose tables are made to see how large they are.
     fn sample(parts: &'a [Routers]) -> Self {
         let (homes, first, ports) = (Vec::new(), Vec::new(), Vec::new());
-        Self { parts, homes, first, ports, lanes: Vec::new(), upstreams: Vec::new(), hosts: None, sample: true }
+        let (lanes, upstreams, homes_of_endpoints) = (Vec::new(), Vec::new(), Arc::default());
+        Self { parts, homes, first, ports, lanes, upstreams, hosts: None, homes_of_endpoints, sample: true }
     }
 
     fn new(parts: &'a [Routers], topology: &dyn Topology, config: &Config) -> Self {
@@ -111,6 +115,7 @@ impl<'a> Layout<'a> {
             lanes: Vec::new(),
             upstreams: Vec::new(),
             hosts: None,
+            homes_of_endpoints: Arc::default(),
             sample: false,
         };
         for (part, home) in parts.iter().zip(0..) {
@@ -251,6 +256,11 @@ impl<'a> Plan<'a> {
         (0..self.topology.ports(router)).map(of_port).sum()
     }
 
+    /// How sources send again what was lost, if they do.
+    fn retransmit(&self) -> Option<Retransmit> {
+        self.topology.faulty()?.retransmit()
+    }
+
     /// Ticks in which some flit must move if any can.
     pub(super) fn longest_wait(&self) -> Tick {
         let config = &self.config;
@@ -277,6 +287,10 @@ impl<'a> Plan<'a> {
     pub(super) fn build(&self, parts: &[Routers]) -> Vec<Partition> {
         let mut layout = Layout::new(parts, &*self.topology, &self.config);
         layout.hosts = self.hosts(&layout);
+        if self.retransmit().is_some() {
+            let home = |endpoint| layout.partition_of(self.topology.attachment(endpoint).0);
+            layout.homes_of_endpoints = (0..self.topology.endpoints()).map(home).collect();
+        }
         let partition = |index| {
             let mut partition = self.partition(index, &layout);
             partition.start();
@@ -515,6 +529,7 @@ impl<'a> Plan<'a> {
                 messages: self.routing.sends_messages() || self.queueing.sends_messages(),
                 sizes: self.traffic.packet_sizes(),
                 requests: self.traffic.requests(),
+                repeats: self.retransmit().is_some(),
             },
         );
 
@@ -550,6 +565,8 @@ impl<'a> Plan<'a> {
         }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
+        let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len()));
+        let repeats = self.retransmit().map(repeats);
         Partition {
             index: index as u32,
             config: self.config.clone(),
@@ -633,6 +650,7 @@ impl<'a> Plan<'a> {
             free_messages: Vec::new(),
             hosted: self.hosted(index, layout),
             exchange,
+            repeats,
         }
     }
 }

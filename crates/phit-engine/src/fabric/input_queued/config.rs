@@ -143,6 +143,7 @@ impl Compiled {
             detours: _,
             networks: _,
             endpoints_keep: _,
+            in_turn: _,
             kernel: _,
             progress: _,
             // What a kernel may know of.
@@ -161,6 +162,7 @@ impl Compiled {
             exchanges,
             inputs_at_link_rate,
             reuse_when_empty,
+            repeats,
             // What the fixed kernel knows.
             size,
             timed,
@@ -176,7 +178,8 @@ impl Compiled {
             || endpoints_fill
             || exchanges
             || inputs_at_link_rate
-            || reuse_when_empty;
+            || reuse_when_empty
+            || repeats;
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
@@ -317,6 +320,10 @@ pub(crate) struct Settings {
     pub endpoints_fill: bool,
     /// Packets are requests and replies.
     pub exchanges: bool,
+    /// Endpoints send again what was lost.
+    pub repeats: bool,
+    /// Endpoints send what they have drawn, one packet after another, and nothing else.
+    pub in_turn: bool,
     /// Virtual networks, of which packets of each have virtual channels of their own.
     pub networks: u8,
     /// Endpoints have room for so many requests only, until they have been answered.
@@ -366,8 +373,19 @@ impl Settings {
 
     /// The settings of `config` for the policies at hand.
     pub(crate) fn new(config: &Config, policies: &Policies<'_>) -> Self {
-        let &Policies { wants, detours, transparent, managed, ideal, by_age, own_topology, messages, sizes, requests } =
-            policies;
+        let &Policies {
+            wants,
+            detours,
+            transparent,
+            managed,
+            ideal,
+            by_age,
+            own_topology,
+            messages,
+            sizes,
+            requests,
+            repeats,
+        } = policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
             for (entry, link) in table.iter_mut().zip(config.links.iter()) {
@@ -429,6 +447,8 @@ impl Settings {
             credits_in_turn: config.credits_in_turn,
             endpoints_fill: config.links[0].ejection_buffer.is_some(),
             exchanges: requests.is_some(),
+            repeats,
+            in_turn: config.admittance.is_none() && requests.is_none() && !repeats,
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             cut_through_holds_output: config.cut_through_holds_output,
@@ -471,6 +491,8 @@ pub(crate) struct Policies<'a> {
     pub sizes: (u16, u16),
     /// What packets ask for, if they are requests.
     pub requests: Option<&'a Requests>,
+    /// Endpoints send again what was lost.
+    pub repeats: bool,
 }
 
 /// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.

@@ -101,11 +101,8 @@ impl Partition {
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
-        if !K::BARE && self.settings.admits {
-            return self.send_admitted::<K>(e);
-        }
-        if !K::BARE && self.settings.exchanges {
-            return self.send_exchanged::<K>(e);
+        if !K::BARE && !self.settings.in_turn {
+            return self.send_otherwise::<K>(e);
         }
         loop {
             let endpoint = &self.endpoints[e];
@@ -129,6 +126,15 @@ impl Partition {
                 return;
             };
             self.send_flit::<K>(e, packet, lane, size, 0);
+        }
+    }
+
+    /// The same where it is not the packet that was drawn that is sent next.
+    fn send_otherwise<K: Kernel>(&mut self, e: u32) {
+        match () {
+            () if self.settings.admits => self.send_admitted::<K>(e),
+            () if self.settings.exchanges => self.send_exchanged::<K>(e),
+            () => self.send_repeating::<K>(e),
         }
     }
 
@@ -209,7 +215,7 @@ impl Partition {
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
         if tail {
             self.endpoints[e].sent = 0;
-            if K::BARE || !self.settings.admits && !self.settings.exchanges {
+            if K::BARE || self.settings.in_turn {
                 self.draw(e);
             }
         }

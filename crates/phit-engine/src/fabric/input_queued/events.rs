@@ -123,10 +123,7 @@ impl Partition {
             kind::READY => self.make_ready::<K>(target),
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
-            kind::LOSS => {
-                self.collector.lost(&self.packets[target], self.now);
-                self.packets.remove(target);
-            }
+            kind::LOSS => self.lose(target),
             kind::REVIEW => self.reviews.insert(target),
             kind::HOST => {}
             _ => self.tail_left::<K>(target),

@@ -191,5 +191,6 @@ impl Partition {
             && self.packets.live() == 0
             && self.endpoints.iter().all(|endpoint| endpoint.next.is_none())
             && self.admittances.iter().all(|admittance| admittance.is_empty())
+            && self.repeats.as_ref().is_none_or(|repeats| repeats.is_empty())
     }
 }

@@ -1,5 +1,6 @@
 //! What crosses from one partition to another.
 
+use super::again::Again;
 use super::control::Message;
 use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
@@ -18,6 +19,8 @@ pub struct Mail {
     pub(crate) announced: Vec<Announced>,
     /// Words between hosts.
     pub(crate) words: Vec<Word>,
+    /// Packets that have been lost, for their sources to send again.
+    pub(crate) again: Vec<Again>,
 }
 
 /// What is there in one stretch of time.
@@ -49,13 +52,14 @@ impl Post for Mail {
             && self.messages.is_empty()
             && self.announced.is_empty()
             && self.words.is_empty()
+            && self.again.is_empty()
     }
 }
 
 impl Mail {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { slices, messages, announced, words; })
+        bytes_of!(self, Self { slices, messages, announced, words, again; })
     }
 
     /// Packets whose heads are in it.

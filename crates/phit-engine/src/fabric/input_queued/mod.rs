@@ -4,6 +4,7 @@
 //! by messages over links only, so each can run ahead by the shortest latency between them.
 
 mod admittance;
+mod again;
 mod audit;
 mod breakdown;
 mod build;

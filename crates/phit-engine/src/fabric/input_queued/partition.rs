@@ -1,6 +1,7 @@
 //! A partition: its state, its events, its clock.
 
 use super::admittance::Admittance;
+use super::again::Repeats;
 use super::breakdown::Outage;
 use super::candidates::Candidates;
 use super::config::{
@@ -166,6 +167,8 @@ pub struct Partition {
     pub(crate) hosted: Option<Box<Hosted>>,
     /// What endpoints have under way, if packets are requests.
     pub(crate) exchange: Option<Box<Exchange>>,
+    /// What endpoints are to send again, if they do so.
+    pub(crate) repeats: Option<Box<Repeats>>,
 }
 
 impl Runs for Partition {
@@ -199,6 +202,8 @@ impl Runs for Partition {
         if self.hosted.is_some() {
             self.hear_hosts(mail.announced, mail.words);
         }
+        let before = self.now.saturating_sub(1);
+        mail.again.into_iter().for_each(|again| self.take_back(again, before));
     }
 
     fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
@@ -339,7 +344,7 @@ impl Partition {
             spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange, discards, outages, silent
+            messages, hosted, exchange, repeats, discards, outages, silent
         });
         tables.extend([
             ("messages", self.messages.bytes()),
@@ -347,6 +352,7 @@ impl Partition {
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
+            ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (
                 "mail",

@@ -3,7 +3,7 @@
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::declare::{Quantity, WHOLE};
-use crate::packet::Packet;
+use crate::packet::{DETOURED, Packet};
 use serde_json::json;
 
 /// Packets.
@@ -17,6 +17,20 @@ pub struct Packets {
     pub lost: u64,
     /// Phits of the lost ones.
     pub lost_phits: u64,
+    /// Sent again since the start of the run.
+    pub repeated: u64,
+    /// Phits of these.
+    pub repeated_phits: u64,
+    /// Recorded ones that took a detour around a fault.
+    pub detoured: u64,
+}
+
+impl Packets {
+    /// A packet of so many phits is sent again.
+    pub fn sent_again(&mut self, phits: u16) {
+        self.repeated += 1;
+        self.repeated_phits += u64::from(phits);
+    }
 }
 
 impl Counts for Packets {
@@ -34,8 +48,22 @@ impl Counts for Packets {
             name: "packets_lost",
             words: "packets lost",
             about: "Packets lost since the start of the run: on links that broke, at endpoints that failed, and \
-                    where no way was left.",
+                    where no way was left. Where sources send packets again, those that were given up.",
             value: |at| json!(at.counters.packets.lost),
+            ..WHOLE
+        },
+        Quantity {
+            name: "packets_retransmitted",
+            words: "packets sent again",
+            about: "How often sources have sent a packet again that was lost, since the start of the run.",
+            value: |at| json!(at.counters.packets.repeated),
+            ..WHOLE
+        },
+        Quantity {
+            name: "packets_detoured",
+            words: "packets on detours",
+            about: "Recorded packets that took a detour around a fault on their last way.",
+            value: |at| json!(at.counters.packets.detoured),
             ..WHOLE
         },
     ];
@@ -44,6 +72,7 @@ impl Counts for Packets {
     fn recorded(&mut self, it: &Delivery<'_>, _when: Tick) {
         self.recorded += 1;
         self.recorded_phits += it.phits;
+        self.detoured += u64::from(it.packet.misrouted & DETOURED != 0);
     }
 
     fn lost(&mut self, packet: &Packet, _now: Tick, _in_window: bool) {
@@ -51,10 +80,14 @@ impl Counts for Packets {
         self.lost_phits += u64::from(packet.size);
     }
 
-    fn merge(&mut self, Self { recorded, recorded_phits, lost, lost_phits }: &Self) {
+    fn merge(&mut self, other: &Self) {
+        let Self { recorded, recorded_phits, lost, lost_phits, repeated, repeated_phits, detoured } = other;
         self.recorded += recorded;
         self.recorded_phits += recorded_phits;
         self.lost += lost;
         self.lost_phits += lost_phits;
+        self.repeated += repeated;
+        self.repeated_phits += repeated_phits;
+        self.detoured += detoured;
     }
 }

@@ -1,6 +1,7 @@
 //! A graph of which something does not work.
 
 use super::super::{Breakdown, Hop, HopState, Leg, Peer, Port, Topology, Tree, Wires};
+use super::Retransmit;
 use super::lost::Lost;
 use super::outage::Outage;
 use crate::engine::{NONE, Rng, poll};
@@ -31,6 +32,8 @@ pub struct Faulty {
     all_hops: bool,
     /// What breaks during the run, and comes back.
     pub(super) breakdowns: Vec<Breakdown>,
+    /// Sources send again what was lost.
+    pub(super) retransmit: Option<Retransmit>,
 }
 
 /// Draws of a hop before all hops are listed.
@@ -65,7 +68,13 @@ impl Faulty {
             off: outage.endpoints.iter().copied().collect(),
             stranded,
             breakdowns: Vec::new(),
+            retransmit: None,
         }
+    }
+
+    /// How sources send again what was lost, if they do.
+    pub fn retransmit(&self) -> Option<Retransmit> {
+        self.retransmit
     }
 
     /// The same, but that it lists the minimal hops of the whole graph where none of them is left, as

@@ -9,6 +9,7 @@ mod faulty;
 use super::{Breakdown, Peer, Topology, Wires};
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
+use crate::packet::MOST_REPEATS;
 pub use faulty::Faulty;
 use outage::Outage;
 use schemars::JsonSchema;
@@ -43,9 +44,39 @@ pub struct Faults {
     pub endpoints: Vec<u32>,
     /// Seed of the draw: the same faults whatever the seed of the run.
     pub seed: u64,
+    /// Sources send again what was lost; never if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmit: Option<Retransmit>,
     /// What breaks during the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<Later>,
+}
+
+/// Sources keep their packets until they have arrived, and send again what was lost. The time counts from the loss:
+/// neither acknowledgements nor packets that come twice are simulated.
+///
+/// ```toml
+/// [topology.faults.retransmit]
+/// timeout = 500
+/// attempts = 3
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retransmit {
+    /// Cycles from the loss of a packet until its source sends it again, before whatever it has not sent yet. At least
+    /// what a router and the longest link take.
+    #[schemars(range(min = 1, max = LATEST))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub timeout: u32,
+    /// Most times that a packet is sent again. One that is lost after that is given up, and so is one whose source has
+    /// failed when it should send it.
+    #[serde(default = "most_attempts")]
+    #[schemars(range(min = 1, max = MOST_REPEATS))]
+    pub attempts: u8,
+}
+
+fn most_attempts() -> u8 {
+    MOST_REPEATS
 }
 
 /// What breaks during the run, for good or until it is repaired. What is on a link arrives. Whatever is sent over it
@@ -106,6 +137,7 @@ impl Faults {
         let first = self.outage(&*graph, &wires, &none)?;
         let mut faulty = self.without(&graph, &wires, &first)?;
         faulty.breakdowns = self.breakdowns(&graph, &wires, first)?;
+        faulty.retransmit = self.retransmit;
         Ok(Arc::new(faulty))
     }
 
@@ -152,7 +184,7 @@ impl Faults {
         for Change { cycle, delay, entry, repair } in self.changes()? {
             let under = |error: ScenarioError| error.under(&format!("later[{entry}]"));
             let Later { links, count, routers, endpoints, seed, .. } = self.later[entry].clone();
-            let more = Self { links, count, routers, endpoints, seed, later: Vec::new() };
+            let more = Self { links, count, routers, endpoints, seed, ..Self::default() };
             of_entries[entry] = match repair {
                 true => None,
                 false => Some(more.outage(&**graph, wires, &now).map_err(under)?),

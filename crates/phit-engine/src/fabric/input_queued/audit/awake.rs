@@ -15,6 +15,13 @@ use std::collections::HashMap;
 pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let now = partition.now;
     let listed = listed(partition)?;
+    if let Some(repeats) = &partition.repeats {
+        for (e, endpoint) in (0..).zip(partition.endpoints.iter()) {
+            if repeats.waits(e) && !endpoint.blocked && !pending.wakes_ever(kind::SEND, e) {
+                return Err(format!("endpoint {} has forgotten what it is to send again", endpoint.number));
+            }
+        }
+    }
     for (index, queue) in partition.queues.iter().enumerate() {
         let input = &partition.inputs[queue.port];
         let ports = partition.tables.first_port[input.router + 1] - partition.tables.first_port[input.router];

@@ -26,7 +26,8 @@ use ports::{ejections, outputs, turns};
 ///
 /// * of every virtual channel's buffer, the sender's credits, the phits on the link, the phits in the queue and the
 ///   credits on their way back add up to its size, and no part is negative;
-/// * phits injected are phits delivered, in queues, on links or being ejected;
+/// * phits injected are phits delivered, in queues, on links or being ejected, or they have been lost; those of packets
+///   that are sent again are injected again;
 /// * queues are consistent lists, every packet of the arena is in exactly one place, flits of two packets never mix in
 ///   a virtual channel;
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
@@ -67,7 +68,9 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
-        delivered += partition.collector.counters.flow.phits + partition.collector.counters.packets.lost_phits;
+        let counters = &partition.collector.counters;
+        delivered += counters.flow.phits + counters.packets.lost_phits + counters.packets.repeated_phits;
+        held += partition.repeats.as_ref().map_or(0, |repeats| repeats.phits());
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
@@ -79,6 +82,7 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
         managed(partition)?;
         awake(partition, pending_here)?;
     }
+    inboxes.for_each(|_, mail| held += mail.again.iter().map(|again| u64::from(again.size)).sum::<u64>());
     answered(network)?;
     let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
     inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
