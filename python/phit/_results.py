@@ -241,6 +241,18 @@ class Quantities:
         return value
 
     @property
+    def packets_retransmitted(self) -> int:
+        """Packets sent again."""
+        value: int = self._value("packets_retransmitted")
+        return value
+
+    @property
+    def packets_detoured(self) -> int:
+        """Packets on detours."""
+        value: int = self._value("packets_detoured")
+        return value
+
+    @property
     def packet_hops(self) -> int:
         """Hops of packets."""
         value: int = self._value("packet_hops")
