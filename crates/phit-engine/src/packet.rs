@@ -72,8 +72,8 @@ pub struct Packet {
     /// Free for the routing mechanism.
     pub scratch: u32,
     /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and
-    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]), and [`REPLY`]
-    /// of a reply.
+    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]), and
+    /// [`REPLY`] of a reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,

@@ -123,7 +123,8 @@ impl<A> RouterParams<A> {
         Err(ScenarioError::new(refused.0, refused.1, expected))
     }
 
-    /// Sources that send packets again have one queue of whole packets, and hear of a loss no sooner than anybody could.
+    /// Sources that send packets again have one queue of whole packets, and hear of a loss no sooner than anybody
+    /// could.
     fn retransmission(&self, faulty: &Faulty, topology: &dyn Topology) -> Result<(), ScenarioError> {
         let Some(Retransmit { timeout, .. }) = faulty.retransmit() else { return Ok(()) };
         let refused = match () {
