@@ -60,6 +60,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 messages: !old.timed,
                 sizes: (old.size as u16, old.size as u16),
                 requests: None,
+                repeats: false,
             },
         );
     }
