@@ -9,6 +9,8 @@ import sysconfig
 import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import phit
 import pytest
@@ -69,7 +71,7 @@ def test_names_are_names(name: str, tmp_path: Path) -> None:
 
 def test_an_engine_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: list[EntryPoint] = []
-    monkeypatch.setattr(engines, "entry_points", lambda group: installed if group == engines.GROUP else [])
+    monkeypatch.setattr(engines, "installed", lambda: {entry.name: entry for entry in installed})
     monkeypatch.delenv(engines.CHOICE, raising=False)
     assert engines.chosen() is None
     first, second = (EntryPoint(name, f"{name}._engine", engines.GROUP) for name in ("first", "second"))
@@ -91,6 +93,37 @@ def test_an_engine_is_found_by_its_entry_point(monkeypatch: pytest.MonkeyPatch) 
         engines.install()
     monkeypatch.setenv(engines.CHOICE, engines.OWN)
     assert engines.install() == engines.OWN
+
+
+def test_an_engine_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("mine", "mine._engine", engines.GROUP)
+    monkeypatch.setattr(engines, "installed", lambda: {"mine": entry})
+    monkeypatch.setattr(engines, "version", lambda: "0.2.0")
+    monkeypatch.delenv(engines.CHOICE, raising=False)
+    monkeypatch.setitem(sys.modules, "phit._phit", phit._phit)
+    for there in ("0.1.9", "0.2.1"):
+        other: Any = SimpleNamespace(__version__=there)
+        monkeypatch.setitem(sys.modules, "mine._engine", other)
+        with pytest.raises(
+            ImportError, match=rf"the engine mine is of Phit {re.escape(there)}, and this package is Phit 0\.2\.0"
+        ):
+            engines.install()
+    engine: Any = SimpleNamespace(__version__="0.2.0")
+    monkeypatch.setitem(sys.modules, "mine._engine", engine)
+    assert engines.install() == "mine"
+    assert sys.modules["phit._phit"] is engine
+
+
+def test_an_installed_engine_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    metadata = tmp_path / "my_routing-0.1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-routing\nVersion: 0.1.0\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "nowhere"), *sys.path])
+    before = engines.installed()
+    for text in ("[console_scripts]\nmine = mine:main\n", "[phit.engines]\nmine = mine._engine\n"):
+        (metadata / "entry_points.txt").write_text(text)
+        found = {name: entry.value for name, entry in engines.installed().items() if name not in before}
+        assert found == ({"mine": "mine._engine"} if engines.GROUP in text else {})
 
 
 @pytest.mark.skipif(not SLOW, reason="takes minutes; run by make test-crate")

@@ -8,8 +8,12 @@ import this module puts it there.
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "phit.engines"
 """Of entry points: each names the module of an extension."""
@@ -20,13 +24,44 @@ CHOICE = "PHIT_ENGINE"
 OWN = "phit"
 
 
-def chosen() -> EntryPoint | None:
+def installed() -> "dict[str, EntryPoint]":
+    """The extensions that are installed, by name."""
+    if not any(map(_names_one, sys.path)):
+        return {}
+    # It takes longer to import than the package.
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _names_one(folder: str) -> bool:
+    """Whether what is installed in a folder may name an extension."""
+    for file in Path(folder).glob("*-info/entry_points.txt"):
+        try:
+            if GROUP.encode() in file.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def version() -> str | None:
+    """The version of this package; `None` of a checkout that is not installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(OWN)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def chosen() -> "EntryPoint | None":
     """The extension to use instead of the package's own, if there is one.
 
     Raises:
         ImportError: there are several, and nobody has chosen; or there is none of the name that was chosen.
     """
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    found = installed()
     name = os.environ.get(CHOICE, "")
     if name == OWN or (not name and not found):
         return None
@@ -45,7 +80,7 @@ def install() -> str:
     """Puts the engine in its place, where ``phit._phit`` is imported from; returns its name.
 
     Raises:
-        ImportError: it cannot be imported, or as of `chosen`.
+        ImportError: it cannot be imported, or is of another version than the package, or as of `chosen`.
     """
     entry = chosen()
     if entry is None:
@@ -55,6 +90,10 @@ def install() -> str:
     except ImportError as error:
         words = f"build it again, or set {CHOICE}={OWN} to do without"
         raise ImportError(f"the engine {entry.name} cannot be imported ({error}); {words}") from error
+    there, here = getattr(module, "__version__", None), version()
+    if here is not None and there != here:
+        words = f"build it again with the engine of {here}, or set {CHOICE}={OWN} to do without"
+        raise ImportError(f"the engine {entry.name} is of Phit {there}, and this package is Phit {here}: {words}")
     sys.modules["phit._phit"] = module
     return entry.name
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phit.errors import InputError
-from phit.importing import booksim, caminos, fogsim
 from phit.importing.found import Imported
-from phit.importing.printed import Printed
 from phit.importing.text import text_of
 from phit.scenario import hint
 from phit.text import quoted
+
+if TYPE_CHECKING:
+    from phit.importing.printed import Printed
 
 
 class Reader(Protocol):
@@ -23,34 +25,48 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator."""
+    """A simulator, whose package is named as it is."""
 
     name: str
     title: str
-    read: Reader
-    printed: Callable[[Path], Printed] | None = None
-    """Reads what it prints, if that can be compared."""
     mark: str | None = None
-    """What stands in everything that it prints."""
+    """What stands in everything that it prints, if that can be compared."""
+
+    @property
+    def _package(self) -> Any:
+        # Every command knows the names; few read a configuration.
+        return import_module(f"phit.importing.{self.name}")
+
+    @property
+    def read(self) -> Reader:
+        """Reads its configurations."""
+        reader: Reader = self._package.read
+        return reader
+
+    @property
+    def printed(self) -> "Callable[[Path], Printed]":
+        """Reads what it prints, if it has a mark."""
+        reader: Callable[[Path], Printed] = self._package.printed
+        return reader
 
 
 _ALL = (
-    Simulator("booksim", "BookSim 2", booksim.read, booksim.printed, "END Configuration File: "),
-    Simulator("fogsim", "FOGSim", fogsim.read, fogsim.printed, "Palm Tree Configuration: "),
-    Simulator("caminos", "CAMINOS", caminos.read),
+    Simulator("booksim", "BookSim 2", "END Configuration File: "),
+    Simulator("fogsim", "FOGSim", "Palm Tree Configuration: "),
+    Simulator("caminos", "CAMINOS"),
 )
 
 SIMULATORS = {one.name: one for one in _ALL}
 """By the name on the command line."""
 
 
-def recognised(path: Path) -> Printed:
+def recognised(path: Path) -> "Printed":
     """What one of the simulators has printed into a file: which one, the file shows."""
     text = text_of(path)
     for simulator in SIMULATORS.values():
-        if simulator.mark is not None and simulator.printed is not None and simulator.mark in text:
+        if simulator.mark is not None and simulator.mark in text:
             return simulator.printed(path)
-    titles = " or ".join(one.title for one in SIMULATORS.values() if one.printed)
+    titles = " or ".join(one.title for one in SIMULATORS.values() if one.mark)
     raise InputError(f"{path}: expected what {titles} prints of a run, with its configuration")
 
 
