@@ -100,9 +100,10 @@ def test_nothing_is_executed_before_a_run(cli: Cli, write: Write, tmp_path: Path
     document = write(contended(table) | {"sweep": {"product": {"traffic.load": [0.1, 0.2]}}}, "hostile.json")
     points = phit.Experiment.read(document).points()
     assert any("touch" in line for line in points[0].scenario["routing"]["source"])
-    for command in (["verify"], ["run"], ["saturate", "--out", "x"]):
+    for command in (["verify"], ["run"], ["run", "--out", "x"], ["saturate", "--out", "x"]):
         cli(command[0], write(contended(table), "one.json"), *command[1:])
-    assert cli("sweep", document, "--out", "refused")[0] == 2
+    assert cli("sweep", document, "--out", "x")[0] == 2
+    assert not Path("x").exists()
     # Results of somebody who has consented: made of a function that does no harm, and then changed.
     harmless = contended({"kind": "contention_base"}) | {"sweep": {"name": "x"}}
     phit.sweep(harmless, "results", workers=1)

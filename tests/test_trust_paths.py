@@ -5,6 +5,8 @@ import os
 import re
 import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -257,6 +259,13 @@ def test_links_lead_nowhere(name: str, kept: Path, cli: Cli, write: Write, tmp_p
 
 def test_a_full_disk_is_one_line_and_the_same_command_resumes(cli: Cli, write: Write, tmp_path: Path) -> None:
     document, folder = write(small(sweep=LOADS | {"name": "r"})), tmp_path / "r"
+    # Processes share memory through a file, too.
+    limited = f"ulimit -f 1; exec {sys.executable} -m phit sweep {document} --out {tmp_path / 'p'} --workers 2"
+    ended = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert re.search(
+        rf"^phit: error: {tmp_path}/p/.*: cannot be written \(File too large\)$", ended.stderr, re.MULTILINE
+    )
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     failed = 0
     for most in (0, 1, 500, 1500, 2500, 3500, 5000, 7000, 9000, 12000, 16000):

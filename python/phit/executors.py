@@ -104,13 +104,17 @@ def run_in_processes(
     """Runs scenarios on fresh processes, which end with this one however it ends."""
     context = multiprocessing.get_context("spawn")
     theirs, ours = context.Pipe(duplex=False)
-    fractions = context.RawArray("d", len(scenarios))
+    try:
+        fractions = context.RawArray("d", len(scenarios))
+    except OSError:
+        # It is a file, for which there may be no room: how far points are is not told, then.
+        fractions = None
     count = processes(workers, len(scenarios))
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(theirs, fractions))
     try:
         with _sigint_held():
             futures = _submit(pool, scenarios, force, count)
-        yield from _as_completed(futures, lambda: told(fractions))
+        yield from _as_completed(futures, lambda: None if fractions is None else told(fractions))
         pool.shutdown()
     finally:
         ours.close()

@@ -40,6 +40,7 @@ __all__ = [
     "Answer",
     "ResultsFolder",
     "Summary",
+    "lacking",
     "point_row",
     "points_frame",
     "read_manifest",
@@ -266,7 +267,7 @@ class ResultsFolder:
         write_json(self.folder / MANIFEST, self._manifest)
 
     def _point_file(self, hash_: str) -> Path:
-        return self.folder / POINTS / f"{hash_}.json"
+        return _file_of(self.folder, hash_)
 
     def _partial_file(self, hash_: str) -> Path:
         return self.folder / POINTS / f"{hash_}.partial"
@@ -297,6 +298,15 @@ class ResultsFolder:
         if "digest" not in point:
             write_point(path, point)
         return {"summary": point["summary"], "tables": point["tables"]}
+
+
+def lacking(folder: Path, points: Iterable[Point]) -> list[Point]:
+    """The points that a folder has no files of; it need not be there."""
+    return [point for point in points if not _file_of(folder, point.hash).exists()]
+
+
+def _file_of(folder: Path, hash_: str) -> Path:
+    return folder / POINTS / f"{hash_}.json"
 
 
 def point_row(hash_: str, point: Point, summary: Summary) -> dict[str, Any]:

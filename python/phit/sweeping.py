@@ -15,7 +15,7 @@ from phit.experiment import Experiment, Point
 from phit.mechanisms import running as mechanisms
 from phit.progress import Reporter, describe, reporter
 from phit.result import unmeasured
-from phit.results import ResultsFolder, Summary, point_row, points_frame
+from phit.results import ResultsFolder, Summary, lacking, point_row, points_frame
 from phit.scenario import Source, to_json
 from phit.sharding import Shard
 from phit.where import DASK, HERE, SLURM, Cluster, Where
@@ -84,10 +84,20 @@ def run_points(
     with reporter(progress) as report:
         shard = where.shard
         folder = ResultsFolder(Path(out), report.warn, shared=shard is not None) if out is not None else nullcontext()
+        mine = points if shard is None else shard.share(points)
+        consented(mine, out)
         with folder as results:
-            mine = points if shard is None else shard.share(points)
             summaries = results.adopt(experiment, points, mine) if results else {}
             return _sweep(experiment, mine, summaries, results, report, where, each, force)
+
+
+def consented(points: Iterable[Point], out: str | os.PathLike[str] | None) -> None:
+    """Refuses Python functions that may not be executed before anything is written.
+
+    Of points that the folder `out` has nothing is executed.
+    """
+    missing = points if out is None else lacking(Path(out), points)
+    mechanisms.ready(to_json(point.scenario) for point in missing)
 
 
 def _sweep(
@@ -134,7 +144,7 @@ def _run(
     points: list[Point], report: Reporter, where: Where, folder: Path | None, force: bool
 ) -> Iterator[tuple[int, Answer | Exception]]:
     scenarios: list[Any] = [to_json(point.scenario) for point in points]
-    # Whether they may be executed, and what cannot be compiled, comes to light before anything runs.
+    # Among them are points whose files are damaged.
     mechanisms.ready(scenarios)
     executor = where.executor
     if executor == SLURM and points:
