@@ -62,11 +62,15 @@ class Folder:
         there = [key for key in self.swept if key in self.points.columns]
         shown = [key for key in there if self.points[key].n_unique() > 1] if self.points.height else []
         rows = self.points.select("point", *shown).iter_rows()
-        return {hash_: " ".join(label_of(readable_cell(v)) for v in values) or "this run" for hash_, *values in rows}
+        # A key that only other curves set says nothing of this one.
+        words = {hash_: [label_of(readable_cell(v)) for v in values if v is not None] for hash_, *values in rows}
+        return {hash_: " ".join(parts) or "this run" for hash_, parts in words.items()}
 
 
 def readable_cell(value: Any) -> str:
     """A cell of a table for people."""
+    if value is None:
+        return readable(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -76,7 +80,12 @@ def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str,
     told = [key for key in ("routing", "pattern", "offered_load") if points.height == 1 and not swept]
     keys = [(key, key.removesuffix("_load")) for key in told if key in points.columns]
     keys += [(key, heading(key)) for key in swept if key in points.columns]
-    return keys + [(q.name, q.heading) for q in HEADLINES if q.heading is not None and q.name in points.columns]
+    there = {name for name in points.columns if points[name].null_count() < points.height}
+    return keys + [
+        (q.name, q.heading)
+        for q in HEADLINES
+        if q.heading is not None and q.name in (there if q.special else points.columns)
+    ]
 
 
 def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], list[list[str]]]:
