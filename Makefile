@@ -19,7 +19,7 @@ DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 .PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
 	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
@@ -80,11 +80,20 @@ test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm 
 	PHIT_CLUSTER=1 $(PYTEST) tests/test_clusters.py
 
 # Zig links against the symbols of an old C library, so that the wheel runs on old systems, too.
+WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 wheels: $(STAMPS)/packages ## Build the wheel for users without Rust, and the source distribution, in dist/
 	rm -rf dist
 	$(PIP) 'ziglang>=0.13'
 	$(COMMIT)
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --sdist --zig --compatibility manylinux2014 --out dist
+	$(WHEEL) --sdist
+
+# With the standard library of Rust for that processor; zig has all the rest.
+.PHONY: wheel-aarch64
+wheel-aarch64: $(STAMPS)/packages ## Build the wheel for 64-bit ARM on another processor, in dist/ beside what is there
+	rustup target add aarch64-unknown-linux-gnu
+	$(PIP) 'ziglang>=0.13'
+	$(COMMIT)
+	$(WHEEL) --target aarch64-unknown-linux-gnu
 
 test-wheel: $(STAMPS)/packages ## Install the wheel of dist/ where there is no Rust, and run scenarios with it
 	PHIT_WHEEL=1 $(PYTEST) tests/test_wheel.py
@@ -127,6 +136,7 @@ schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complet
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cp -r target/doc site/api
 
 clean: ## Remove everything that was built (results in out/ stay)
 	rm -rf $(VENV) target dist site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
