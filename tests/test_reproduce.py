@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from phit.sharding import Shard
 from phit.studies.contention import study
 from phit.studies.contention.load import mixed
 from phit.studies.contention.paper import MECHANISMS
@@ -139,6 +140,58 @@ def test_a_killed_study_goes_on(start: Start, cli: Cli, tmp_path: Path) -> None:
     status, _, err = cli(*command)
     assert status == 0, err
     assert f"{kept} of them done already" in err
+
+
+WRITTEN = ("report.md", "claims.json", "tables/5b.csv")
+
+
+def lacking_two_of_each_shard(reproduced: Path, folder: Path) -> tuple[Path, list[set[str]]]:
+    """A copy without figures in which each of two shards has two runs to do, and which these are."""
+    shutil.copytree(reproduced, folder)
+    for name in WRITTEN:
+        (folder / name).unlink()
+    points = Plan.of({"5b": study.figures["5b"].cases(study.setting(Scale.SMOKE), None)}).points
+    gone = [{point.hash for point in Shard.parse(f"{i}/2").share(points)[:2]} for i in (1, 2)]
+    for hash_ in gone[0] | gone[1]:
+        (folder / "points" / f"{hash_}.json").unlink()
+    return folder, gone
+
+
+def there(folder: Path) -> set[str]:
+    return {path.stem for path in (folder / "points").glob("*.json")}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_shards_of_a_study_give_what_one_run_gives(cli: Cli, tmp_path: Path, reproduced: Path) -> None:
+    command = ("reproduce", "contention", "--figure", "5b", "--scale", "smoke", "--jobs", 1, "--output")
+    shared, gone = lacking_two_of_each_shard(reproduced, tmp_path / "shared")
+    before = there(shared)
+    for shard, own in zip(("1/2", "2/2"), gone, strict=True):
+        status, out, err = cli(*command, shared, "--shard", shard)
+        assert (status, out) == (0, ""), err
+        assert f"shard {shard} is in {shared}; when all have ended, the same command without --shard" in err
+        before |= own
+        assert there(shared) == before
+        assert not any((shared / name).exists() for name in WRITTEN)
+
+    # Each in a folder of its own, put together.
+    parts = [lacking_two_of_each_shard(reproduced, tmp_path / f"part{i}")[0] for i in (1, 2)]
+    for part, shard in zip(parts, ("1/2", "2/2"), strict=True):
+        assert cli(*command, part, "--shard", shard)[0] == 0
+    merged = tmp_path / "merged"
+    status, _, err = cli("merge", merged, *parts)
+    assert status == 0, err
+    assert there(merged) == there(shared)
+
+    for folder in (shared, merged):
+        status, _, err = cli(*command, folder)
+        assert (status, "4 of them" in err) == (0, False), err
+        assert pl.read_parquet(folder / "tables" / "5b.parquet").equals(
+            pl.read_parquet(reproduced / "tables" / "5b.parquet")
+        )
+        assert (folder / "claims.json").read_bytes() == (reproduced / "claims.json").read_bytes()
+    status, _, err = cli(*command, shared, "--shard", "1/2", "--budget", "1h")
+    assert (status, "--budget: a shard knows its own runs only" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
