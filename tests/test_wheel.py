@@ -66,7 +66,7 @@ def test_a_bare_environment_runs_a_scenario(wheel: Path, tmp_path: Path) -> None
 
 @pytest.mark.skipif(not ASKED, reason="make test-wheel")
 def test_what_is_packed(wheel: Path) -> None:
-    assert re.search(r"-(manylinux\w+|macosx\w+)\.whl$", wheel.name), "a wheel for other machines than this one"
+    assert re.search(r"-(manylinux|macosx)\w+(\.\w+)*\.whl$", wheel.name), "a wheel for other machines than this one"
     names = zipfile.ZipFile(wheel).namelist()
     assert {"phit/__init__.py", "phit/py.typed", "phit/_phit.pyi", "phit/_commit.txt"} <= set(names)
     assert [name for name in names if name.endswith(".so")] == ["phit/_phit.abi3.so"]
