@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import phit
-from phit import perfetto as traces
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
@@ -85,6 +84,8 @@ def run(
     if against is not None:
         set_path(document, "measure.phases", True)
     if perfetto is not None:
+        from phit import perfetto as traces
+
         document = traces.asked(document)
     with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
         if folder is None and page is None:
@@ -107,6 +108,8 @@ def run(
         if ideal is not None:
             _show_cost(result, ideal)
     if perfetto is not None:
+        from phit import perfetto as traces
+
         traces.write(result, perfetto)
         note(f"wrote {perfetto}")
     if page is not None:
