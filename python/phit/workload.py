@@ -2,7 +2,7 @@
 
 A program says what every rank computes, sends and receives, and which operation waits for which. Files are GOAL, as
 text or in its binary form, Chakra execution traces, or MPI calls as dumpi2ascii prints them; each may be compressed by
-gzip.
+gzip. MPI programs may also be archives of OTF2 (`pip install 'phit[otf2]'`).
 
 >>> from phit import workload
 >>> program = workload.Program(2)
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from phit import _phit
+from phit import _phit, otf2
 from phit._phit import WorkloadError
 from phit.errors import InputError
 
@@ -42,6 +42,16 @@ def _translated() -> Iterator[None]:
         raised = InputError(str(error), error.key)
         raised.file, raised.line = error.file, error.line
         raise raised from None
+
+
+@contextmanager
+def _files(path: str | Path) -> Iterator[Path]:
+    """What the engine reads of a program: its files, or those that are made of an archive of OTF2."""
+    if Path(path).suffix != otf2.SUFFIX:
+        yield Path(path)
+        return
+    with otf2.as_calls(Path(path)) as calls:
+        yield calls
 
 
 @dataclass(frozen=True)
@@ -176,11 +186,11 @@ def read(path: str | Path, **options: Any) -> Program:
 
     Args:
         path: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
-            `PREFIX-RANK.txt` of MPI calls.
+            `PREFIX-RANK.txt` of MPI calls; or the anchor file `NAME.otf2` of an archive.
         options: how a trace is read, see `convert`.
     """
-    with _translated():
-        columns = json.loads(_phit.workload_read(Path(path), json.dumps(options)))
+    with _files(path) as files, _translated():
+        columns = json.loads(_phit.workload_read(files, json.dumps(options)))
     program = Program(max(len(columns), 1))
     for operations, (rows, dependencies) in zip(program._ranks, columns, strict=False):
         waits: dict[tuple[int, bool], list[int]] = {}
@@ -199,8 +209,8 @@ def _number(number: int) -> int:
 
 def info(path: str | Path, **options: Any) -> dict[str, int]:
     """What the program in a file consists of: ranks, operations, messages and bytes, time of calculations."""
-    with _translated():
-        found: dict[str, int] = json.loads(_phit.workload_info(Path(path), json.dumps(options)))
+    with _files(path) as files, _translated():
+        found: dict[str, int] = json.loads(_phit.workload_info(files, json.dumps(options)))
     return found
 
 
@@ -211,15 +221,15 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
 
     Args:
         source: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
-            `PREFIX-RANK.txt` of MPI calls.
+            `PREFIX-RANK.txt` of MPI calls; or the anchor file `NAME.otf2` of an archive.
         target: the file to write.
         options: how a trace is read: `algorithms` by collective, `delay` before a collective and after what each of its
             steps receives, and `combine` for each byte that is combined, in nanoseconds; of Chakra also `dependencies`
             ("data" or "data_and_control"), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations
             and bytes in a nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
     """
-    with _translated():
-        _phit.workload_convert(Path(source), Path(target), json.dumps(options))
+    with _files(source) as files, _translated():
+        _phit.workload_convert(files, Path(target), json.dumps(options))
 
 
 def make(
