@@ -54,11 +54,44 @@ phit.network = (() => {
   };
 
   const GAP = 14, LABEL = 16;
+  // Boxes that stand over one another move apart, a little at a time, and stay within the picture.
+  const apart = (boxes, width, height) => {
+    const all = [...boxes.values()];
+    for (let turn = 0; turn < 80; turn++) {
+      let moved = false;
+      for (let i = 0; i < all.length; i++) {
+        for (let k = 0; k < i; k++) {
+          const [a, b] = [all[i], all[k]];
+          const over = [0, 1].map((d) => Math.min(a[d] + a[d + 2], b[d] + b[d + 2]) - Math.max(a[d], b[d]) + 3);
+          if (over[0] <= 0 || over[1] <= 0) continue;
+          const d = over[0] < over[1] ? 0 : 1;
+          const sign = a[d] < b[d] ? -1 : 1;
+          a[d] += (sign * over[d]) / 2;
+          b[d] -= (sign * over[d]) / 2;
+          moved = true;
+        }
+      }
+      for (const box of all) [width, height].forEach((most, d) => { box[d] = Math.max(1, Math.min(most - box[d + 2] - 1, box[d])); });
+      if (!moved) break;
+    }
+  };
   // Where every router's box stands in a width; `ports` is how many cells a router has.
   const placed = (layout, ports, width) => {
     const boxes = new Map();
     const labels = [];
     const outlines = [];
+    if (layout.places.length && ports > 1) {
+      const [side, high] = [Math.min(width, 1000), Math.min(width, 1000) * 0.6];
+      const across = Math.ceil(ports / 2);
+      // Boxes take a quarter of the picture at most, so that it still shows the graph.
+      const size = (c) => [across * c + 2, 2 * c + 2];
+      let cell = 13;
+      while (cell > 3 && layout.places.length * size(cell)[0] * size(cell)[1] > 0.25 * side * high) cell -= 1;
+      const [bw, bh] = size(cell);
+      layout.places.forEach(([x, y], router) => boxes.set(router, [x * (side - bw), y * (high - bh), bw, bh]));
+      apart(boxes, side, high);
+      return { boxes, labels, outlines, height: high, width: side, cell, across };
+    }
     if (layout.places.length) {
       const side = Math.max(320, Math.min(width, 760));
       const size = Math.max(5, Math.min(16, side / Math.sqrt(layout.places.length) / 2.4));

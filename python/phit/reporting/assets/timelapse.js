@@ -13,8 +13,7 @@
     const lay = () => {
       const of = point.of ??= { router: network.unpacked(point.router, "u4"), port: network.unpacked(point.port, "u2"), shade: network.unpacked(point.shade, "u1"), from: point.counts.reduce((sums, count) => [...sums, sums.at(-1) + count], [0]) };
       const routers = of.router.reduce((most, router) => Math.max(most, router + 1), 1);
-      // A graph without groups stands in rows here, as a port needs a place.
-      const layout = point.layout ? { ...point.layout, places: [] } : { blocks: [["routers", 0, routers, Math.ceil(Math.sqrt(routers))]], flow: "below", places: [] };
+      const layout = point.layout ?? { blocks: [["routers", 0, routers, Math.ceil(Math.sqrt(routers))]], flow: "below", places: [] };
       drawn = network.placed(layout, Math.max(2, point.ports), Math.max(240, map.clientWidth));
       const holder = el("div", { class: "holder" });
       const steps = Array.from({ length: data.levels }, (_, i) => i).filter((i) => i % 2);
