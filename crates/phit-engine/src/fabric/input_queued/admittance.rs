@@ -3,21 +3,43 @@
 use super::config::Kernel;
 use super::events::kind;
 use super::partition::Partition;
+use crate::engine::NONE;
 use crate::fabric::links::Phits;
 use crate::traffic::Generated;
-use std::collections::VecDeque;
+
+/// A packet that waits, and the place of the one behind it.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    cycle: u32,
+    next: u32,
+    size: u16,
+}
+
+/// The queue of one destination: its first packet, the place of the second and that of the last.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    cycle: u32,
+    next: u32,
+    last: u32,
+    phits: u32,
+    size: u16,
+}
+
+const EMPTY: Queue = Queue { cycle: 0, next: NONE, last: NONE, phits: 0, size: 0 };
 
 /// The admittance queues of one endpoint.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Admittance {
-    /// Packets by destination: cycle of generation and size.
-    queues: Vec<VecDeque<(u32, u16)>>,
+    /// By destination.
+    queues: Vec<Queue>,
+    /// Packets behind the first ones of all queues, in lists.
+    packets: Vec<Waiting>,
+    /// First of the places that are free.
+    free: u32,
     /// Destinations for which there are packets.
     waiting: Vec<u64>,
     /// Destinations that are held back.
     held: Vec<u64>,
-    /// Phits by destination.
-    phits: Vec<u32>,
     /// The destination whose turn it is.
     turn: u32,
 }
@@ -27,36 +49,67 @@ impl Admittance {
     pub(crate) fn new(endpoints: u32) -> Self {
         let (count, words) = (endpoints as usize, (endpoints as usize).div_ceil(64));
         Self {
-            queues: vec![VecDeque::new(); count],
+            queues: vec![EMPTY; count],
+            packets: Vec::new(),
+            free: NONE,
             waiting: vec![0; words],
             held: vec![0; words],
-            phits: vec![0; count],
             turn: 0,
         }
     }
 
     /// Puts a packet into its queue; false if there is no room for it.
     fn admit(&mut self, packet: Generated, room: Phits) -> bool {
-        let to = packet.destination as usize;
-        let phits = self.phits[to] + u32::from(packet.size);
+        let Generated { cycle, destination, size } = packet;
+        let to = destination as usize;
+        let queue = &mut self.queues[to];
+        let phits = queue.phits + u32::from(size);
         if let Phits::Finite(room) = room {
             if phits > room {
                 return false;
             }
         }
-        self.phits[to] = phits;
-        self.queues[to].push_back((packet.cycle, packet.size));
-        self.waiting[to / 64] |= 1 << (to % 64);
+        let bit = 1 << (to % 64);
+        if self.waiting[to / 64] & bit == 0 {
+            self.waiting[to / 64] |= bit;
+            *queue = Queue { cycle, size, phits, ..EMPTY };
+            return true;
+        }
+        let place = match self.free {
+            NONE => {
+                self.packets.push(Waiting { cycle, size, next: NONE });
+                self.packets.len() as u32 - 1
+            }
+            free => {
+                let place = &mut self.packets[free as usize];
+                self.free = std::mem::replace(place, Waiting { cycle, size, next: NONE }).next;
+                free
+            }
+        };
+        queue.phits = phits;
+        match std::mem::replace(&mut queue.last, place) {
+            NONE => queue.next = place,
+            last => self.packets[last as usize].next = place,
+        }
         true
     }
 
+    /// Takes the first packet for `destination`, which must be there.
     fn take(&mut self, destination: u32) {
         let to = destination as usize;
-        if let Some((_, size)) = self.queues[to].pop_front() {
-            self.phits[to] -= u32::from(size);
-        }
-        if self.queues[to].is_empty() {
+        let queue = &mut self.queues[to];
+        queue.phits -= u32::from(queue.size);
+        if queue.next == NONE {
             self.waiting[to / 64] &= !(1 << (to % 64));
+        } else {
+            let place = queue.next;
+            let behind = &mut self.packets[place as usize];
+            (queue.cycle, queue.size) = (behind.cycle, behind.size);
+            queue.next = std::mem::replace(&mut behind.next, self.free);
+            self.free = place;
+            if queue.next == NONE {
+                queue.last = NONE;
+            }
         }
         self.turn = if to + 1 == self.queues.len() { 0 } else { destination + 1 };
     }
@@ -82,7 +135,7 @@ impl Admittance {
             while word != 0 {
                 let destination = at as u32 * 64 + word.trailing_zeros();
                 word &= word - 1;
-                let (cycle, size) = self.queues[destination as usize][0];
+                let Queue { cycle, size, .. } = self.queues[destination as usize];
                 let packet = Generated { cycle, destination, size };
                 if fits(packet) {
                     return Some(packet);
@@ -110,11 +163,9 @@ impl Admittance {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let packets: usize = self.queues.iter().map(|queue| queue.capacity() * size_of::<(u32, u16)>()).sum();
-        packets
-            + self.queues.capacity() * size_of::<VecDeque<(u32, u16)>>()
+        self.packets.capacity() * size_of::<Waiting>()
+            + self.queues.capacity() * size_of::<Queue>()
             + self.waiting.capacity() * 16
-            + self.phits.capacity() * 4
     }
 }
 
@@ -201,7 +252,7 @@ mod tests {
         assert_eq!(order, [(3, 0), (0, 5), (2, 129), (1, 5)]);
         queues.hold(64, true);
         assert_eq!(queues.choose(|_| true), None);
-        assert!(queues.holds(64) && !queues.is_empty() && queues.phits.iter().sum::<u32>() == 4);
+        assert!(queues.holds(64) && !queues.is_empty() && queues.queues[64].phits == 4);
         queues.hold(64, false);
         assert_eq!(queues.choose(|_| true), Some(packet(4, 64)));
     }

@@ -137,6 +137,7 @@ impl Compiled {
             backlog: _,
             ejection_vcs: _,
             full: _,
+            enough: _,
             credit_at_output: _,
             cut_through_holds_output: _,
             transit_priority: _,
@@ -167,6 +168,7 @@ impl Compiled {
             size,
             timed,
             by_age,
+            alike: _,
             own_topology,
             staged,
         } = *settings;
@@ -301,6 +303,8 @@ pub(crate) struct Settings {
     pub backlog: [Tick; MOST_CLASSES],
     /// Some arbiter asks for the age of packets.
     pub by_age: bool,
+    /// To whoever requests the crossbar, packets are alike: all are of one size, and no arbiter asks for their age.
+    pub alike: bool,
     /// Virtual channels are allocated in a stage of their own.
     pub staged: bool,
     /// The topology is one of Phit's own, whose hops exist.
@@ -312,6 +316,8 @@ pub(crate) struct Settings {
     pub reuse_when_empty: bool,
     /// By class, the credits of a virtual channel whose buffer is empty.
     pub full: [i32; MOST_CLASSES],
+    /// With so many credits a virtual channel keeps no packet waiting.
+    pub enough: i32,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -355,7 +361,10 @@ impl Settings {
     /// [`Self::progress`].
     #[inline(always)]
     pub(crate) fn progress<K: Kernel>(&self) -> bool {
-        !K::BARE || self.wants::<K>().heads
+        match K::BARE {
+            true => self.wants::<K>().heads,
+            false => self.progress,
+        }
     }
 
     /// True if the mechanism wants to know of changed occupancies of outputs of `class`.
@@ -415,6 +424,7 @@ impl Settings {
             timed: backlog.is_some(),
             backlog: backlog.unwrap_or_default(),
             by_age,
+            alike: size > 0 && !by_age,
             own_topology,
             staged: config.vc_stage,
             latency,
@@ -442,6 +452,7 @@ impl Settings {
                 Some(_) => (config.links[0].queues / 2).max(1) as u8,
             },
             reuse_when_empty: config.reuse_when_empty,
+            enough: if config.reuse_when_empty { i32::MAX } else { sizes.1.into() },
             full,
             credit_at_output: config.credit_at_output,
             credits_in_turn: config.credits_in_turn,
@@ -460,11 +471,12 @@ impl Settings {
             progress: true,
         };
         let kernel = Compiled::of(&settings);
-        let bare = match kernel {
+        let prompt = match kernel {
             Compiled::Fixed | Compiled::Staged | Compiled::Plain | Compiled::Adaptive | Compiled::Batched => true,
-            Compiled::General | Compiled::Single | Compiled::Listed => false,
+            Compiled::Listed => immediate,
+            Compiled::General | Compiled::Single => false,
         };
-        Self { kernel, progress: !bare || wants.heads, ..settings }
+        Self { kernel, progress: !prompt || wants.heads, ..settings }
     }
 }
 

@@ -253,7 +253,9 @@ impl Partition {
         let input = &mut self.inputs[port];
         if input.busy > self.next_look {
             input.ready |= short_bit(queue - input.queues);
-            self.wake_input_when_free(port);
+            if !input.waking {
+                self.wake_input_when_free(port);
+            }
         } else {
             self.candidates.insert(queue);
         }
@@ -286,13 +288,15 @@ impl Partition {
     fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.tables.outputs.get(target as usize) {
-            self.tables.channels[output.vc + vc].credits += phits;
+            let credits = &mut self.tables.channels[output.vc + vc].credits;
+            let before = *credits;
+            *credits += phits;
             if self.settings.minds::<K>(output.class) {
                 self.changed.insert(output.router);
             }
             if K::LISTS {
                 let channel = output.vc + vc;
-                self.credit_listed(target, channel);
+                self.credit_listed(target, channel, before);
             } else if output.waiters != 0 {
                 self.wake::<K>(target);
             }

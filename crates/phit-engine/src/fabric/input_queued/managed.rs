@@ -26,9 +26,8 @@ impl Partition {
     pub(crate) fn came(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
-        self.reviews.insert(port);
-        if let Some(manager) = &mut self.manager {
-            manager.arrived(port, lane, &self.packets[packet]);
+        if self.manager.as_mut().is_some_and(|manager| manager.arrived(port, lane, &self.packets[packet])) {
+            self.reviews.insert(port);
         }
     }
 
@@ -37,9 +36,9 @@ impl Partition {
     pub(crate) fn gone(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
-        self.reviews.insert(port);
-        if let Some(manager) = &mut self.manager {
-            manager.left(port, lane, &self.packets[packet], self.now);
+        let now = self.now;
+        if self.manager.as_mut().is_some_and(|manager| manager.left(port, lane, &self.packets[packet], now)) {
+            self.reviews.insert(port);
         }
     }
 
@@ -61,22 +60,22 @@ impl Partition {
             manager.rank(request.port, request.lane, self.packets[packet].entry)
         };
         let mut kept = 0;
-        let mut best = u64::MAX;
+        let mut best = None;
         for place in 0..requests.len() {
             let request = requests[place];
-            let own = rank(&request);
-            if kept > 0 && requests[kept - 1].port == request.port {
-                if own < best {
-                    self.again.push(std::mem::replace(&mut requests[kept - 1], request).queue);
-                    best = own;
-                } else {
-                    self.again.push(request.queue);
+            if place == 0 || requests[place - 1].port != request.port {
+                // Most are alone: ranks are asked for where there is a choice.
+                if kept < place {
+                    requests[kept] = request;
                 }
-            } else {
-                requests[kept] = request;
                 kept += 1;
-                best = own;
+                best = None;
+                continue;
             }
+            let (first, own) = (best.unwrap_or_else(|| rank(&requests[kept - 1])), rank(&request));
+            best = Some(own.min(first));
+            let loser = if own < first { std::mem::replace(&mut requests[kept - 1], request) } else { request };
+            self.again.push(loser.queue);
         }
         requests.truncate(kept);
     }

@@ -188,7 +188,7 @@ impl Partition {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         };
         let q = &self.queues[queue];
-        let (size, birth) = match K::FIXED {
+        let (size, birth) = match K::FIXED || K::WHOLE && self.settings.alike {
             true => (self.settings.size, 0),
             false => {
                 let &Packet { flits, size, birth, .. } = &self.packets[q.first];

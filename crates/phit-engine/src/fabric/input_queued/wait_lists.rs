@@ -187,9 +187,11 @@ impl Partition {
         });
     }
 
-    /// Credits have come for `channel` of `output`.
-    pub(crate) fn credit_listed(&mut self, output: u32, channel: u32) {
-        self.wake_list(Waits::Channel(channel));
+    /// Credits have come for `channel` of `output`, which had `before`.
+    pub(crate) fn credit_listed(&mut self, output: u32, channel: u32, before: i32) {
+        if before < self.settings.enough {
+            self.wake_list(Waits::Channel(channel));
+        }
         self.wake_list(Waits::Output(output));
     }
 

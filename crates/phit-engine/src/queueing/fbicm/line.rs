@@ -2,6 +2,53 @@
 
 use crate::engine::Tick;
 
+/// Which lines of a memory may have a destination. Hardware compares all lines at once; here a byte for every
+/// destination modulo 64, all in one cache line, says which of them need be compared: bit i is set if line i, or i + 8,
+/// i + 16 and so on, has one of these destinations.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Signatures([u8; 64]);
+
+impl Default for Signatures {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Signatures {
+    /// Lines that share a bit are so many numbers apart.
+    const APART: usize = 8;
+
+    /// Line `line` has `destination`.
+    #[inline]
+    pub(super) fn add(&mut self, line: usize, destination: u32) {
+        self.0[destination as usize % 64] |= 1 << (line % Self::APART);
+    }
+
+    /// Line `line` of `count` has nothing any more; the others have these lists.
+    pub(super) fn clear<'a>(&mut self, line: usize, count: usize, list: impl Fn(usize) -> &'a [u32]) {
+        let shared = line % Self::APART;
+        self.0.iter_mut().for_each(|lines| *lines &= !(1 << shared));
+        for other in (shared..count).step_by(Self::APART).filter(|other| *other != line) {
+            list(other).iter().for_each(|destination| self.add(other, *destination));
+        }
+    }
+
+    /// The first of `count` lines that `has` a destination, among those that may have it.
+    #[inline]
+    pub(super) fn find(&self, destination: u32, count: usize, has: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut lines = self.0[destination as usize % 64];
+        while lines != 0 {
+            let first = lines.trailing_zeros() as usize;
+            if let Some(line) = (first..count).step_by(Self::APART).find(|line| has(*line)) {
+                return Some(line);
+            }
+            lines &= lines - 1;
+        }
+        None
+    }
+}
+
 /// What the first packet of a queue asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
@@ -23,7 +70,7 @@ pub(super) struct Line {
     pub output: u32,
     /// Links to the congested point.
     pub hops: u8,
-    /// Destinations, ascending: all are behind `output`.
+    /// Destinations, ascending: all are behind `output`. None if it is not in use.
     pub destinations: Vec<u32>,
     /// The line of the output port that it is linked to, NextCAM, by virtual channel and number.
     pub next: Option<(u8, u8)>,
@@ -50,11 +97,6 @@ pub(super) struct Line {
 }
 
 impl Line {
-    #[inline]
-    pub(super) fn has(&self, destination: u32) -> bool {
-        self.active && self.destinations.binary_search(&destination).is_ok()
-    }
-
     /// Makes it a line for packets to `output`; the destinations are to be added.
     pub(super) fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
         let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
@@ -73,15 +115,6 @@ impl Line {
             ..Self::default()
         };
     }
-
-    /// Adds a destination that it does not have; a mapped line notes that the other end is to be told.
-    pub(super) fn add(&mut self, destination: u32) {
-        insert(&mut self.destinations, destination);
-        if self.mapped {
-            insert(&mut self.unsent, destination);
-            self.stirred = true;
-        }
-    }
 }
 
 /// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same
@@ -92,20 +125,45 @@ pub(super) struct Copy {
     pub stopped: bool,
     /// Links to the congested point from here.
     pub hops: u8,
-    /// Destinations, ascending.
+    /// Destinations, ascending. None if it is not in use.
     pub destinations: Vec<u32>,
 }
 
-impl Copy {
-    #[inline]
-    pub(super) fn has(&self, destination: u32) -> bool {
-        self.active && self.destinations.binary_search(&destination).is_ok()
-    }
+/// True if an ascending list has a number.
+#[inline]
+pub(super) fn has(list: &[u32], number: u32) -> bool {
+    list.binary_search(&number).is_ok()
 }
 
 /// Adds a number to an ascending list, once.
 pub(super) fn insert(list: &mut Vec<u32>, number: u32) {
     if let Err(place) = list.binary_search(&number) {
         list.insert(place, number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_by_their_destinations_whatever_shares_a_bit_or_a_byte() {
+        // Lines 1 and 9 share a bit, destinations 5 and 69 a byte.
+        let mut lists = vec![vec![]; 10];
+        let mut signatures = Signatures::default();
+        for (line, destination) in [(1, 5), (9, 69), (9, 6), (0, 133), (3, 200)] {
+            insert(&mut lists[line], destination);
+            signatures.add(line, destination);
+        }
+        let find = |signatures: &Signatures, lists: &[Vec<u32>], destination| {
+            signatures.find(destination, lists.len(), |line| has(&lists[line], destination))
+        };
+        for (destination, line) in [(5, Some(1)), (69, Some(9)), (6, Some(9)), (133, Some(0)), (200, Some(3))] {
+            assert_eq!(find(&signatures, &lists, destination), line);
+        }
+        assert_eq!(find(&signatures, &lists, 197), None);
+        lists[1].clear();
+        signatures.clear(1, lists.len(), |line| &lists[line]);
+        assert_eq!([5, 69, 6, 133].map(|to| find(&signatures, &lists, to)), [None, Some(9), Some(9), Some(0)]);
     }
 }

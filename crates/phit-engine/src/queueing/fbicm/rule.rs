@@ -1,9 +1,10 @@
 //! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what
 //! ports tell one another, `report` and `audit` what is seen from outside.
 
-use super::line::{Copy, Demand, Line};
+use super::line::{Copy, Demand, Line, Signatures, has, insert};
 use super::{Fbicm, Version};
 use crate::engine::Tick;
+use crate::engine::bits::{bit, for_each_member};
 use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
@@ -23,10 +24,11 @@ mod tests;
 /// The input side of a virtual channel: its NFQ and its CAM.
 #[derive(Debug, Clone, Default)]
 struct Buffer {
+    signatures: Signatures,
     /// Phits in the NFQ.
     phits: u32,
-    /// A packet has come into the NFQ since the last review.
-    arrival: bool,
+    /// A packet that has come into the NFQ since the last review has made it too long.
+    long: bool,
     /// Something has changed by which the first packet of the NFQ may have to be moved.
     stirred: bool,
     /// Of the first packet of the NFQ, once it has been asked for.
@@ -35,6 +37,8 @@ struct Buffer {
     active: u32,
     /// Tick at which the CAM was switched on.
     on_since: Tick,
+    /// Among these are all active lines that are stirred or whose CFQ is empty: bit i for line i, i + 64 and so on.
+    tending: u64,
     lines: Vec<Line>,
 }
 
@@ -42,16 +46,63 @@ impl Buffer {
     /// The active line of `destination`. No two lines of a buffer have a destination in common.
     #[inline]
     fn find(&self, destination: u32) -> Option<usize> {
-        // Most buffers have none, and many lines are free.
-        let mut active = self.lines.iter().enumerate().filter(|(_, line)| line.active).take(self.active as usize);
-        active.find(|(_, line)| line.has(destination)).map(|(number, _)| number)
+        self.signatures.find(destination, self.lines.len(), |line| has(&self.lines[line].destinations, destination))
+    }
+
+    /// Adds a destination that no line has to one of them; a mapped line notes that the other end is to be told.
+    fn add(&mut self, line: usize, destination: u32) {
+        let own = &mut self.lines[line];
+        insert(&mut own.destinations, destination);
+        self.signatures.add(line, destination);
+        if own.mapped {
+            insert(&mut own.unsent, destination);
+            self.stir(line);
+        }
+    }
+
+    /// Line `line` is to be tended at the next review.
+    #[inline]
+    fn stir(&mut self, line: usize) {
+        self.lines[line].stirred = true;
+        self.tending |= bit(line as u32);
+    }
+
+    /// Gives line `line` up.
+    fn free(&mut self, line: usize) {
+        self.lines[line].active = false;
+        self.lines[line].destinations.clear();
+        self.signatures.clear(line, self.lines.len(), |other| &self.lines[other].destinations);
     }
 }
 
-/// The line of an output, if any, that has `destination`.
-#[inline]
-fn find_copy(copies: &[Copy], destination: u32) -> Option<u8> {
-    copies.iter().position(|copy| copy.has(destination)).map(|line| line as u8)
+/// The output side of a virtual channel: copies of the lines of the input port behind it.
+#[derive(Debug, Clone, Default)]
+struct Output {
+    signatures: Signatures,
+    lines: Vec<Copy>,
+}
+
+impl Output {
+    /// The line, if any, that has `destination`.
+    #[inline]
+    fn find(&self, destination: u32) -> Option<u8> {
+        let has = |line: usize| has(&self.lines[line].destinations, destination);
+        self.signatures.find(destination, self.lines.len(), has).map(|line| line as u8)
+    }
+
+    /// Adds a destination to line `line`.
+    fn add(&mut self, line: usize, destination: u32) {
+        insert(&mut self.lines[line].destinations, destination);
+        self.signatures.add(line, destination);
+    }
+
+    /// Gives line `line` up.
+    fn free(&mut self, line: usize) {
+        let copy = &mut self.lines[line];
+        (copy.active, copy.stopped) = (false, false);
+        copy.destinations.clear();
+        self.signatures.clear(line, self.lines.len(), |other| &self.lines[other].destinations);
+    }
 }
 
 /// What has been counted since the start of the run.
@@ -81,10 +132,12 @@ pub(super) struct Rule {
     vcs: u32,
     /// By port and virtual channel.
     buffers: Vec<Buffer>,
-    /// Lines of outputs, by port, virtual channel and line.
-    outputs: Vec<Copy>,
+    /// By port and virtual channel.
+    outputs: Vec<Output>,
     /// Active lines of outputs, by port.
     known: Vec<u32>,
+    /// Of all outputs of a router, by its first port.
+    known_of_router: Vec<u32>,
     /// Lines of endpoints.
     sources: Vec<Copy>,
     hops: Vec<Hop>,
@@ -104,8 +157,9 @@ impl Rule {
         let buffers = (ports * vcs) as usize;
         Self {
             buffers: vec![Buffer { lines: vec![Line::default(); cfqs], ..Buffer::default() }; buffers],
-            outputs: vec![Copy::default(); buffers * cfqs],
+            outputs: vec![Output { lines: vec![Copy::default(); cfqs], ..Output::default() }; buffers],
             known: vec![0; ports as usize],
+            known_of_router: vec![0; ports as usize],
             sources: vec![Copy::default(); endpoints as usize * cfqs],
             ticks_per_cycle: context.ticks_per_cycle,
             topology: context.topology.clone(),
@@ -124,14 +178,13 @@ impl Rule {
     }
 
     /// The lines of an output.
-    fn copies(&self, port: u32, vc: u8) -> &[Copy] {
-        let first = self.buffer(port, vc) * self.params.cfqs as usize;
-        &self.outputs[first..first + self.params.cfqs as usize]
+    fn output(&self, port: u32, vc: u8) -> &Output {
+        &self.outputs[self.buffer(port, vc)]
     }
 
-    fn copies_mut(&mut self, port: u32, vc: u8) -> &mut [Copy] {
-        let first = self.buffer(port, vc) * self.params.cfqs as usize;
-        &mut self.outputs[first..first + self.params.cfqs as usize]
+    fn output_mut(&mut self, port: u32, vc: u8) -> &mut Output {
+        let b = self.buffer(port, vc);
+        &mut self.outputs[b]
     }
 
     fn nfq(&self, vc: u8) -> u16 {
@@ -143,9 +196,11 @@ impl Rule {
     }
 
     /// Virtual channel and line of a queue; no line for the NFQ.
+    #[inline]
     fn place(&self, queue: u16) -> (u8, Option<usize>) {
-        let queues = self.params.queues();
-        let (vc, place) = (u32::from(queue) / queues, u32::from(queue) % queues);
+        let (queue, queues) = (u32::from(queue), self.params.queues());
+        // Nothing to be divided in the first channel, which is often the only one.
+        let (vc, place) = if queue < queues { (0, queue) } else { (queue / queues, queue % queues) };
         (vc as u8, place.checked_sub(1).map(|line| line as usize))
     }
 
@@ -192,9 +247,20 @@ impl Rule {
             // With adaptive routing it depends on all outputs that the packet may take.
             buffer.stirred |= self.table.adaptive || buffer.front.is_none_or(|front| front.output == output);
             if buffer.active > 0 {
-                buffer.lines.iter_mut().for_each(|line| line.stirred |= line.output == output);
+                for line in 0..buffer.lines.len() {
+                    if buffer.lines[line].active && buffer.lines[line].output == output {
+                        buffer.stir(line);
+                    }
+                }
             }
         }
+    }
+
+    /// True if there is congestion at buffer `b` of input `port`, or known of further on: else it does not matter what
+    /// the first packet of its NFQ asks for.
+    #[inline]
+    fn is_congested(&self, port: u32, b: usize) -> bool {
+        self.buffers[b].active > 0 || self.known_of_router[self.places[port as usize].first as usize] > 0
     }
 
     /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
@@ -223,21 +289,23 @@ impl Rule {
         if self.known[output as usize] == 0 {
             return None;
         }
-        let copies = self.copies(output, vc);
-        find_copy(copies, destination).map(|line| (line, copies[usize::from(line)].stopped))
+        let output = self.output(output, vc);
+        output.find(destination).map(|line| (line, output.lines[usize::from(line)].stopped))
     }
 }
 
 impl Manager for Rule {
-    fn arrived(&mut self, port: u32, queue: u16, packet: &Packet) {
+    fn arrived(&mut self, port: u32, queue: u16, packet: &Packet) -> bool {
         let (vc, _) = self.place(queue);
         let b = self.buffer(port, vc);
         let buffer = &mut self.buffers[b];
         buffer.phits += u32::from(packet.size);
-        (buffer.arrival, buffer.stirred) = (true, true);
+        buffer.long |= buffer.phits > self.params.detection;
+        buffer.stirred = true;
+        buffer.long || self.is_congested(port, b)
     }
 
-    fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) {
+    fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) -> bool {
         let (vc, line) = self.place(queue);
         let b = self.buffer(port, vc);
         let buffer = &mut self.buffers[b];
@@ -246,14 +314,17 @@ impl Manager for Rule {
             None => {
                 buffer.phits -= size;
                 (buffer.front, buffer.stirred) = (None, true);
+                self.is_congested(port, b)
             }
-            Some(line) => {
-                let line = &mut buffer.lines[line];
+            Some(number) => {
+                let line = &mut buffer.lines[number];
                 line.phits -= size;
-                (line.front, line.stirred) = (None, true);
+                line.front = None;
                 if line.phits == 0 {
                     line.empty_since = now;
                 }
+                buffer.stir(number);
+                true
             }
         }
     }
@@ -262,22 +333,12 @@ impl Manager for Rule {
         for vc in 0..self.channels[usize::from(self.places[port as usize].class)] {
             let b = self.buffer(port, vc);
             let buffer = &mut self.buffers[b];
-            let arrival = std::mem::take(&mut buffer.arrival);
-            if std::mem::take(&mut buffer.stirred) && buffer.phits > 0 {
-                self.post_process(site, port, vc, arrival);
+            let long = std::mem::take(&mut buffer.long);
+            if std::mem::take(&mut buffer.stirred) && buffer.phits > 0 && (long || self.is_congested(port, b)) {
+                self.post_process(site, port, vc, long);
             }
-            let (mut number, mut open) = (0, self.buffers[b].active);
-            while open > 0 {
-                let line = &self.buffers[b].lines[number];
-                if line.active {
-                    // One that is empty waits for its timer.
-                    if line.stirred || line.phits == 0 {
-                        self.tend(site, port, vc, number);
-                    }
-                    open -= 1;
-                }
-                number += 1;
-            }
+            let tending = std::mem::take(&mut self.buffers[b].tending);
+            for_each_member(tending, self.params.cfqs, |line| self.tend_if_due(site, port, vc, line as usize));
         }
     }
 

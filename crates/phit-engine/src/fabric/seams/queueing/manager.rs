@@ -12,10 +12,11 @@ use crate::packet::Packet;
 /// what comes and goes; after all that arrives in a tick, and before any decision, it reviews the ports where something
 /// has, once each and in order.
 pub trait Manager: Send {
-    /// A packet has come into `queue` of input `port` (an index in the partition).
-    fn arrived(&mut self, port: u32, queue: u16, packet: &Packet);
-    /// A packet has been granted and has left `queue` of input `port`; `now` is the tick.
-    fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick);
+    /// A packet has come into `queue` of input `port` (an index in the partition); true if the port is to be reviewed.
+    fn arrived(&mut self, port: u32, queue: u16, packet: &Packet) -> bool;
+    /// A packet has been granted and has left `queue` of input `port`; `now` is the tick. True if the port is to be
+    /// reviewed.
+    fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) -> bool;
     /// Something has happened at input `port` since the last review.
     fn review(&mut self, site: &mut dyn QueueSite, port: u32);
     /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order,

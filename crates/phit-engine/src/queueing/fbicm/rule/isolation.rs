@@ -7,7 +7,7 @@ use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
     /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
-    /// `may_detect`: a packet has come into the NFQ since the last time.
+    /// `may_detect`: a packet that has come into the NFQ since the last time has made it too long.
     pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, mut may_detect: bool) {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
         while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, vc, None) {
@@ -34,10 +34,12 @@ impl Rule {
             site.move_head(port, nfq, self.cfq(vc, line));
             let buffer = &mut self.buffers[b];
             buffer.phits -= u32::from(size);
-            buffer.front = None;
-            let line = &mut buffer.lines[line];
-            line.phits += u32::from(size);
-            line.stirred = true;
+            let front = buffer.front.take();
+            if buffer.lines[line].phits == 0 {
+                buffer.lines[line].front = front;
+            }
+            buffer.lines[line].phits += u32::from(size);
+            buffer.stir(line);
             self.counts.moved += 1;
             if buffer.phits == 0 {
                 break;
@@ -61,7 +63,7 @@ impl Rule {
             let open =
                 |line: &Line| line.active && line.hops == 0 && line.output == output && line.destinations.len() < room;
             if let Some(line) = self.buffers[b].lines.iter().position(open) {
-                self.buffers[b].lines[line].add(destination);
+                self.buffers[b].add(line, destination);
                 return Some(line);
             }
             return self.allocate(site, b, output, 0, None, &[destination]);
@@ -93,10 +95,10 @@ impl Rule {
         let linked = |line: &Line| line.active && line.output == output && line.next == Some((out_vc, next));
         let open = |line: &Line| !first && linked(line) && line.destinations.len() < room;
         if let Some(line) = self.buffers[b].lines.iter().position(open) {
-            self.buffers[b].lines[line].add(destination);
+            self.buffers[b].add(line, destination);
             return Some(line);
         }
-        let copy = &self.copies(output, out_vc)[usize::from(next)];
+        let copy = &self.output(output, out_vc).lines[usize::from(next)];
         let hops = copy.hops;
         let whole = first || !self.buffers[b].lines.iter().any(linked);
         let list: Vec<u32> = match whole {
@@ -138,7 +140,8 @@ impl Rule {
         }
         buffer.active += 1;
         buffer.lines[line].allocate(output, hops, next, site.now());
-        destinations.iter().for_each(|destination| buffer.lines[line].add(*destination));
+        buffer.stir(line);
+        destinations.iter().for_each(|destination| buffer.add(line, *destination));
         self.counts.allocated += 1;
         Some(line)
     }

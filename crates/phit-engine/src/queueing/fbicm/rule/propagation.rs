@@ -1,6 +1,7 @@
 //! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
 
 use super::{Buffer, Rule};
+use crate::engine::bits::bit;
 use crate::fabric::seams::routing::Payload;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::{Copy, Demand, insert};
@@ -8,15 +9,31 @@ use crate::queueing::fbicm::notification::{Kind, Notification, decode};
 use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
+    /// Tends a line if it is stirred, or if its CFQ is empty: it waits for its timer then.
+    #[inline]
+    pub(super) fn tend_if_due(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
+        let b = self.buffer(port, vc);
+        let own = &self.buffers[b].lines[line];
+        if own.active && (own.stirred || own.phits == 0) {
+            self.tend(site, port, vc, line);
+            let buffer = &mut self.buffers[b];
+            if buffer.lines[line].active && buffer.lines[line].phits == 0 {
+                buffer.tending |= bit(line as u32);
+            }
+        }
+    }
+
     /// Flow control and deallocation of one line.
-    pub(super) fn tend(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
+    fn tend(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let own = &mut self.buffers[b].lines[line];
         own.stirred = false;
-        let demand = if own.phits > 0 { self.demand(site, port, vc, Some(line)) } else { None };
+        // All its packets go to its output.
+        let asked = own.phits > 0 && self.known[own.output as usize] > 0;
+        let demand = if asked { self.demand(site, port, vc, Some(line)) } else { None };
         let known = demand.and_then(|Demand { output, vc, destination, .. }| {
             let known = self.known_at(output, vc, destination).filter(|(_, stopped)| *stopped)?;
-            Some(((vc, known.0), self.copies(output, vc)[usize::from(known.0)].hops))
+            Some(((vc, known.0), self.output(output, vc).lines[usize::from(known.0)].hops))
         });
         let queue = self.cfq(vc, line);
         let own = &mut self.buffers[b].lines[line];
@@ -52,7 +69,7 @@ impl Rule {
     fn free(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let l = &self.buffers[b].lines[line];
-        if l.next.is_some_and(|(vc, next)| self.copies(l.output, vc)[usize::from(next)].stopped) {
+        if l.next.is_some_and(|(vc, next)| self.output(l.output, vc).lines[usize::from(next)].stopped) {
             return;
         }
         let due = l.empty_since.saturating_add(self.params.timer * self.ticks_per_cycle);
@@ -68,7 +85,7 @@ impl Rule {
         }
         let now = site.now();
         let buffer = &mut self.buffers[b];
-        buffer.lines[line].active = false;
+        buffer.free(line);
         self.counts.freed += 1;
         self.counts.lifetime += u64::from(now - buffer.lines[line].since);
         buffer.active -= 1;
@@ -109,7 +126,7 @@ impl Rule {
         let room = self.params.destinations as usize;
         self.each_linked(output, next, |buffer, line| {
             if buffer.lines[line].destinations.len() < room && buffer.find(destination).is_none() {
-                buffer.lines[line].add(destination);
+                buffer.add(line, destination);
             }
         });
     }
@@ -132,28 +149,28 @@ impl Rule {
     /// A message has come from the input port behind output `port`.
     pub(super) fn heard(&mut self, port: u32, message: &Payload) {
         let (kind, vc, line, hops, destinations) = decode(message);
-        let copy = &mut self.copies_mut(port, vc)[usize::from(line)];
+        let first = self.places[port as usize].first;
+        let output = self.output_mut(port, vc);
+        let copy = &mut output.lines[usize::from(line)];
         match kind {
             Kind::Allocation => {
-                copy.active = true;
-                copy.stopped = true;
-                copy.hops = hops + 1;
-                copy.destinations.clear();
-                copy.destinations.extend(destinations);
+                (copy.active, copy.stopped, copy.hops) = (true, true, hops + 1);
+                destinations.for_each(|destination| output.add(line.into(), destination));
                 self.known[port as usize] += 1;
+                self.known_of_router[first as usize] += 1;
             }
             Kind::Update => {
                 for destination in destinations {
-                    insert(&mut self.copies_mut(port, vc)[usize::from(line)].destinations, destination);
+                    self.output_mut(port, vc).add(line.into(), destination);
                     self.spread(port, (vc, line), destination);
                 }
             }
             Kind::Stop => copy.stopped = true,
             Kind::Go => copy.stopped = false,
             Kind::Deallocation => {
-                copy.active = false;
-                copy.stopped = false;
+                output.free(line.into());
                 self.known[port as usize] -= 1;
+                self.known_of_router[first as usize] -= 1;
                 self.each_linked(port, (vc, line), |buffer, line| buffer.lines[line].next = None);
             }
         }

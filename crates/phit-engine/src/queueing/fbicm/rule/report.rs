@@ -1,6 +1,6 @@
 //! What is seen of the rule from outside: quantities, lines, counts.
 
-use super::{Buffer, Rule};
+use super::{Buffer, Output, Rule};
 use crate::engine::Tick;
 use crate::measure::{Observable, Total, unit};
 use crate::queueing::Branch;
@@ -85,7 +85,6 @@ impl Rule {
     /// Quantities of an input port, for probes.
     pub(super) fn quantities(&self, port: u32, see: &mut dyn FnMut(&'static Observable, u32)) {
         let first = self.buffer(port, 0);
-        let cfqs = self.params.cfqs as usize;
         let (mut lines, mut copies, mut nfq, mut cfq, mut on) = (0, 0, 0, 0, 0);
         for b in first..first + self.vcs as usize {
             let buffer = &self.buffers[b];
@@ -93,7 +92,7 @@ impl Rule {
             on |= u32::from(buffer.active > 0);
             nfq += buffer.phits;
             cfq += buffer.lines.iter().map(|line| line.phits).sum::<u32>();
-            copies += self.outputs[b * cfqs..(b + 1) * cfqs].iter().filter(|copy| copy.active).count() as u32;
+            copies += self.outputs[b].lines.iter().filter(|copy| copy.active).count() as u32;
         }
         OBSERVABLES.iter().zip([lines, copies, nfq, cfq, on]).for_each(|(quantity, value)| see(quantity, value));
     }
@@ -116,7 +115,7 @@ impl Rule {
                     mapped: line.mapped,
                 });
             }
-            for (number, copy) in self.copies(port, vc).iter().enumerate().filter(|(_, copy)| copy.active) {
+            for (number, copy) in self.output(port, vc).lines.iter().enumerate().filter(|(_, copy)| copy.active) {
                 see(&Branch {
                     input: false,
                     vc,
@@ -159,8 +158,10 @@ impl Rule {
         let line = |line: &Line| size_of::<Line>() + lists(&line.destinations) + lists(&line.unsent);
         let lines = |buffer: &Buffer| buffer.lines.iter().map(line).sum::<usize>();
         let copies = |copy: &Copy| size_of::<Copy>() + lists(&copy.destinations);
+        let output = |output: &Output| size_of::<Output>() + output.lines.iter().map(copies).sum::<usize>();
         self.buffers.iter().map(|buffer| size_of::<Buffer>() + lines(buffer)).sum::<usize>()
-            + self.outputs.iter().chain(&self.sources).map(copies).sum::<usize>()
-            + self.known.capacity() * 4
+            + self.outputs.iter().map(output).sum::<usize>()
+            + self.sources.iter().map(copies).sum::<usize>()
+            + (self.known.capacity() + self.known_of_router.capacity()) * 4
     }
 }
