@@ -107,6 +107,35 @@ def test_ctrl_c_leaves_a_partial_result(write: Write) -> None:
     assert "partial result" in err
 
 
+def test_a_signal_leaves_what_a_program_has_done() -> None:
+    program = {"kind": "collective", "collective": "all_to_all", "bytes": 1_000_000, "times": 1000}
+    document = {
+        "units": {"phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 8},
+        "workload": program,
+        "measure": {"phases": True},
+    }
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.7)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            phit.run(document)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    partial = caught.value.partial  # type: ignore[attr-defined]
+    assert partial["stopped"] is True
+    assert partial["packets"] > 0
+    assert partial["completion"] is None
+    assert partial.tables["ranks"]["finish"].is_null().all()
+    assert partial.tables["phases"].filter(pl.col("end") > partial["cycles"]).is_empty()
+    assert partial.tables["ranks"]["blocked"].sum() > 0
+
+
 def test_a_stopped_run_is_stored_as_partial_until_it_is_run_again(
     cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,19 +71,42 @@ fn interrupted() -> PyErr {
 
 /// The same, with `tell` called a few times a second, and what a signal raised.
 fn patient<T>(tell: impl Fn() + 'static, work: impl FnOnce() -> T) -> (Result<T, GivenUp>, Option<PyErr>) {
-    let raised = Rc::new(RefCell::new(None));
-    let heard = raised.clone();
+    let heard = Heard::default();
+    let done = given_time(Duration::ZERO, &heard, tell, work);
+    (done, heard.take().map(|(raised, _)| raised))
+}
+
+/// What a signal raised, and when.
+type Heard = Rc<RefCell<Option<(PyErr, Instant)>>>;
+
+/// Time in which work that has been told of a signal may come to its end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Does `work`, which is given up so long after a signal was `heard`, or at the next one.
+fn given_time<T>(
+    grace: Duration,
+    heard: &Heard,
+    tell: impl Fn() + 'static,
+    work: impl FnOnce() -> T,
+) -> Result<T, GivenUp> {
+    let heard = heard.clone();
     let go_on = move || {
         let signal = Python::attach(|py| {
             tell();
             py.check_signals().err()
         });
-        let goes_on = signal.is_none();
-        *heard.borrow_mut() = signal;
-        goes_on
+        let mut heard = heard.borrow_mut();
+        match (signal, &*heard) {
+            (None, None) => true,
+            (None, Some((_, since))) => since.elapsed() < grace,
+            (Some(raised), None) => {
+                *heard = Some((raised, Instant::now()));
+                !grace.is_zero()
+            }
+            (Some(_), Some(_)) => false,
+        }
     };
-    let done = watched(Box::new(go_on), work);
-    (done, raised.take())
+    watched(Box::new(go_on), work)
 }
 
 /// Validate a scenario and return it with every default filled in (JSON text in and out).
@@ -154,11 +177,17 @@ fn run(
         if scenario.workload.is_none() {
             return simulation.run(&mut report).map(|outcome| shown(&outcome));
         }
-        // Hosts may have much to do in a cycle, and the ideal network does everything at once.
-        let (done, signal) = patient(|| (), || simulation.run(&mut report).map(|outcome| shown(&outcome)));
+        // Hosts may have much to do in a cycle, and the ideal network does everything at once. Where they have not, the
+        // run stops between two cycles, and what was done by then is kept.
+        let heard = Heard::default();
+        let mut stoppable = |done, planned| heard.borrow().is_none() && report(done, planned);
+        let work = || simulation.run(&mut stoppable).map(|outcome| shown(&outcome));
+        let done = given_time(GRACE, &heard, || (), work).unwrap_or(Err(Stopped { partial: None }.into()));
         drop(report);
-        raised = raised.take().or(signal);
-        done.unwrap_or(Err(Stopped { partial: None }.into()))
+        let Some((signal, _)) = heard.take() else { return done };
+        raised = raised.take().or(Some(signal));
+        // Nobody waits for a run any more that has come to its end in the meantime.
+        done.and(Err(Stopped { partial: None }.into()))
     });
     result.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &shown))
 }

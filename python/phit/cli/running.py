@@ -155,19 +155,24 @@ def _left(as_json: bool) -> Iterator[None]:
                 out(partial.to_json())
             else:
                 _show_result(partial)
-            planned = partial.scenario["measure"]["cycles"]
-            note(f"phit: partial result, of the first {partial['cycles']:,} of {planned:,} measured cycles")
+            if partial.scenario.get("workload"):
+                of = "cycles of the program"
+            else:
+                of = f"of {partial.scenario['measure']['cycles']:,} measured cycles"
+            note(f"phit: partial result, of the first {partial['cycles']:,} {of}")
         raise
 
 
 def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, force: bool) -> Result:
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
     from phit.results import ResultsFolder
+    from phit.sweeping import consented
 
     document = load(document)
     document["sweep"] = {"name": name}
     experiment = Experiment.read(document)
     (point,) = experiment.points()
+    consented([point], folder)
     with ResultsFolder(folder, lambda message: note(f"phit: warning: {message}")) as results:
         summary = results.adopt(experiment, [point]).get(point.hash)
         if summary is None:

@@ -1,7 +1,8 @@
 //! A run of a program: from its begin to its end, or until nothing can happen any more.
 
-use super::{Progress, RunError, Simulation, Stopped};
+use super::{Measured, Progress, RunError, Simulation, Stopped};
 use crate::engine::Tick;
+use crate::measure::{Collector, Snapshot};
 use crate::result::Outcome;
 use crate::workload::Workload;
 use phit_workload::Ranks;
@@ -49,7 +50,7 @@ impl Simulation {
                 let (done, performed) = (self.now / cycle, self.fabric.performed());
                 let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
                 if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
-                    return Err(Stopped { partial: None }.into());
+                    return Err(Stopped { partial: self.partial_program(before).map(Box::new) }.into());
                 }
             }
             if self.now >= self.watchdog.next() {
@@ -64,31 +65,38 @@ impl Simulation {
             // What is sent beside the program goes on until it is seen that this has ended.
             self.fabric.open_window(0..self.now);
         }
-        self.fabric.close_window();
-        self.fabric.close_program();
-        let mut collector = self.merged();
-        collector.counters.programs.sort();
-        let ticks = collector.counters.programs.completion();
+        let collector = self.close_program();
+        let ticks = collector.counters.programs.completion().unwrap_or(0);
         let cycles = match beside {
             true => self.now / cycle,
             false => ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32,
         };
-        Ok(Outcome {
-            collector,
-            warmup_cycles: 0,
-            cycles,
-            drain_cycles: 0,
-            converged: true,
-            stopped: false,
-            before,
-            after: self.fabric.snapshot(),
-            bytes: self.bytes(),
-            partitions: self.fabric.partitions(),
-            threads: self.threads,
-            topology: self.blueprint.topology.clone(),
-            links: self.blueprint.links.clone(),
-            scenario: self.scenario,
-        })
+        let measured = Measured { cycles, drained: 0, converged: true, after: self.fabric.snapshot() };
+        Ok(Outcome { collector, ..self.outcome(0, before, measured) })
+    }
+
+    /// What came of a program up to now, when the run was stopped. Nothing before a cycle is over.
+    fn partial_program(&mut self, before: Snapshot) -> Option<Outcome> {
+        let cycle = self.blueprint.links.ticks_per_cycle;
+        self.advance_to(self.now.next_multiple_of(cycle));
+        let cycles = self.now / cycle;
+        if cycles == 0 {
+            return None;
+        }
+        self.fabric.open_window(0..self.now);
+        let mut collector = self.close_program();
+        collector.counters.programs.stopped = true;
+        let measured = Measured { cycles, drained: 0, converged: false, after: self.fabric.snapshot() };
+        Some(Outcome { collector, stopped: true, ..self.outcome(0, before, measured) })
+    }
+
+    /// Ends the measurement of a program, and puts together what is known of it.
+    fn close_program(&mut self) -> Collector {
+        self.fabric.close_window();
+        self.fabric.close_program();
+        let mut collector = self.merged();
+        collector.counters.programs.sort();
+        collector
     }
 }
 

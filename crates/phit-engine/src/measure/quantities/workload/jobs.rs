@@ -67,7 +67,7 @@ impl Reading<'_> {
     /// When the last rank of a job has finished, in ticks.
     fn finish_of(&self, job: &JobRow) -> Option<u64> {
         let own = self.programs().ranks.iter().filter(|rank| rank.job.as_ref() == Some(&job.name));
-        own.map(|rank| rank.finish).max()
+        own.filter_map(|rank| self.finish(rank)).max()
     }
 
     /// Phits that came to the endpoints of a job in a cycle, from its start until its program ended, or the run.
@@ -119,7 +119,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "finish",
             words: "finish",
-            about: "When its last rank had finished; `null` of traffic, which goes on as long as the run.",
+            about: "When its last rank had finished; `null` of traffic, which goes on as long as the run, and if the \
+                    run was stopped before the program ended.",
             values: |at| at.of_jobs(|job| at.finish_of(job).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
             ..TIME
         },

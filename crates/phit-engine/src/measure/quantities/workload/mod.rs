@@ -22,7 +22,8 @@ use crate::workload::Workload;
 use phit_workload::host::Usage;
 use serde_json::{Value, json};
 
-/// What is known of a program when it has ended: of all ranks, and of messages, operations and CPUs if asked for.
+/// What is known of a program when it has ended, or was stopped: of all ranks, and of messages, operations and CPUs if
+/// asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Programs {
     /// Ranks.
@@ -37,6 +38,8 @@ pub struct Programs {
     pub tracks: Vec<TrackRow>,
     /// Phases that ranks have ended.
     pub phases: Vec<PhaseRow>,
+    /// The run was stopped before the program had ended.
+    pub stopped: bool,
 }
 
 impl Programs {
@@ -54,7 +57,8 @@ impl Programs {
 
     /// Adds what one part of the network knows.
     pub fn add(&mut self, part: Self) {
-        let Self { ranks, messages, operations, jobs, tracks, phases } = part;
+        let Self { ranks, messages, operations, jobs, tracks, phases, stopped } = part;
+        self.stopped |= stopped;
         self.ranks.extend(ranks);
         self.messages.extend(messages);
         self.operations.extend(operations);
@@ -76,15 +80,20 @@ impl Programs {
         self.phases.sort_by_key(|row| (row.rank, row.number));
     }
 
-    /// When the last rank has finished, in ticks.
-    pub fn completion(&self) -> u64 {
-        self.ranks.iter().map(|row| row.finish).max().unwrap_or(0)
+    /// When the last rank has finished, in ticks; nothing of a program that was stopped.
+    pub fn completion(&self) -> Option<u64> {
+        (!self.stopped).then(|| self.ranks.iter().map(|row| row.finish).max().unwrap_or(0))
     }
 }
 
 impl Reading<'_> {
     fn programs(&self) -> &Programs {
         &self.counters.programs
+    }
+
+    /// When a rank has finished, in ticks; nothing of a program that was stopped.
+    fn finish(&self, row: &RankRow) -> Option<u64> {
+        (!self.programs().stopped).then_some(row.finish)
     }
 
     /// Ticks as cycles.
@@ -99,7 +108,7 @@ impl Reading<'_> {
     /// The mean over the ranks of a part of the time until the program has ended.
     fn share(&self, part: impl Fn(&Usage) -> u64) -> Value {
         let programs = self.programs();
-        let all = programs.completion() as f64 * programs.ranks.len() as f64;
+        let all = programs.completion().unwrap_or(0) as f64 * programs.ranks.len() as f64;
         let sum: f64 = programs.ranks.iter().map(|row| part(&row.usage) as f64).sum();
         json!((all > 0.0).then(|| sum / all))
     }
@@ -118,14 +127,15 @@ impl Counts for Programs {
             name: "completion",
             words: "completion",
             unit: unit::CYCLES,
-            about: "Cycles until the last rank of the workload has finished.",
+            about: "Cycles until the last rank of the workload has finished; `null` if the run was stopped before.",
             rank: Some(1),
             heading: Some("completion"),
             time: true,
             there: WORKLOADS,
             value: |at| {
                 let cycle = u64::from(at.window.ticks_per_cycle);
-                json!(at.workload.then(|| at.programs().completion().div_ceil(cycle)))
+                let ticks = at.programs().completion().filter(|_| at.workload);
+                json!(ticks.map(|ticks| ticks.div_ceil(cycle)))
             },
             ..WHOLE
         },
@@ -160,7 +170,7 @@ impl Counts for Programs {
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks, messages, operations, jobs, tracks, phases } = self;
+        let Self { ranks, messages, operations, jobs, tracks, phases, stopped: _ } = self;
         ranks.capacity() * size_of::<RankRow>()
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()

@@ -89,7 +89,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "end",
             words: "end",
-            about: "When it ended; `null` of a send that nobody has taken.",
+            about: "When it ended; `null` of a send that nobody has taken, and of what was under way when the run was \
+                    stopped.",
             values: |at| at.of_operations(|span| span.end.map_or(Value::Null, |end| at.in_cycles(end))),
             ..TIME
         },

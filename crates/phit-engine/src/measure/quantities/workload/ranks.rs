@@ -60,8 +60,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "finish",
             words: "finish",
-            about: "When its last operation ended.",
-            values: |at| at.of_ranks(|row| at.in_cycles(row.finish)),
+            about: "When its last operation ended; `null` if the run was stopped before the program ended.",
+            values: |at| at.of_ranks(|row| at.finish(row).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
             ..TIME
         },
         Column {
