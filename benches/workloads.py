@@ -69,7 +69,10 @@ def speed(name: str, size: int, rounds: int) -> str:
         drawn, _ = rate({**base, "traffic": traffic, "measure": {"warmup": 0, "cycles": cycles}})
         best = [max(best[0], own), max(best[1], drawn)]
     hops, load = result["packet_hops"], result["accepted_load"]
-    cells = (name, f"{size:,}", f"{hops / 1e6:.1f}", f"{load:.3f}", f"{best[0] / 1e6:.2f}", f"{best[1] / 1e6:.2f}")
+    # A ring cuts its vector into a block for each rank.
+    message = size // program["ranks"] if program["algorithm"] == "ring" else size
+    first = (name, f"{size:,}", f"{message // (8 * PACKET)}", f"{hops / 1e6:.1f}", f"{load:.3f}")
+    cells = (*first, f"{best[0] / 1e6:.2f}", f"{best[1] / 1e6:.2f}")
     return f"| {' | '.join(cells)} | {best[0] / best[1]:.2f} |"
 
 
@@ -116,7 +119,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2, help="runs of each, in turn")
     parser.add_argument(
-        "--sizes", type=int, nargs="*", default=[256 * 1024, 1024 * 1024], help="of the all-reduce, bytes"
+        "--sizes",
+        type=int,
+        nargs="*",
+        default=[packets * 64 * 1024 for packets in (2, 4, 8, 16)],
+        help="of the all-reduce, bytes",
     )
     parser.add_argument("--messages", type=int, nargs="*", default=[64, 256], help="of the all-to-all, bytes")
     parser.add_argument("--operations", type=int, default=10_000_000, help="of the large program; 0 for none")
@@ -125,8 +132,8 @@ def main() -> None:
     if options.file:
         execute(options.file)
         return
-    print("| program | bytes | million hops | load | million hops/s | uniform traffic | ratio |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| program | bytes | packets a message | million hops | load | million hops/s | uniform traffic | ratio |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     ring, pairwise = CASES
     for name, sizes in ((ring, options.sizes), (pairwise, options.messages)):
         for size in sizes:

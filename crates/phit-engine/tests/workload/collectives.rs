@@ -56,6 +56,12 @@ fn collectives_take_what_alpha_and_beta_say() {
         ("reduce", "binomial", n, log as f64 * step(n)),
         ("broadcast", "chain", n, (p - 1) as f64 * step(n)),
         ("barrier", "dissemination", 0, log as f64 * step(1)),
+        ("all_reduce", "binomial", n, 2.0 * log as f64 * step(n)),
+        ("all_gather", "pairwise", n, (p - 1) as f64 * step(n)),
+        ("all_to_all", "ring", n, (1..p).map(|hops| step(hops * n)).sum()),
+        ("gather", "binomial", n, gathering),
+        ("scatter", "binomial", n, gathering),
+        ("broadcast", "scatter_all_gather", n, halving + (p - 1) as f64 * step(n / p)),
     ];
     for (collective, algorithm, bytes, expected) in cases {
         let outcome = crate::common::run(&scenario(collective, algorithm, bytes));

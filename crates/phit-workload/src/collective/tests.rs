@@ -302,12 +302,29 @@ fn together(call: &Members, costs: Costs) -> std::sync::Arc<dyn Script> {
     Arc::new(Communicators::new(call.members, vec![communicator]))
 }
 
-/// α a message, β a byte after the first, γ a byte that is combined.
-fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
+/// What a message takes: in the network, of the CPU at either end, between two of an interface, for a byte after the
+/// first; and a byte that is combined.
+#[derive(Clone, Copy)]
+struct Times {
+    latency: u64,
+    overhead: u64,
+    gap: u64,
+    beta: u64,
+    gamma: u64,
+}
+
+impl Times {
+    /// Of a message of one byte.
+    fn alpha(self) -> u64 {
+        self.latency + 2 * self.overhead
+    }
+}
+
+fn time(call: &Members, Times { latency, overhead, gap, beta, gamma }: Times) -> u64 {
     let costs = Costs::combining(gamma as f64);
-    let params = HostParams { overhead: 0, gap: 0, gap_per_byte: beta, overhead_per_byte: 0, eager: u64::MAX };
+    let params = HostParams { overhead, gap, gap_per_byte: beta, overhead_per_byte: 0, eager: u64::MAX };
     let once = Scripts::new(call.members, [together(call, costs)]);
-    let finish = run(Box::new(StoredPlan::new(Arc::new(once.store()))), params, Ideal(|_, _| alpha));
+    let finish = run(Box::new(StoredPlan::new(Arc::new(once.store()))), params, Ideal(|_, _| latency));
     assert!(finish.left.is_empty());
     // Whatever is put together step by step is the same.
     let mut composer = Composer::new(call.members);
@@ -315,12 +332,12 @@ fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
     assert_eq!(composer.finish(), once.store());
     // The same without a program: each step when it is due.
     let twice = Scripts::new(call.members, [Arc::new(Calc(5)), together(call, costs), together(call, costs)]);
-    let finished = run(Box::new(Generated::new(twice.clone())), params, Ideal(|_, _| alpha));
+    let finished = run(Box::new(Generated::new(twice.clone())), params, Ideal(|_, _| latency));
     assert!(finished.left.is_empty(), "{:?}", finished.left);
     assert!(finished.completion() <= 5 + 2 * finish.completion() && finished.completion() > finish.completion());
-    let stored = run(Box::new(StoredPlan::new(Arc::new(twice.store()))), params, Ideal(|_, _| alpha));
+    let stored = run(Box::new(StoredPlan::new(Arc::new(twice.store()))), params, Ideal(|_, _| latency));
     assert_eq!(stored.ranks, finished.ranks, "{call:?}");
-    assert_eq!(run(Box::new(Generated::new(once)), params, Ideal(|_, _| alpha)).ranks, finish.ranks, "{call:?}");
+    assert_eq!(run(Box::new(Generated::new(once)), params, Ideal(|_, _| latency)).ranks, finish.ranks, "{call:?}");
     finish.completion()
 }
 
@@ -328,7 +345,23 @@ fn time(call: &Members, [alpha, beta, gamma]: [u64; 3]) -> u64 {
 #[test]
 fn times_are_those_of_the_closed_forms() {
     use {Algorithm as A, Collective as C};
-    let [alpha, beta, gamma] = [1000, 3, 2];
+    let plain = Times { latency: 1000, overhead: 0, gap: 0, beta: 3, gamma: 2 };
+    // Of these a rank sends one message and receives one at a time: none waits for the CPU or the gap of another.
+    let loaded = Times { latency: 2500, overhead: 1500, gap: 1000, beta: 6, gamma: 0 };
+    let one_at_a_time = [
+        (C::AllGather, A::Ring),
+        (C::AllGather, A::RecursiveDoubling),
+        (C::AllGather, A::Bruck),
+        (C::ReduceScatter, A::Ring),
+        (C::ReduceScatter, A::RecursiveHalving),
+        (C::AllReduce, A::Ring),
+        (C::AllReduce, A::RecursiveDoubling),
+        (C::AllReduce, A::HalvingDoubling),
+        (C::AllToAll, A::Pairwise),
+        (C::AllToAll, A::Bruck),
+        (C::Broadcast, A::Binomial),
+        (C::Barrier, A::Dissemination),
+    ];
     for members in [4u32, 7, 8, 13, 16, 32, 48] {
         let p = u64::from(members);
         let lg = u64::from(log2_up(members));
@@ -369,14 +402,17 @@ fn times_are_those_of_the_closed_forms() {
                 continue;
             }
             let call = Members { segments: 4, ..Members::new(collective, algorithm, members, n) };
-            let expected = steps * alpha + (bytes - steps) * beta + combined * gamma;
-            assert_eq!(time(&call, [alpha, beta, gamma]), expected, "{collective} by {algorithm} of {members}");
+            let expected = |times: Times| steps * times.alpha() + (bytes - steps) * times.beta + combined * times.gamma;
+            assert_eq!(time(&call, plain), expected(plain), "{collective} by {algorithm} of {members}");
+            if one_at_a_time.contains(&(collective, algorithm)) {
+                assert_eq!(time(&call, loaded), expected(loaded), "{collective} by {algorithm} of {members}, with o");
+            }
         }
         // The root need not wait for a segment to arrive before it sends the next one: it is on its way with it.
         let call = Members { segments: 4, ..Members::new(C::Broadcast, A::Chain, members, n) };
         let (hops, messages) = (p - 1, p - 2 + 4);
-        let expected = hops * alpha + messages * (n / 4 - 1) * beta;
-        assert_eq!(time(&call, [alpha, beta, gamma]), expected, "chain of {members}");
+        let expected = hops * plain.alpha() + messages * (n / 4 - 1) * plain.beta;
+        assert_eq!(time(&call, plain), expected, "chain of {members}");
     }
 }
 
