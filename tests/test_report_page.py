@@ -267,6 +267,14 @@ def test_the_commands_write_it(swept: Path, cli: Cli, write: Write, tmp_path: Pa
     assert "phit run scenario.json" in page.words
 
 
+def test_runs_whose_length_is_not_known_have_pages(cli: Cli, write: Write, tmp_path: Path) -> None:
+    program = {"kind": "collective", "collective": "barrier"}
+    machine = {"topology": {"kind": "single", "endpoints": 4}, "units": {"phit": "8 B"}, "workload": program}
+    for document in (machine, small(measure={"warmup": "auto", "cycles": 200})):
+        status, _, err = cli("run", write(document, "other.json"), "--html", tmp_path / "other.html")
+        assert (status, (tmp_path / "other.html").stat().st_size > 10_000) == (0, True), err
+
+
 def test_a_single_run_says_what_ran(cli: Cli, write: Write, tmp_path: Path) -> None:
     assert cli("run", write(tiny(routing__kind="minimal")), "--out", tmp_path / "r")[0] == 0
     _, out, _ = cli("report", tmp_path / "r")
