@@ -257,8 +257,8 @@ struct Rule {
 
 impl Rule {
     /// The output, of those on minimal routes, that can take a packet soonest; of several the least occupied, and of
-    /// these the table's.
-    fn soonest(&mut self, view: &View<'_>, packet: &Packet) -> Option<Hop> {
+    /// these the table's. If links have broken and no minimal route is left, it is lost on what was one.
+    fn soonest(&mut self, view: &View<'_>, packet: &Packet) -> Hop {
         self.hops.clear();
         view.topology.minimal_hops(
             view.router,
@@ -275,7 +275,10 @@ impl Rule {
             let full = occupied + size > view.capacity()[usize::from(view.class(hop.port))];
             (full, view.free_from(hop.port).max(view.now), occupied, hop.port != own)
         };
-        self.hops.iter().min_by_key(|hop| cost(hop)).map(|hop| Hop { vcs: 1, ..*hop })
+        match self.hops.iter().min_by_key(|hop| cost(hop)) {
+            Some(hop) => Hop { vcs: 1, ..*hop },
+            None => view.minimal_hop(packet.destination_router, packet.hop_state(), &mut packet.rng(view.router)),
+        }
     }
 }
 
@@ -294,7 +297,7 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, _: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if self.table.adaptive {
             if queue % self.isolating == 0 {
-                return self.soonest(view, packet);
+                return Some(self.soonest(view, packet));
             }
             view.watch_chosen();
         }

@@ -156,6 +156,40 @@ fn a_link_that_breaks_is_seen_alike_by_all_threads() {
     }
 }
 
+/// Packets on their way down that nothing leads on are lost, also where another way down has never worked.
+#[test]
+fn nothing_waits_where_no_way_is_left() {
+    let clos = json!({ "kind": "clos", "down": [2, 2, 4], "up": [2, 2] });
+    let later = |seed: u32, count: u32| json!([{ "seed": seed, "count": count, "cycle": 60 }]);
+    for (topology, faults, routing) in [
+        (
+            &clos,
+            json!({ "seed": 835, "count": 3, "later": later(909, 1) }),
+            json!({ "kind": "clos", "allocation": "oblivious" }),
+        ),
+        (&clos, json!({ "later": later(4, 2) }), json!({ "kind": "table", "adaptive": true })),
+        (
+            &json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 }),
+            json!({ "seed": 627, "count": 1, "later": later(59, 2) }),
+            json!({ "kind": "clos", "allocation": "sequential" }),
+        ),
+    ] {
+        let mut topology = topology.clone();
+        topology["faults"] = faults;
+        let value = json!({
+            "topology": topology,
+            "routing": routing,
+            "router": { "links": { "default": { "vcs": 24, "buffer": 12 } } },
+            "traffic": { "load": 0.25, "packet_size": 2, "message": { "packets": 1, "count": 50 } },
+            "measure": { "warmup": 0, "cycles": 1500, "count": "generated", "max_drain": 20_000 },
+        });
+        let counters = run(&value).collector().counters.clone();
+        let (flow, packets) = (&counters.flow, &counters.packets);
+        assert!(packets.lost > 0, "{value}");
+        assert_eq!(flow.generated_delivered + flow.generated_lost, flow.generated_packets, "{value}");
+    }
+}
+
 /// A torus in which links, a router and endpoints fail for a time, and sources send again what was lost.
 fn repeating(changes: Value) -> Value {
     with(

@@ -261,8 +261,10 @@ fn mechanisms_for_any_network_deliver_everything_whatever_the_partitions() {
     let line = json!({ "kind": "graph", "routers": 6, "endpoints": [1, 1, 1, 1, 1, 1],
         "links": [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]] });
     for topology in [slim_fly, megafly, line] {
-        for routing in ["polarized", "par_graph"] {
-            let mut value = base(&topology, json!(routing), 18, 0.9);
+        let base_counters = json!({ "kind": "contention_graph", "misroute": "anywhere", "threshold": 3 });
+        let hybrid = json!({ "kind": "contention_graph", "misroute": "anywhere", "credit_threshold": 0.35 });
+        for routing in [json!("polarized"), json!("par_graph"), base_counters, hybrid] {
+            let mut value = base(&topology, routing.clone(), 18, 0.9);
             value["traffic"]["pattern"] = json!("adversarial");
             value["traffic"]["changes"] = json!([{ "cycle": 300, "load": 0 }]);
             value["router"]["links"]["default"]["buffer"] = json!(4);

@@ -10,7 +10,7 @@ use super::hosted::Hosted;
 use super::mail::Slices;
 use super::params::RouterParams;
 use super::partition::Partition;
-use super::state::{Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
+use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::VcAllocator;
 use super::wait_lists::WaitLists;
 use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel, poll};
@@ -261,6 +261,13 @@ impl<'a> Plan<'a> {
         self.topology.faulty()?.retransmit()
     }
 
+    /// True if a link has never worked that packets may take for want of another way: no detours are taken, and other
+    /// links break.
+    fn loses(&self, router: u32, port: u16) -> bool {
+        let faulty = self.topology.faulty().filter(|faulty| !faulty.breakdowns().is_empty());
+        self.routing.reserved() == 0 && faulty.is_some_and(|faulty| faulty.is_dead(router, port))
+    }
+
     /// Ticks in which some flit must move if any can.
     pub(super) fn longest_wait(&self) -> Tick {
         let config = &self.config;
@@ -345,6 +352,8 @@ impl<'a> Plan<'a> {
                     Peer::Router { router: next, port: into } => {
                         (layout.partition_of(next), layout.queues(next, into), link.buffer as i32)
                     }
+                    // What stands before it, because another link has broken, is lost.
+                    Peer::None if self.loses(router, number) => (BROKEN, NONE, UNLIMITED),
                     // Without credits nothing is ever granted to it.
                     Peer::None => (SINK, NONE, 0),
                 };
@@ -687,7 +696,7 @@ fn check_links(partitions: &[Partition]) {
             assert!(output.vc as usize + output.vcs as usize <= channels, "an output port has no channels");
             let far = partitions.get(output.far_partition as usize).map(|far| far.queues.len());
             let room = |far: usize| output.far_queue as usize + output.vcs as usize <= far;
-            assert!(output.far_partition == SINK || far.is_some_and(room), "an output port leads nowhere");
+            assert!(output.far_partition >= BROKEN || far.is_some_and(room), "an output port leads nowhere");
         }
         for endpoint in partition.endpoints.iter() {
             let lanes = partition.config.links[0].queues as usize;

@@ -26,7 +26,7 @@ pub enum Where {
 
 /// Minimal routes that a packet leaves once, when too many heads want its next output, for an output to any other
 /// router that few want; from there it goes minimally. Contention counters on any network whose links lead both ways
-/// (contention paper, section VI-D, which leaves it open).
+/// (contention paper, section VI-D, which leaves it open). With `credit_threshold` it is the paper's Hybrid.
 ///
 /// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +38,11 @@ pub struct Graph {
     pub comparison: Comparison,
     /// Where packets may leave their minimal routes.
     pub misroute: Where,
+    /// Hybrid: a packet also leaves a minimal output that cannot take it, for one whose share of occupied phits is at
+    /// most this part of that of the minimal one. By contention alone if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub credit_threshold: Option<f64>,
 }
 
 impl RoutingParams for Graph {
@@ -57,6 +62,7 @@ impl RoutingParams for Graph {
         let base = Base { threshold: self.threshold, comparison: self.comparison, ..Base::default() };
         Box::new(Rule {
             misroute: self.misroute,
+            credits: self.credit_threshold,
             hops: longest(self.misroute, &*context.topology),
             contention: Contention::new(&base, context),
             found: Vec::new(),
@@ -112,11 +118,34 @@ impl Adaptive for AnyCounters {
 
 struct Rule {
     misroute: Where,
+    /// See [`Graph::credit_threshold`].
+    credits: Option<f64>,
     /// Hops of the longest route.
     hops: u32,
     contention: Contention,
     /// Hops found for one head.
     found: Vec<Hop>,
+}
+
+/// Why a packet leaves its minimal route.
+#[derive(Clone, Copy)]
+enum Reason {
+    Contention,
+    /// With the largest share of another output that is occupied.
+    Credits(f64),
+}
+
+impl Rule {
+    /// Why `packet` should not take its minimal output `first`, if it should not.
+    fn reason(&self, view: &RouterView<'_>, first: u16, packet: &Packet) -> Option<Reason> {
+        if self.contention.is_contended(view, first) {
+            return Some(Reason::Contention);
+        }
+        let (share, hop) = (self.credits?, ladder::over(view, first, packet, self.hops));
+        let full = |vc: u8| !view.takes(first, vc, packet.size.into());
+        let blocked = (hop.vc..hop.vc.saturating_add(hop.vcs)).all(full);
+        blocked.then(|| Reason::Credits(share * view.fill(first, hop.vc)))
+    }
 }
 
 /// In [`Packet::flags`]: has left its minimal route.
@@ -132,13 +161,18 @@ impl Routing for Rule {
         let first = ladder::minimal_port(view, packet, packet.destination_router);
         view.watch_chosen();
         let may_leave = may_leave(self.misroute, packet.hops.total(), packet.flags == LEFT);
-        if may_leave && self.contention.is_contended(view, first) {
+        let reason = if may_leave { self.reason(view, first, packet) } else { None };
+        if let Some(reason) = reason {
             let (found, contention, hops) = (&mut self.found, &self.contention, self.hops);
             found.clear();
             others(view.topology, view.router, packet.destination_router, first, |port| {
                 view.watch(port..port + 1);
                 let hop = ladder::over(view, port, packet, hops);
-                if view.takes(port, hop.vc, packet.size.into()) && contention.is_calm(view, port) {
+                let admitted = match reason {
+                    Reason::Contention => contention.is_calm(view, port),
+                    Reason::Credits(most) => view.fill(port, hop.vc) <= most,
+                };
+                if admitted && view.takes(port, hop.vc, packet.size.into()) {
                     found.push(hop);
                 }
             });
