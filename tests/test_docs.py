@@ -84,15 +84,17 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    text, requests, faults = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, requests, faults, retransmit = blocks(ROOT / "docs" / "scenarios.md", "toml")
     (precise,) = blocks(ROOT / "docs" / "measuring.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
     links = {"default": {"vcs": 3}, "endpoint": {"vcs": 1}}
-    broken = phit.complete(tiny(**tomllib.loads(faults), routing={"kind": "minimal"}, router={"links": links}))
-    assert broken["topology"]["faults"]["later"][0]["until"] == 6000
+    failing = tomllib.loads(faults)
+    failing["topology"]["faults"] |= tomllib.loads(retransmit)["topology"]["faults"]
+    broken = phit.complete(tiny(**failing, routing={"kind": "minimal"}, router={"links": links}))["topology"]["faults"]
+    assert (broken["later"][0]["until"], broken["retransmit"]["attempts"]) == (6000, 3)
 
 
 def test_the_sweeps_of_the_guide_are_valid() -> None:
