@@ -5,7 +5,7 @@ use super::*;
 use crate::measure::Cost;
 use crate::measure::collector::Collector;
 use crate::measure::declare::{Observable, Of, Shape, When};
-use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
+use crate::packet::{DETOURED, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
 use crate::result::Outcome;
 use crate::run::{Options, run};
 use crate::scenario::{Scenario, catalogue};
@@ -35,7 +35,7 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
     packet.injected = packet.birth + (now - packet.birth) / 2;
     packet.size = 1 + (now % 4) as u16;
     packet.hops = Hops(u64::from(now % 5) | u64::from(now % 7) << 8);
-    let how = [0, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, MISROUTED_AT_INJECTION | MISROUTED_GLOBALLY];
+    let how = [0, MISROUTED_GLOBALLY, MISROUTED_LOCALLY | DETOURED, MISROUTED_AT_INJECTION | MISROUTED_GLOBALLY];
     packet.misrouted = how[now as usize % 4];
     collector.generated(now, packet.size);
     match now % 11 {
@@ -43,7 +43,8 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
         1 => collector.dropped(packet.birth),
         _ => collector.delivered(&packet, now),
     }
-    let Counters { work, control, probes, .. } = &mut collector.counters;
+    let Counters { packets, work, control, probes, .. } = &mut collector.counters;
+    packets.sent_again(packet.size);
     work.packet_hops += 1;
     work.flit_hops += u64::from(packet.flits) + 1;
     control.messages += 1;
