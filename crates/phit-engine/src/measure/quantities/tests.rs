@@ -156,6 +156,16 @@ fn everything() -> Vec<Outcome> {
             ] },
             "measure": { "messages": true, "operations": true, "tracks": true, "phases": true },
         })),
+        // Each of two ranks has two endpoints.
+        outcome(json!({
+            "units": { "phit": "1 B" },
+            "topology": { "kind": "single", "endpoints": 4 },
+            "workload": {
+                "kind": "collective", "collective": "broadcast", "bytes": 9, "ranks": 2,
+                "host": { "rails": { "count": 2 } },
+            },
+            "measure": { "messages": true },
+        })),
     ]
 }
 
