@@ -200,6 +200,56 @@ def test_a_switch_whose_inputs_choose_among_outputs(tmp_path: Path) -> None:
     assert phit.run(document)["latency_mean"] == pytest.approx(9.334, rel=0.02)
 
 
+ALLOCATORS: dict[str, Document] = {
+    "islip": {"kind": "islip"},
+    "islip(3)": {"kind": "islip", "iterations": 3},
+    "select": {"kind": "islip"},
+    "pim(2)": {"kind": "pim", "iterations": 2},
+    "separable_input_first": {"kind": "separable_input_first", "among": "outputs"},
+    "separable_output_first(matrix)": {"kind": "separable_output_first", "arbiter": "least_recently_served"},
+    "wavefront": {"kind": "wavefront"},
+    "rr_wavefront": {"kind": "wavefront", "diagonal": "after_first"},
+    "max_size": {"kind": "maximum_matching"},
+    "loa": {"kind": "lonely_output"},
+}
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_crossbar_and_channels_have_allocators_of_their_own(tmp_path: Path, name: str) -> None:
+    both = {"sw_allocator": name, "vc_allocator": "wavefront"}
+    router = imported(tmp_path, **MESH, **both).document["router"]
+    assert (router["allocator"], router["vc_allocator"]) == (ALLOCATORS[name], {"kind": "wavefront"})
+    both = {"sw_allocator": "wavefront", "vc_allocator": name}
+    document = imported(tmp_path, **MESH, **both, injection_rate=0.1, sample_period=200).document
+    router = document["router"]
+    assert (router["allocator"], router["vc_allocator"]) == ({"kind": "wavefront"}, ALLOCATORS[name])
+    assert phit.run(document)["accepted_load"] == pytest.approx(0.1, rel=0.2)
+
+
+def test_an_allocator_that_cannot_be_expressed_is_refused(tmp_path: Path) -> None:
+    for key in ("sw_allocator", "vc_allocator"):
+        assert f"{key} = 'select(2)'" in refused(tmp_path, **MESH, **{key: "select(2)"}).replace('"', "'")
+        assert key in refused(tmp_path, **MESH, **{key: "separable_input_first(tree2)"})
+    # Heads that speculate get channel and switch at once.
+    router = imported(tmp_path, **MESH, speculative=1, vc_allocator="max_size").document["router"]
+    assert "vc_allocator" not in router
+
+
+def test_ports_have_several_paths(tmp_path: Path) -> None:
+    router = imported(tmp_path, **MESH, input_speedup=2, output_speedup=3).document["router"]
+    assert (router["input_speedup"], router["output_speedup"]) == (2, 3)
+    assert "input_speedup" not in imported(tmp_path, **MESH).document["router"]
+    assert "input_speedup" in refused(tmp_path, **MESH, input_speedup=0)
+
+
+def test_ugal_on_a_flattened_butterfly(tmp_path: Path) -> None:
+    keys = {"topology": "flatfly", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "ugal"}
+    routing = {"kind": "ugal_l", "stop": "between", "queue": "port"}
+    assert imported(tmp_path, **keys).document["routing"] == routing | {"threshold": 2}
+    assert imported(tmp_path, **keys, packet_size=2).document["routing"] == routing | {"threshold": 1}
+    assert "packet_size" in refused(tmp_path, **keys, packet_size=4)
+
+
 def test_packets_of_anynet_take_any_channel(tmp_path: Path) -> None:
     (tmp_path / "net").write_text("router 0 node 0 router 1\nrouter 1 node 1\n")
     keys = {"topology": "anynet", "network_file": "net", "routing_function": "min", "num_vcs": 3, "traffic": "neighbor"}

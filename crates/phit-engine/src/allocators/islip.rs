@@ -1,5 +1,6 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
+use super::pairs::{Pairs, after, turn};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use schemars::JsonSchema;
@@ -32,14 +33,12 @@ impl AllocatorParams for Islip {
         Box::new(Rule {
             iterations: self.iterations.max(1),
             radix: context.radix,
-            queues: context.queues,
             grant: vec![0; ports],
             accept: vec![0; ports],
-            lane: vec![0; ports],
+            pairs: Pairs::new(context.ports, context.queues),
             best: Best::new(context.radix),
             matched_inputs: vec![false; context.radix as usize],
             matched_outputs: vec![false; context.radix as usize],
-            candidates: Vec::new(),
             accepted: Vec::new(),
         })
     }
@@ -48,54 +47,15 @@ impl AllocatorParams for Islip {
 struct Rule {
     iterations: u8,
     radix: u32,
-    queues: u32,
     /// Pointer of each output over inputs.
     grant: Vec<u16>,
     /// Pointer of each input over outputs.
     accept: Vec<u16>,
-    /// Pointer of each input over its queues.
-    lane: Vec<u16>,
+    pairs: Pairs,
     best: Best,
     matched_inputs: Vec<bool>,
     matched_outputs: Vec<bool>,
-    candidates: Vec<u32>,
     accepted: Vec<u32>,
-}
-
-/// Distance of `client` from `pointer` going round `n` clients.
-#[inline]
-fn turn(client: u32, pointer: u16, n: u32) -> u64 {
-    let pointer = u32::from(pointer);
-    u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
-}
-
-#[inline]
-fn after(client: u32, n: u32) -> u16 {
-    (if client + 1 == n { 0 } else { client + 1 }) as u16
-}
-
-impl Rule {
-    /// Of the requests of one input for one output, the one whose queue comes first in turn.
-    fn one_queue_per_pair(&mut self, round: &Round<'_>, requests: &[Request]) {
-        self.candidates.clear();
-        let mut start = 0;
-        while start < requests.len() {
-            let input = requests[start].input;
-            let end = start + requests[start..].iter().take_while(|r| r.input == input).count();
-            if end - start == 1 {
-                self.candidates.push(start as u32);
-            } else {
-                let pointer = self.lane[(round.first_port + u32::from(input)) as usize];
-                for (index, request) in requests[start..end].iter().enumerate() {
-                    let key = turn(u32::from(request.lane), pointer, self.queues);
-                    self.best.offer(request.output - round.first_port, key, (start + index) as u32);
-                }
-                let candidates = &mut self.candidates;
-                self.best.drain(|_, index| candidates.push(index));
-            }
-            start = end;
-        }
-    }
 }
 
 /// So many requests, or fewer, are compared two by two.
@@ -105,12 +65,12 @@ impl Rule {
     /// One iteration for a few requests, without tables of the best by port.
     #[inline]
     fn match_few(&mut self, round: &Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        let (radix, queues) = (self.radix, self.queues);
+        let radix = self.radix;
         let input = |request: &Request| (round.first_port + u32::from(request.input)) as usize;
         let mut left = [true; FEW];
         // Of the queues of one input that want the same output, one asks; an output grants one of those who ask; and an
         // input accepts one of its grants. Whoever comes later in turn drops out.
-        let lane = |r: &Request| turn(r.lane.into(), self.lane[input(r)], queues);
+        let lane = |r: &Request| self.pairs.key(input(r) as u32, r);
         drop_out(requests, &mut left, |a, b| a.input == b.input && a.output == b.output, lane);
         let grant = |r: &Request| turn(r.input.into(), self.grant[r.output as usize], radix) | u64::from(r.class) << 62;
         drop_out(requests, &mut left, |a, b| a.output == b.output, grant);
@@ -145,10 +105,10 @@ impl Allocator for Rule {
         if self.iterations == 1 && requests.len() <= FEW {
             return self.match_few(&round, requests, grants);
         }
-        self.one_queue_per_pair(&round, requests);
+        self.pairs.choose(&round, requests, &mut self.best);
         let first_grant = grants.len();
         for iteration in 0..self.iterations {
-            for &index in &self.candidates {
+            for &index in &self.pairs.asking {
                 let request = &requests[index as usize];
                 let output = request.output - round.first_port;
                 if self.matched_inputs[request.input as usize] || self.matched_outputs[output as usize] {
@@ -169,7 +129,7 @@ impl Allocator for Rule {
                 let key = turn(request.output - round.first_port, pointer, self.radix);
                 self.best.offer(u32::from(request.input), key, index);
             }
-            let Self { best, grant, accept, lane, matched_inputs, matched_outputs, radix, queues, .. } = self;
+            let Self { best, grant, accept, pairs, matched_inputs, matched_outputs, radix, .. } = self;
             best.drain(|input, index| {
                 let request = &requests[index as usize];
                 let output = request.output - round.first_port;
@@ -178,7 +138,7 @@ impl Allocator for Rule {
                     grant[request.output as usize] = after(input, *radix);
                     accept[port] = after(output, *radix);
                 }
-                lane[port] = after(u32::from(request.lane), *queues);
+                pairs.serve(port as u32, request);
                 matched_inputs[input as usize] = true;
                 matched_outputs[output as usize] = true;
                 grants.push(index);
@@ -195,7 +155,7 @@ impl Allocator for Rule {
         let (input, output) = (u32::from(request.input), request.output - first_port);
         self.grant[request.output as usize] = after(input, self.radix);
         self.accept[(first_port + input) as usize] = after(output, self.radix);
-        self.lane[(first_port + input) as usize] = after(request.lane.into(), self.queues);
+        self.pairs.serve(first_port + input, request);
     }
 
     fn splits(&self) -> bool {
@@ -203,10 +163,11 @@ impl Allocator for Rule {
     }
 
     fn bytes(&self) -> usize {
-        2 * (self.grant.capacity() + self.accept.capacity() + self.lane.capacity())
+        2 * (self.grant.capacity() + self.accept.capacity())
+            + self.pairs.bytes()
             + self.best.bytes()
             + self.matched_inputs.capacity()
             + self.matched_outputs.capacity()
-            + 4 * (self.candidates.capacity() + self.accepted.capacity())
+            + 4 * self.accepted.capacity()
     }
 }

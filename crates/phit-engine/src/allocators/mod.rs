@@ -4,7 +4,14 @@
 
 mod ideal;
 mod islip;
+mod loa;
+mod matrix;
+mod maximum;
+mod pairs;
+mod pim;
 mod separable;
+mod separable_output_first;
+mod wavefront;
 
 pub(crate) use crate::fabric::seams::allocator::Best;
 pub use crate::fabric::seams::allocator::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
@@ -13,7 +20,12 @@ crate::registry::registry! {
     /// `[router.allocator]`: the crossbar allocator.
     pub enum AllocatorKind: "allocator" as AllocatorParams {
         "separable_input_first" => SeparableInputFirst(separable::SeparableInputFirst),
+        "separable_output_first" => SeparableOutputFirst(separable_output_first::SeparableOutputFirst),
         "islip" => Islip(islip::Islip),
+        "pim" => Pim(pim::Pim),
+        "wavefront" => Wavefront(wavefront::Wavefront),
+        "lonely_output" => LonelyOutput(loa::LonelyOutput),
+        "maximum_matching" => MaximumMatching(maximum::MaximumMatching),
         "ideal" => Ideal(ideal::Ideal),
     }
 }

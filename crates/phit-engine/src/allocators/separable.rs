@@ -87,7 +87,7 @@ impl AllocatorParams for SeparableInputFirst {
 }
 
 /// The memory of a row of arbiters: a pointer each, or the order in which their clients were served.
-struct Turns {
+pub(super) struct Turns {
     arbiter: Arbiter,
     clients: u32,
     pointer: Table<u16>,
@@ -95,7 +95,7 @@ struct Turns {
 }
 
 impl Turns {
-    fn new(arbiter: Arbiter, arbiters: usize, clients: usize) -> Self {
+    pub(super) fn new(arbiter: Arbiter, arbiters: usize, clients: usize) -> Self {
         let (pointers, stamps) = match arbiter {
             Arbiter::RoundRobin => (arbiters, 0),
             Arbiter::LeastRecentlyServed => (0, arbiters),
@@ -136,7 +136,23 @@ impl Turns {
         }
     }
 
-    fn bytes(&self) -> usize {
+    /// [`Self::key`], whatever the arbiter.
+    pub(super) fn key_of(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
+        match self.arbiter {
+            Arbiter::RoundRobin => self.key::<true>(at, client, birth, round),
+            _ => self.key::<false>(at, client, birth, round),
+        }
+    }
+
+    /// Arbiter `at` has served `client`, whatever the arbiter is.
+    pub(super) fn serve_one(&mut self, at: u32, client: u16, now: Tick) {
+        match self.arbiter {
+            Arbiter::RoundRobin => self.serve::<true>(at, client, now),
+            _ => self.serve::<false>(at, client, now),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
         self.pointer.bytes() + self.served.bytes()
     }
 }

@@ -48,6 +48,7 @@ impl RoutingParams for ParGraph {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         ladder::check("par_graph", topology)?;
         valiant::check("par_graph", topology)?;
+        valiant::check_stop(topology, Via::Router, self.stop)?;
         ladder::check_hops("decisions", self.decisions, self.longest(topology))
     }
 
@@ -133,7 +134,8 @@ impl Rule {
 
 impl Routing for Rule {
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
-        packet.scratch = valiant::draw(at.topology, at.router, Via::Router, self.params.stop, at.rng);
+        let ends = (at.router, packet.destination_router);
+        packet.scratch = valiant::draw(at.topology, ends, Via::Router, self.params.stop, at.rng);
         packet.legs = 1;
     }
 

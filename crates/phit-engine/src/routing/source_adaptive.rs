@@ -16,7 +16,8 @@ const FIRST: Leg = Leg { index: 0, of: 2, to_group: false };
 
 /// Draws the intermediate router (or group) of the packet's Valiant route, to be kept in [`Packet::scratch`].
 pub(super) fn draw(at: &mut Injection<'_>, packet: &mut Packet, via: Via, stop: Stop) {
-    packet.scratch = valiant::draw(at.topology, at.router, via, stop, at.rng);
+    let ends = (at.router, packet.destination_router);
+    packet.scratch = valiant::draw(at.topology, ends, via, stop, at.rng);
 }
 
 /// Sends `packet` over its Valiant route, or its minimal one.
@@ -174,7 +175,8 @@ impl Candidates {
                 0 => packet.scratch,
                 _ => {
                     let mut rng = packet.stream(view.router, STOPS + draw);
-                    valiant::draw(view.topology, view.router, self.via, self.stop, &mut rng)
+                    let ends = (view.router, packet.destination_router);
+                    valiant::draw(view.topology, ends, self.via, self.stop, &mut rng)
                 }
             };
             let stops = [stop, packet.destination_router];

@@ -1,7 +1,7 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
 use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
-use super::valiant::{SecondHalf, Stop, Valiant, Via};
+use super::valiant::{SecondHalf, Stop, Valiant, Via, check_stop};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
@@ -54,7 +54,8 @@ macro_rules! ugal {
 
         impl RoutingParams for $name {
             fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-                routes(self.via).check(topology)
+                routes(self.via).check(topology)?;
+                check_stop(topology, self.via, self.stop)
             }
             fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
                 routes(self.via).vcs_needed(topology)

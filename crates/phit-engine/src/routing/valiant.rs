@@ -3,7 +3,7 @@
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
+use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes, Wants};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, Leg, Topology, host_groups};
 use schemars::JsonSchema;
@@ -29,6 +29,9 @@ pub enum Stop {
     Elsewhere,
     /// Anywhere, the source's and the destination's routers included (Valiant's own rule).
     Anywhere,
+    /// In a mesh, torus or HyperX anywhere in the box that the routers of source and destination span: in dimensions in
+    /// which they agree the packet does not move (the flattened butterfly of Kim et al., ISCA 2007).
+    Between,
 }
 
 /// Which packets go minimally all the same.
@@ -42,6 +45,23 @@ pub enum Within {
     Router,
     /// Those whose destination is in the source's group.
     Group,
+}
+
+/// What becomes of a packet that passes its destination's router before it has been at its intermediate one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Passing {
+    /// It goes on, and comes back.
+    #[default]
+    GoesOn,
+    /// It ends there (BookSim on the flattened butterfly).
+    Ends,
+}
+
+impl Passing {
+    fn goes_on(&self) -> bool {
+        *self == Self::GoesOn
+    }
 }
 
 /// Which virtual channels the second half of a route takes.
@@ -71,6 +91,9 @@ pub struct Valiant {
     pub minimal_within: Within,
     /// Virtual channels of the second half.
     pub second_half: SecondHalf,
+    /// What becomes of a packet that passes its destination on the way.
+    #[serde(skip_serializing_if = "Passing::goes_on")]
+    pub passing: Passing,
 }
 
 /// Link classes of a Dragonfly.
@@ -80,6 +103,7 @@ const GLOBAL: u8 = 2;
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         check("valiant", topology)?;
+        check_stop(topology, self.via, self.stop)?;
         if self.second_half == SecondHalf::Next && (self.via != Via::Router || !topology.is_dragonfly()) {
             return Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\""));
         }
@@ -111,6 +135,14 @@ impl RoutingParams for Valiant {
     }
 }
 
+/// Refuses stops in a box where there is none.
+pub(super) fn check_stop(topology: &dyn Topology, via: Via, stop: Stop) -> Result<(), ScenarioError> {
+    match stop == Stop::Between && (via != Via::Router || topology.grid().is_none()) {
+        true => Err(ScenarioError::new("stop", "\"between\"", "needs a mesh, torus or hyperx and via = \"router\"")),
+        false => Ok(()),
+    }
+}
+
 /// Refuses networks in which there is nowhere to go first.
 pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
     match host_groups(topology).len() < 2 {
@@ -125,6 +157,10 @@ pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioE
 struct Rule(Valiant);
 
 impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        Wants { ends_passing: self.0.passing == Passing::Ends, ..Wants::default() }
+    }
+
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         let topology = at.topology;
         let here = topology.group_of(at.router);
@@ -139,7 +175,8 @@ impl Routing for Rule {
             return;
         }
         packet.misrouted |= MISROUTED_GLOBALLY;
-        packet.intermediate = draw(topology, at.router, self.0.via, self.0.stop, at.rng);
+        let ends = (at.router, packet.destination_router);
+        packet.intermediate = draw(topology, ends, self.0.via, self.0.stop, at.rng);
     }
 
     #[inline]
@@ -153,8 +190,12 @@ pub(super) fn next_routes() -> Routes {
     Routes { legs: Legs::ToRouter, channels: Channels::Next }
 }
 
-/// A random router with endpoints for a packet from `router`, or a group of such routers (marked by [`GROUP`]).
-pub(super) fn draw(topology: &dyn Topology, router: u32, via: Via, stop: Stop, rng: &mut Rng) -> u32 {
+/// A random router with endpoints for a packet from `router` to another, or a group of such routers (marked by
+/// [`GROUP`]).
+pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, stop: Stop, rng: &mut Rng) -> u32 {
+    if let (Stop::Between, Some(sides)) = (stop, topology.grid()) {
+        return draw_between(sides, (router, to), rng);
+    }
     let here = topology.group_of(router);
     let (mark, among, own) = match via {
         Via::Router => (0, topology.hosts(), topology.group_routers(here)),
@@ -163,6 +204,17 @@ pub(super) fn draw(topology: &dyn Topology, router: u32, via: Via, stop: Stop, r
     let left_out = if stop == Stop::Elsewhere { own.len() as u32 } else { 0 };
     let drawn = among.start + rng.below(among.len() as u32 - left_out);
     mark | if left_out == 0 || drawn < own.start { drawn } else { drawn + left_out }
+}
+
+/// A random router in the box that two routers span.
+fn draw_between(sides: &[u32], (mut from, mut to): (u32, u32), rng: &mut Rng) -> u32 {
+    let (mut drawn, mut stride) = (0, 1);
+    for &side in sides {
+        let (x, y) = (from % side, to % side);
+        drawn += stride * if x == y { x } else { rng.below(side) };
+        (from, to, stride) = (from / side, to / side, stride * side);
+    }
+    drawn
 }
 
 /// The next hop of a packet with two legs.
@@ -186,7 +238,21 @@ pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Stream;
     use crate::topology::{Dragonfly, HyperX, TopologyParams};
+
+    #[test]
+    fn stops_between_two_routers_are_anywhere_in_the_dimensions_in_which_they_differ() {
+        let mut rng = Rng::new(1, Stream::Injection, 0);
+        let mut seen = std::collections::BTreeSet::new();
+        // (1, 2, 3) and (1, 0, 4) of 3 x 4 x 5.
+        let at = |x: u32, y: u32, z: u32| x + 3 * (y + 4 * z);
+        for _ in 0..2000 {
+            seen.insert(draw_between(&[3, 4, 5], (at(1, 2, 3), at(1, 0, 4)), &mut rng));
+        }
+        let expected = (0..4).flat_map(|y| (0..5).map(move |z| at(1, y, z))).collect();
+        assert_eq!(seen, expected);
+    }
 
     #[test]
     fn the_next_channels_are_those_of_a_dragonfly_through_a_router() {

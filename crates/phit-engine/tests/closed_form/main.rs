@@ -11,6 +11,7 @@ mod clos;
 mod faults;
 mod latency;
 mod memory;
+mod options;
 mod queueing;
 mod requests;
 mod throughput;

@@ -259,6 +259,29 @@ pub fn random(choices: &[u32]) -> Value {
     if draw.below(3) == 2 {
         measure["until"] = json!({ "half_width": 0.2, "max_cycles": 600 });
     }
+    let mut router = router;
+    let kinds = ["pim", "wavefront", "lonely_output", "maximum_matching", "islip", "separable_output_first"];
+    if vc_allocation == "stage" && draw.bool() {
+        router["vc_allocator"] = draw.of(&kinds).into();
+    }
+    // One that puts no request before another.
+    let kind = draw.of(&kinds);
+    if allocator["kind"] == "islip"
+        && draw.bool()
+        && (kind != "maximum_matching" || router["transit_priority"] == false)
+    {
+        router["allocator"] = kind.into();
+    }
+    if whole == 1 {
+        router["input_speedup"] = draw.of(&[json!(1), json!(1), json!(2), json!(3)]);
+        router["output_speedup"] = draw.of(&[json!(1), json!(1), json!(2), json!(3)]);
+        if switching == "wormhole" {
+            router["vc_reuse"] = draw.of(&["tail", "empty"]).into();
+        }
+    }
+    if router["allocator"]["arbiter"] != "random" && router["allocator"]["kind"] == "separable_input_first" {
+        router["allocator"]["among"] = draw.of(&["queues", "outputs"]).into();
+    }
     json!({
         "seed": draw.below(1000),
         "topology": topology,

@@ -79,7 +79,16 @@ fn random_requests(rng: &mut Rng) -> Vec<Request> {
 
 fn all_kinds() -> Vec<Value> {
     let mut kinds = vec![json!({ "kind": "islip", "iterations": 1 }), json!({ "kind": "islip", "iterations": 4 })];
+    for kind in ["pim", "wavefront", "lonely_output", "maximum_matching"] {
+        kinds.push(json!({ "kind": kind }));
+    }
+    kinds.push(json!({ "kind": "pim", "iterations": 3 }));
+    kinds.push(json!({ "kind": "wavefront", "diagonal": "after_first" }));
     for arbiter in ["round_robin", "least_recently_served", "random", "age"] {
+        kinds.push(json!({ "kind": "separable_output_first", "arbiter": arbiter }));
+        if arbiter != "random" {
+            kinds.push(json!({ "kind": "separable_input_first", "arbiter": arbiter, "among": "outputs" }));
+        }
         for update in ["grant", "request"] {
             kinds.push(json!({ "kind": "separable_input_first", "arbiter": arbiter, "update": update }));
         }
@@ -246,7 +255,8 @@ fn a_random_arbiter_is_fair() {
 
 #[test]
 fn the_lower_class_goes_first_whatever_the_arbiter_says() {
-    for kind in all_kinds() {
+    // A maximum matching knows no classes, and is refused where there are any.
+    for kind in all_kinds().into_iter().filter(|kind| kind["kind"] != "maximum_matching") {
         let mut rule = allocator(kind.clone());
         let mut requests = [request(0, 0, 3), request(2, 0, 3), request(5, 0, 3)];
         requests[0].class = 1;
@@ -273,4 +283,133 @@ fn input_arbiters_move_on_a_grant_or_on_a_request() {
         }
         assert_eq!(granted, lanes, "{update}");
     }
+}
+
+/// Input and output of each grant, in order.
+fn pairs(allocator: &mut dyn Allocator, requests: &[Request]) -> Vec<(u16, u32)> {
+    let mut rng = rng();
+    let grants = allocate(allocator, &mut rng, requests);
+    let mut pairs: Vec<_> = grants.iter().map(|grant| (grant.input, grant.output - FIRST_PORT)).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+#[test]
+fn inputs_that_choose_among_outputs_serve_them_in_turn_and_their_queues_within() {
+    // Queues 0, 1 and 2 want output 4, queue 3 output 5: each output has every other grant.
+    let requests = [(0, 4), (1, 4), (2, 4), (3, 5)].map(|(lane, output)| request(2, lane, output));
+    let served = |among: &str| {
+        let mut rule = allocator(json!({ "kind": "separable_input_first", "among": among }));
+        let mut rng = rng();
+        let mut lane = || allocate(&mut *rule, &mut rng, &requests)[0].lane;
+        (0..8).map(|_| lane()).collect::<Vec<u16>>()
+    };
+    assert_eq!(served("queues"), [0, 1, 2, 3, 0, 1, 2, 3]);
+    assert_eq!(served("outputs"), [0, 3, 0, 3, 0, 3, 0, 3]);
+}
+
+#[test]
+fn outputs_that_choose_first_may_choose_the_same_input() {
+    // Both inputs want both outputs. At first both outputs choose input 0, and one of them in vain; then they differ.
+    let requests = [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 1)].map(|(input, lane, to)| request(input, lane, to));
+    let mut rule = allocator(json!({ "kind": "separable_output_first" }));
+    assert_eq!(pairs(&mut *rule, &requests), [(0, 0)]);
+    assert_eq!(pairs(&mut *rule, &requests), [(0, 1), (1, 0)]);
+    // Output 0 is at input 2, output 1 at input 1.
+    assert_eq!(pairs(&mut *rule, &requests), [(0, 0), (1, 1)]);
+}
+
+#[test]
+fn a_wavefront_begins_one_diagonal_later_every_time() {
+    // Inputs 0 and 1 want output 0: diagonals 0 and 1 of six.
+    let requests = [request(0, 0, 0), request(1, 0, 0)];
+    let winners = |diagonal: &str| {
+        let mut rule = allocator(json!({ "kind": "wavefront", "diagonal": diagonal }));
+        winners(&mut *rule, &requests, 8)
+    };
+    // From diagonal 1 on input 1 comes first, from 2, 3, 4, 5 and 0 on input 0.
+    assert_eq!(winners("next"), [0, 1, 0, 0, 0, 0, 0, 1]);
+    assert_eq!(winners("after_first"), [0, 1, 0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn no_grant_can_be_added_to_those_of_a_wavefront() {
+    let mut rule = allocator(json!({ "kind": "wavefront" }));
+    let mut rng = rng();
+    for _ in 0..2000 {
+        let requests = random_requests(&mut rng);
+        let grants = allocate(&mut *rule, &mut rng, &requests);
+        let taken = |r: &Request| grants.iter().any(|g| g.input == r.input || g.output == r.output);
+        assert!(requests.iter().all(taken), "{requests:?}");
+    }
+}
+
+/// The most grants that `requests` of `inputs` and those after it allow, if `taken` outputs are not free.
+fn most(requests: &[Request], input: u16, taken: u32) -> usize {
+    if u32::from(input) == RADIX {
+        return 0;
+    }
+    let outputs = requests.iter().filter(|r| r.input == input).map(|r| 1 << (r.output - FIRST_PORT));
+    let with = outputs.filter(|output| taken & output == 0).map(|output| 1 + most(requests, input + 1, taken | output));
+    with.chain([most(requests, input + 1, taken)]).max().unwrap_or(0)
+}
+
+#[test]
+fn a_maximum_matching_has_as_many_grants_as_there_can_be() {
+    let mut rule = allocator(json!({ "kind": "maximum_matching" }));
+    let mut rng = rng();
+    let mut more = 0;
+    let mut islip = allocator(json!({ "kind": "islip" }));
+    for _ in 0..1000 {
+        let requests = random_requests(&mut rng);
+        let grants = allocate(&mut *rule, &mut rng, &requests).len();
+        assert_eq!(grants, most(&requests, 0, 0), "{requests:?}");
+        more += grants - allocate(&mut *islip, &mut rng, &requests).len();
+    }
+    assert!(more > 100, "iSLIP finds fewer: {more}");
+    // Input 0 wants both outputs, input 1 the first only: whoever comes first, both get one, in every round.
+    let requests = [request(0, 0, 0), request(0, 1, 1), request(1, 0, 0)];
+    for _ in 0..12 {
+        assert_eq!(pairs(&mut *rule, &requests), [(0, 1), (1, 0)]);
+    }
+}
+
+#[test]
+fn a_lonely_output_is_asked_for_first() {
+    // Output 0 is wanted by three inputs, output 1 by two, output 2 by one.
+    let requests = [request(0, 0, 0), request(0, 1, 1), request(0, 2, 2), request(1, 0, 0), request(1, 1, 1)]
+        .into_iter()
+        .chain([request(2, 0, 0)])
+        .collect::<Vec<_>>();
+    let mut rule = allocator(json!({ "kind": "lonely_output" }));
+    assert_eq!(pairs(&mut *rule, &requests), [(0, 2), (1, 1), (2, 0)]);
+}
+
+#[test]
+fn lots_are_fair_and_iterations_add_grants() {
+    let one_output = [request(0, 0, 3), request(2, 0, 3), request(5, 0, 3)];
+    let mut rule = allocator(json!({ "kind": "pim" }));
+    let won = winners(&mut *rule, &one_output, 3000);
+    for input in [0, 2, 5] {
+        let share = won.iter().filter(|winner| **winner == input).count();
+        // Binomial with 3000 draws at 1/3: a standard deviation of 26.
+        assert!((870..1130).contains(&share), "input {input}: {share}");
+    }
+    // With all wanted by all, an output grants in vain if another grants the same input: after one iteration 1 - 1/e of
+    // the outputs (with six: 1 - (5/6)^6 = 0.665) are matched in the mean, after six all.
+    let all: Vec<Request> =
+        (0..6).flat_map(|input| (0..6u16).map(move |output| (input, output))).map(|(i, o)| wide(i, o)).collect();
+    let mean = |iterations: u8| {
+        let mut rule = allocator(json!({ "kind": "pim", "iterations": iterations }));
+        let mut rng = rng();
+        (0..2000).map(|_| allocate(&mut *rule, &mut rng, &all).len()).sum::<usize>() as f64 / 2000.0
+    };
+    let expected = 6.0 * (1.0 - (5.0f64 / 6.0).powi(6));
+    assert!((mean(1) - expected).abs() < 0.08, "{} {expected}", mean(1));
+    assert_eq!(mean(6), 6.0);
+}
+
+/// A request of a queue for each output, of which there are more than [`QUEUES`] elsewhere.
+fn wide(input: u16, output: u16) -> Request {
+    Request { queue: u32::from(input) * 8 + u32::from(output), ..request(input, output % QUEUES as u16, output.into()) }
 }

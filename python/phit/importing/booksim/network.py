@@ -72,6 +72,19 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
+UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
+
+ADVANTAGE = 2
+"""Flits times hops by which its UGAL on the flattened butterfly prefers minimal routes; they stand in its source."""
+
+
+def _threshold(given: Configuration) -> None:
+    """Puts UGAL's threshold into the scenario, where it counts packets."""
+    size = given["packet_size"]
+    if str(size.value) not in ("1", "2"):
+        given.refuse("packet_size", f"expected 1 or 2 with ugal, whose threshold is {ADVANTAGE} flits times hops")
+        return
+    given.findings.put("routing.threshold", ADVANTAGE // int(size.value), given["routing_function"], size)
 
 
 def _sides(given: Configuration) -> list[int]:
@@ -166,10 +179,11 @@ def _flatfly(given: Configuration) -> Network:
         given.refuse("x", "expected x = k")
     topology: Document = {"kind": "hyperx", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    choice = _choose(given, {"ran_min": ORDER, "valiant": VALIANT})
-    if choice == "valiant":
-        given.drop("routing_function", "a packet that passes its destination ends there in BookSim, not in Phit")
+    choice = _choose(given, {"ran_min": ORDER, "valiant": VALIANT | {"passing": "ends"}, "ugal": UGAL})
+    if choice in ("valiant", "ugal"):
         _least_vcs(given, 2, "half of them for each half of a Valiant route")
+    if choice == "ugal":
+        _threshold(given)
     channels = {"default": 1}
     if given.whole("use_noc_latency") == 1 and not given.findings.errors:
         channels = _lengths(given, sides, side)

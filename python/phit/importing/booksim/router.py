@@ -12,9 +12,12 @@ SOURCES = {
     "allocation_delay": ("routing_delay",),
     "vc_allocation": ("speculative",),
     "speedup": ("internal_speedup",),
+    "input_speedup": ("input_speedup",),
+    "output_speedup": ("output_speedup",),
     "credit_delay": ("credit_delay",),
     "vc_reuse": ("wait_for_tail_credit",),
     "allocator": ("sw_allocator",),
+    "vc_allocator": ("vc_allocator",),
     "output_buffer": ("output_buffer_size",),
 }
 """By key of the table, the keys that it comes from."""
@@ -41,9 +44,14 @@ def router(given: Configuration, network: Network) -> None:
         speedup=_speedup(given),
         speculative=given.whole("speculative") > 0,
     )
-    document["allocator"] = _allocator(given)
+    document["allocator"] = _priority(given, _allocator(given, "sw_allocator"))
+    if not given.whole("speculative"):
+        document["vc_allocator"] = _allocator(given, "vc_allocator")
     document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
     document["links"] = _links(document["links"], network)
+    for key in ("input_speedup", "output_speedup"):
+        if (paths := check_range(given, key, 1, 64)) > 1:
+            document[key] = paths
     if (held := check_range(given, "output_buffer_size", -1, 65_534)) >= 0:
         document["output_buffer"] = held
     if network.whole_flits:
@@ -88,11 +96,6 @@ def _speedup(given: Configuration) -> int:
 
 def _left_out(given: Configuration) -> None:
     """Options without an equivalent whose effect is bounded, or nothing with these settings."""
-    for key in ("input_speedup", "output_speedup"):
-        if given[key].value != 1:
-            given.drop(
-                key, "Phit's crossbar has one port for each input and output; close to saturation it waits longer"
-            )
     if given.whole("hold_switch_for_packet"):
         sizes = str(given["packet_size"].value).strip("{}").split(",")
         if any(size != "1" for size in sizes) or given.whole("use_read_write"):
@@ -110,31 +113,52 @@ def _left_out(given: Configuration) -> None:
         )
 
 
-def _allocator(given: Configuration) -> Document:
-    name = str(given["sw_allocator"].value)
-    if not given.whole("speculative") and given["vc_allocator"].value != name:
-        given.drop("vc_allocator", f"virtual channels are allocated as by sw_allocator = {name}")
-    kind, parameters = called(name)
-    if kind == "islip":
-        return _priority(given, _islip(given, parameters))
-    if kind == "separable_input_first":
+ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}
+"""Allocators with a number of iterations."""
+
+SEPARABLE: dict[str, Document] = {
+    "separable_input_first": {"kind": "separable_input_first", "among": "outputs"},
+    "separable_output_first": {"kind": "separable_output_first"},
+}
+"""Allocators with a kind of arbiter."""
+
+PLAIN: dict[str, Document] = {
+    "wavefront": {"kind": "wavefront"},
+    "rr_wavefront": {"kind": "wavefront", "diagonal": "after_first"},
+    "max_size": {"kind": "maximum_matching"},
+    "loa": {"kind": "lonely_output"},
+}
+"""Allocators without parameters."""
+
+ARBITERS: dict[str, Document] = {"round_robin": {}, "matrix": {"arbiter": "least_recently_served"}}
+
+
+def _allocator(given: Configuration, key: str) -> Document:
+    """The allocator that `key` names."""
+    kind, parameters = called(str(given[key].value))
+    if kind in ITERATIVE:
+        return _iterative(given, key, kind, parameters)
+    if kind in SEPARABLE:
         arbiter = parameters[0] if parameters else "round_robin"
-        known = {"round_robin": {}, "matrix": {"arbiter": "least_recently_served"}}
-        if arbiter in known:
-            return _priority(given, {"kind": kind, **known[arbiter], "among": "outputs"})
-        given.refuse("sw_allocator", f"cannot be expressed; expected an arbiter of {', '.join(known)}")
+        if arbiter in ARBITERS:
+            return SEPARABLE[kind] | ARBITERS[arbiter]
+        given.refuse(key, f"cannot be expressed; expected an arbiter of {', '.join(ARBITERS)}")
+    elif kind in PLAIN:
+        return dict(PLAIN[kind])
     else:
-        given.refuse("sw_allocator", "cannot be expressed; expected islip, islip(N) or separable_input_first")
-    return {}
+        given.refuse(key, f"cannot be expressed; expected one of {', '.join((*ITERATIVE, *SEPARABLE, *PLAIN))}")
+    return {"kind": "islip"}
 
 
-def _islip(given: Configuration, parameters: list[str]) -> Document:
+def _iterative(given: Configuration, key: str, kind: str, parameters: list[str]) -> Document:
     if not parameters:
-        return {"kind": "islip"}
+        return {"kind": ITERATIVE[kind]}
     if not parameters[0].isdecimal() or not 1 <= int(parameters[0][:4]) <= 255:
-        given.refuse("sw_allocator", "expected 1 to 255 iterations")
-        return {"kind": "islip"}
-    return {"kind": "islip", "iterations": int(parameters[0])}
+        given.refuse(key, "expected 1 to 255 iterations")
+        return {"kind": ITERATIVE[kind]}
+    if kind == "select" and int(parameters[0]) > 1:
+        given.refuse(key, "cannot be expressed; expected 1 iteration: in more of them it matches inputs again")
+    return {"kind": ITERATIVE[kind], "iterations": int(parameters[0])}
 
 
 def _priority(given: Configuration, allocator: Document) -> Document:
@@ -143,8 +167,8 @@ def _priority(given: Configuration, allocator: Document) -> Document:
         return allocator
     if name == "class":
         given.findings.note(Status.IGNORED, given["priority"], "there is one class")
-    elif allocator["kind"] == "islip":
-        given.drop("priority", "iSLIP ranks requests for outputs by turns alone")
+    elif "separable" not in allocator["kind"]:
+        given.drop("priority", f"{given['sw_allocator'].value} puts no request before another")
     elif name == "age":
         return allocator | {"arbiter": "age"}
     else:

@@ -95,6 +95,32 @@ def curves(folder: Path) -> list[Case]:
     return found
 
 
+OPTIONS = {
+    "mesh88_speedups": "8x8 mesh, uniform, paths through the crossbar",
+    "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
+    "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
+    "ff44_ugal": "4x4 flattened butterfly of 64, UGAL",
+}
+"""The series of runs that differ in an option, and what they are."""
+
+FULL = 1.0
+"""The load of a full link, in phits/(endpoint·cycle)."""
+
+
+def options(folder: Path) -> list[Case]:
+    """Runs that differ in an option of the router, or of routing, at one load or a few."""
+    found = []
+    for row in rows(folder, "booksim_options.csv"):
+        given = configuration(row)
+        keys = ("input_speedup", "output_speedup", "vc_allocator", "sw_allocator", "traffic")
+        changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
+        load = float(row["offered_flits_node_cycle"])
+        # These are no curves of which the saturation is known: latencies are judged at all loads.
+        case = point(OPTIONS[row["series"]], load, [row], scenario(row), FULL, quick=False)
+        found.append(replace(case, setting=", ".join([*changed, f"load {load:g}"])))
+    return found
+
+
 def saturation(runs: list[Row]) -> float:
     """The most that a curve accepts."""
     return max(float(run["accepted_flits_node_cycle"]) for run in runs)
@@ -241,4 +267,4 @@ def settings_alone(folder: Path) -> list[Case]:
 
 def cases(folder: Path) -> list[Case]:
     """Everything of BookSim's."""
-    return [*settings_alone(folder), *curves(folder)]
+    return [*settings_alone(folder), *curves(folder), *options(folder)]

@@ -10,8 +10,9 @@ use super::hosted::Hosted;
 use super::mail::Slices;
 use super::params::RouterParams;
 use super::partition::Partition;
+use super::paths::Paths;
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
-use super::vc_allocation::VcAllocator;
+use super::vc_allocation::{Asked, VcAllocator};
 use super::wait_lists::WaitLists;
 use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel, poll};
 use crate::fabric::executor::Executor;
@@ -43,6 +44,8 @@ pub(super) struct Plan<'a> {
     config: Arc<Config>,
     /// Crossbar allocator.
     allocator: Arc<dyn AllocatorParams + Send + Sync>,
+    /// Allocator of virtual channels, if it is not made up of arbiters.
+    vc_allocator: Option<Arc<dyn AllocatorParams + Send + Sync>>,
     /// Smallest flit in phits.
     smallest_flit: u32,
     /// Largest flit in phits.
@@ -220,6 +223,7 @@ impl<'a> Plan<'a> {
             largest_flit: u32::from(largest).min(config.buffers.flit_size),
             config: Arc::new(config),
             allocator: params.allocator.shared(),
+            vc_allocator: params.vc_allocator.as_ref().map(Chosen::shared),
             blueprint,
         }
     }
@@ -524,7 +528,10 @@ impl<'a> Plan<'a> {
         let organisation = self.organisation(routers.clone());
         let queueing = self.queueing.build(&organisation);
         let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
-        let allocator = self.allocator.build(&AllocatorContext { ports, radix, queues: widest });
+        // To the allocator every path is a port.
+        let each = config.paths.0.max(config.paths.1);
+        let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
+        let allocator = self.allocator.build(&context);
         let settings = Settings::new(
             config,
             &Policies {
@@ -591,7 +598,13 @@ impl<'a> Plan<'a> {
             allocator,
             vc_allocator: config.vc_stage.then(|| {
                 let (channels, queues) = (injection_channels, queues.len() as u32);
-                VcAllocator::new(self.allocator.considers_all(), channels, queues, queues_per_router, radix * widest)
+                let all = self.allocator.considers_all();
+                let arbiters = VcAllocator::new(all, channels, queues, queues_per_router, radix * widest);
+                // Heads are its inputs, channels its outputs.
+                let (ports, radix) = (count as u32 * queues_per_router, queues_per_router);
+                let context = AllocatorContext { ports, radix, queues: 64 };
+                let asked = self.vc_allocator.as_ref();
+                arbiters.or(asked.map(|asked| Asked::new(asked.build(&context), radix)))
             }),
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             injection_bounds,
@@ -607,6 +620,7 @@ impl<'a> Plan<'a> {
                 false => neighbours(topology, &routers),
             }
             .into(),
+            paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             routers,

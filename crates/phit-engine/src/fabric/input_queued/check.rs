@@ -8,7 +8,7 @@ use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
 use crate::fabric::links::LinkTable;
 use crate::fabric::seams::allocator::AllocatorParams;
-use crate::fabric::seams::queueing::Fit;
+use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::registry::Chosen;
 use crate::topology::{Breakdown, Faulty, Retransmit, Topology};
@@ -59,6 +59,17 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
         check(&self.links, topology)?;
+        if let Some(allocator) = &self.vc_allocator {
+            allocator.shared().check().map_err(|e| e.under("router.vc_allocator"))?;
+            if self.vc_allocation != VcAllocation::Stage {
+                let expected = "expected \"stage\" with router.vc_allocator: elsewhere channels come with the crossbar";
+                return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
+            }
+        }
+        if self.transit_priority && !self.allocator.shared().ranks() {
+            let expected = "expected false with this router.allocator, which puts no request before another";
+            return Err(ScenarioError::new("router.transit_priority", "true", expected));
+        }
         if self.vc_reuse == VcReuse::Empty && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere no packet holds a virtual channel";
             return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
@@ -84,6 +95,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         }
         self.faults(demands)?;
         self.queues(demands)?;
+        self.allocators(demands.topology)?;
         let (what, switching) = match self.switching {
             Switching::VirtualCutThrough => ("packet", "virtual cut-through"),
             Switching::StoreAndForward => ("packet", "store-and-forward"),
@@ -101,6 +113,29 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric> {
         Box::new(InputQueued::new(&Plan::new(self, blueprint), options))
+    }
+}
+
+impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
+    /// Allocators that can match as many ports, or queues and channels, as a router has.
+    fn allocators(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let most = self.allocator.shared().most_ports();
+        if most == u32::MAX && self.vc_allocator.is_none() {
+            return Ok(());
+        }
+        let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(0);
+        let fits = |key: &str, ports: u32, most: u32| match ports > most {
+            true => {
+                Err(ScenarioError::missing(key, format!("expected another: {ports} are matched here, at most {most}")))
+            }
+            false => Ok(()),
+        };
+        fits("router.allocator", u32::from(radix) * self.input_speedup.max(self.output_speedup), most)?;
+        let Some(allocator) = &self.vc_allocator else { return Ok(()) };
+        let classes = topology.classes().iter();
+        let widest = classes.map(|class| described(&self.links, class).1.vcs).max().unwrap_or(1);
+        let queues = u32::from(radix) * u32::from(widest);
+        fits("router.vc_allocator", queues, allocator.shared().most_ports().min(u16::MAX.into()))
     }
 }
 
@@ -179,6 +214,7 @@ impl<A> RouterParams<A> {
             let expected = "expected queueing.kind = \"virtual_channels\": elsewhere queues share a buffer";
             return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
         }
+        self.paths(topology, &division)?;
         if vcs[0] > 1 && division.queues > 1 {
             let path = format!("{}.vcs", described(&self.links, &topology.classes()[0]).0);
             let expected = format!("expected 1: the queueing {:?} divides the injection queue", demands.queueing_kind);
@@ -187,6 +223,26 @@ impl<A> RouterParams<A> {
         if self.admittance == Admittance::PerDestination && !whole_packets {
             let expected = "needs switching of whole packets, and virtual channels allocated with the switch";
             return Err(ScenarioError::new("router.admittance", "\"per_destination\"", expected));
+        }
+        Ok(())
+    }
+
+    /// Several paths between a port and the crossbar: queues that they can be dealt out among, and ports that the
+    /// allocator can number, to which every path is one.
+    fn paths(&self, topology: &dyn Topology, division: &Division) -> Result<(), ScenarioError> {
+        let most = self.input_speedup.max(self.output_speedup);
+        if most == 1 {
+            return Ok(());
+        }
+        let key = if self.input_speedup == most { "router.input_speedup" } else { "router.output_speedup" };
+        if division.queues > 1 {
+            let expected = "expected 1, or queueing.kind = \"virtual_channels\": they have one queue each";
+            return Err(ScenarioError::new(key, most, expected));
+        }
+        let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(0);
+        if u32::from(radix) * most > u32::from(u16::MAX) {
+            let expected = format!("a router of {radix} ports would have more than {} of them", u16::MAX);
+            return Err(ScenarioError::new(key, most, expected));
         }
         Ok(())
     }

@@ -37,6 +37,8 @@ pub(crate) struct Config {
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
     pub inputs_at_link_rate: bool,
+    /// Paths of each input port and of each output port through the crossbar.
+    pub paths: (u32, u32),
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// Choice of injection queue.
@@ -164,6 +166,7 @@ impl Compiled {
             inputs_at_link_rate,
             reuse_when_empty,
             repeats,
+            several_paths,
             // What the fixed kernel knows.
             size,
             timed,
@@ -181,7 +184,8 @@ impl Compiled {
             || exchanges
             || inputs_at_link_rate
             || reuse_when_empty
-            || repeats;
+            || repeats
+            || several_paths;
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
@@ -338,6 +342,8 @@ pub(crate) struct Settings {
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
     pub inputs_at_link_rate: bool,
+    /// Ports have several paths through the crossbar, see [`super::paths`].
+    pub several_paths: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// The routing mechanism has reserved channels for detours around faults.
@@ -413,7 +419,8 @@ impl Settings {
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
-        let backlog = match whole && size > 0 && !messages && !managed {
+        let several_paths = config.paths != (1, 1);
+        let backlog = match whole && size > 0 && !messages && !managed && !several_paths {
             true => backlog(config, ideal, size, &arrival_bandwidth),
             false => None,
         };
@@ -437,7 +444,7 @@ impl Settings {
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
             managed,
-            lists: single && !transparent && !managed && !wants.redecide && !wants.batch,
+            lists: single && !transparent && !managed && !several_paths && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             ideal,
@@ -464,6 +471,7 @@ impl Settings {
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
+            several_paths,
             transit_priority: config.transit_priority,
             detours,
             immediate,
@@ -589,6 +597,7 @@ impl Config {
             credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
+            paths: (params.input_speedup, params.output_speedup),
             transit_priority: params.transit_priority,
             injection_queue: params.injection_queue,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),

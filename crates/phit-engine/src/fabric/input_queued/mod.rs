@@ -25,6 +25,7 @@ mod network;
 mod observe;
 mod params;
 mod partition;
+mod paths;
 mod snapshot;
 mod state;
 mod step;

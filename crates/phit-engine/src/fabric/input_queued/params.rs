@@ -101,6 +101,10 @@ impl VcReuse {
     }
 }
 
+fn is_one(paths: &u32) -> bool {
+    *paths == 1
+}
+
 /// Which queue of its injection port an endpoint puts a packet into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -155,6 +159,16 @@ pub struct RouterParams<A> {
     pub clock: Clock,
     /// What the speedup is one of.
     pub inputs: Inputs,
+    /// Paths from each input port into the crossbar: queue q has path q modulo so many, and flits of one input that
+    /// have different paths cross at once (Dally and Towles, section 17.2).
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub input_speedup: u32,
+    /// Paths from the crossbar into each output port: input i has path i modulo so many, and flits on different paths
+    /// come to one output at once. The link behind it is as fast as ever.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub output_speedup: u32,
     /// How packets move.
     pub switching: Switching,
     /// Phits per flit under wormhole switching.
@@ -163,10 +177,15 @@ pub struct RouterParams<A> {
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
+    /// How virtual channels are allocated in a stage of their own: every head asks for the free ones among those that
+    /// it may take, as an input of this allocator whose outputs are channels. Left out: each channel chooses among the
+    /// heads and each head among its channels, in turn, as iSLIP does, or with `separable_input_first` first each head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vc_allocator: Option<A>,
     /// When a virtual channel is given to the next packet (wormhole switching only).
     #[serde(skip_serializing_if = "VcReuse::is_tail")]
     pub vc_reuse: VcReuse,
-    /// How the crossbar (and, in a stage of its own, virtual channels) are allocated.
+    /// How the crossbar is allocated.
     pub allocator: A,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
     /// the next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
@@ -208,9 +227,12 @@ impl<A: Default> Default for RouterParams<A> {
             speedup: 1,
             clock: Clock::Link,
             inputs: Inputs::Crossbar,
+            input_speedup: 1,
+            output_speedup: 1,
             switching: Switching::VirtualCutThrough,
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,
+            vc_allocator: None,
             vc_reuse: VcReuse::Tail,
             allocator: A::default(),
             output_buffer: Phits::Infinite,

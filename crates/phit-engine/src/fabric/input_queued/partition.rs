@@ -13,6 +13,7 @@ use super::events::kind;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::mail::{Mail, SLICES, Slice, Slices};
+use super::paths::Paths;
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
@@ -77,6 +78,8 @@ pub struct Partition {
     pub(crate) latest: Table<Tick>,
     /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
     pub(crate) next_credit: Table<Tick>,
+    /// Paths of ports through the crossbar, where they have several.
+    pub(crate) paths: Option<Box<Paths>>,
     /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
     /// does not choose a queue there.
     pub(crate) neighbours: Table<u32>,
@@ -344,7 +347,7 @@ impl Partition {
             spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange, repeats, discards, outages, silent
+            messages, hosted, exchange, repeats, discards, outages, silent, paths
         });
         tables.extend([
             ("messages", self.messages.bytes()),
@@ -353,6 +356,7 @@ impl Partition {
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
+            ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (
                 "mail",

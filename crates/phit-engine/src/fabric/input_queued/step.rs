@@ -99,6 +99,8 @@ impl Partition {
         let mut granted = 0;
         if self.settings.ideal::<K>() {
             granted = self.grant_in_turn::<K>(&mut requests);
+        } else if !K::BARE && self.settings.several_paths {
+            granted = self.grant_paths::<K>(&mut requests);
         } else {
             self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
             for grant in requests.iter().filter(|request| request.granted) {
@@ -162,6 +164,13 @@ impl Partition {
     fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
+        if !K::BARE && self.settings.several_paths && q.first != NONE {
+            // The port is free when one of its paths is, this one perhaps later.
+            let free = self.input_path_busy(q.port, queue - self.inputs[q.port].queues);
+            if free > now {
+                return Look::Until(free);
+            }
+        }
         // Where no progress is kept, packets come to the front no later than their port is free.
         if q.first == NONE || self.settings.progress::<K>() && self.progress[queue].eligible > now {
             return Look::Done;
@@ -229,7 +238,9 @@ impl Partition {
                 if free == 0 {
                     return sleep;
                 }
-                self.waiting.push(Waiting { queue, router, number, first, count: vcs as u8, free, output: bit });
+                let packet = self.queues[queue].first;
+                let count = vcs as u8;
+                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit });
                 return Look::Again;
             }
             _ if !K::BARE && self.settings.reuse_when_empty => {
@@ -249,15 +260,19 @@ impl Partition {
         let Some(vc) = granted else {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
         };
-        if output.busy > now {
+        let occupied = match !K::BARE && self.settings.several_paths {
+            true => self.output_path_busy(index, number),
+            false => output.busy,
+        };
+        if occupied > now {
             // A port that is free in the next tick is simply asked again.
-            if output.busy == now + 1 {
+            if occupied == now + 1 {
                 return Look::Again;
             }
             if self.waits_alone::<K>() {
-                return Look::Until(output.busy);
+                return Look::Until(occupied);
             }
-            self.wake_output_at(index, output.busy);
+            self.wake_output_at(index, occupied);
             return if K::LISTS {
                 Look::Wait(Waits::Crossbar(port, index - self.tables.first_port[router]))
             } else {
@@ -338,7 +353,7 @@ impl Partition {
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
-    fn still_fits(&mut self, grant: &Request) -> bool {
+    pub(super) fn still_fits(&mut self, grant: &Request) -> bool {
         let output = &self.tables.outputs[grant.output];
         let channel = output.vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
@@ -401,8 +416,14 @@ impl Partition {
         if !K::FIXED && !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
         }
-        if packet.destination_router != router || !K::FIXED && packet.intermediate != NONE {
+        if packet.destination_router != router {
             return None;
+        }
+        if !K::FIXED && packet.intermediate != NONE {
+            if !self.settings.wants::<K>().ends_passing {
+                return None;
+            }
+            packet.intermediate = NONE;
         }
         Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
     }
@@ -430,6 +451,10 @@ impl Partition {
             let &Input { busy, queues, number, .. } = &self.inputs[q.port];
             let Progress { eligible, sent, .. } = self.progress(queue);
             let undecided = q.output == NONE || (self.settings.wants.redecide && sent == 0 && q.vcs != 0);
+            let busy = match self.settings.several_paths {
+                true => self.input_path_busy(q.port, queue - queues),
+                false => busy,
+            };
             if q.first == NONE || eligible > self.now || busy > self.now || !undecided {
                 continue;
             }
@@ -485,14 +510,23 @@ impl Partition {
     fn allocate_channels(&mut self) {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
+        let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
-            allocator.allocate(first_channel, waiting, |head, channel| {
+            let birth = |head: &Waiting| packets[head.packet].birth;
+            let won = |head: &Waiting, channel: u32| {
                 let q = &mut queues[head.queue];
                 q.vc = (channel - outputs[q.output].vc) as u16;
                 q.vcs = 0;
                 owners[channel] = head.queue;
-            });
+            };
+            match &mut allocator.asked {
+                Some(asked) => {
+                    let router = &mut rngs[waiting[0].router];
+                    asked.allocate((now, router, first_channel), waiting, birth, won);
+                }
+                None => allocator.allocate(first_channel, waiting, won),
+            }
         }
         self.waiting.clear();
     }

@@ -104,8 +104,10 @@ impl Partition {
             None => &Times::new(&self.config, settings, size),
         };
         let passage = Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size);
-        input.busy = passage.occupied;
-        output.busy = passage.held;
+        (input.busy, output.busy) = match &mut self.paths {
+            Some(paths) if !K::BARE => paths.take(grant, passage.occupied, passage.held),
+            _ => (passage.occupied, passage.held),
+        };
         output.free = passage.end;
         output.phits += u64::from(size);
         if !K::FIXED && self.tables.ring != 0 {
@@ -179,10 +181,16 @@ impl Partition {
         if K::BARE || !settings.credits_in_turn {
             return released;
         }
-        let next = &mut self.next_credit[port];
-        let released = align(released.max(*next), settings.ticks_per_cycle);
-        *next = released + settings.ticks_per_cycle;
-        released
+        let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
+        let mut in_turn = || {
+            let released = align(released.max(*next), cycle);
+            *next = released + cycle;
+            released
+        };
+        match &mut self.paths {
+            Some(paths) => paths.credit_at(port, self.now, in_turn),
+            None => in_turn(),
+        }
     }
 
     /// The flit goes where no router is: to an endpoint, or over a link that has broken.

@@ -2,13 +2,17 @@
 //! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
 //! 16; the round-robin pointers move on accepted grants only).
 
-use crate::fabric::seams::allocator::Best;
+use crate::engine::bits::for_each_member;
+use crate::engine::{Rng, Tick};
+use crate::fabric::seams::allocator::{Allocator, Best, Request, Round};
 
 /// A head without a channel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
     /// Its queue in the partition.
     pub queue: u32,
+    /// The packet.
+    pub packet: u32,
     /// Its router.
     pub router: u32,
     /// Its queue's number in the router (input port times queues per port, plus queue).
@@ -23,6 +27,68 @@ pub(crate) struct Waiting {
     pub output: u64,
 }
 
+/// An allocator to which queues are inputs and channels outputs.
+pub(crate) struct Asked {
+    allocator: Box<dyn Allocator>,
+    /// Queues of a router, and its channels: each router has as many numbers for both.
+    width: u32,
+    requests: Vec<Request>,
+    grants: Vec<u32>,
+}
+
+impl Asked {
+    pub(crate) fn new(allocator: Box<dyn Allocator>, width: u32) -> Self {
+        Self { allocator, width, requests: Vec::new(), grants: Vec::new() }
+    }
+
+    /// Matches the heads of a router with channels, the first of which is `first_channel`; calls `won(head, channel)`
+    /// for every pair. `birth` is the tick of generation of a head.
+    pub(crate) fn allocate(
+        &mut self,
+        (now, rng, first_channel): (Tick, &mut Rng, u32),
+        waiting: &[Waiting],
+        birth: impl Fn(&Waiting) -> Tick,
+        mut won: impl FnMut(&Waiting, u32),
+    ) {
+        let Some(router) = waiting.first().map(|head| head.router) else { return };
+        let first_port = router * self.width;
+        for (head, place) in waiting.iter().zip(0..) {
+            for_each_member(head.free, 64, |vc| {
+                self.requests.push(Request {
+                    queue: place,
+                    port: first_port + head.number,
+                    output: first_port + head.first - first_channel + vc,
+                    router,
+                    birth: birth(head),
+                    input: head.number as u16,
+                    lane: vc as u16,
+                    vc: vc as u16,
+                    size: 1,
+                    class: 0,
+                    granted: false,
+                });
+            });
+        }
+        match &self.requests[..] {
+            [alone] => {
+                self.allocator.grant_alone(first_port, now, alone);
+                self.grants.push(0);
+            }
+            all => self.allocator.allocate(Round { first_port, now, rng }, all, &mut self.grants),
+        }
+        for place in self.grants.drain(..) {
+            let request = &self.requests[place as usize];
+            won(&waiting[request.queue as usize], request.output - first_port + first_channel);
+        }
+        self.requests.clear();
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.allocator.bytes() + self.requests.capacity() * size_of::<Request>() + self.grants.capacity() * 4
+    }
+}
+
 /// The arbiters of one partition's channels and queues.
 pub(crate) struct VcAllocator {
     /// True if a head asks for all its channels and picks among the grants (iSLIP); false if it picks before asking.
@@ -34,6 +100,8 @@ pub(crate) struct VcAllocator {
     best: Best,
     /// The heads of a router that may meet others at a channel.
     sharing: Vec<Waiting>,
+    /// The scenario's allocator in place of these arbiters.
+    pub(crate) asked: Option<Asked>,
 }
 
 impl VcAllocator {
@@ -54,7 +122,13 @@ impl VcAllocator {
             grants: Vec::new(),
             best: Best::new(channels_per_router.max(queues_per_router)),
             sharing: Vec::new(),
+            asked: None,
         }
+    }
+
+    /// The same, or `asked` in its place.
+    pub(crate) fn or(self, asked: Option<Asked>) -> Self {
+        Self { asked, ..self }
     }
 
     fn turn(client: u32, pointer: u32, n: u32) -> u64 {
@@ -135,6 +209,7 @@ impl VcAllocator {
             + self.grants.capacity() * 8
             + self.best.bytes()
             + self.sharing.capacity() * size_of::<Waiting>()
+            + self.asked.as_ref().map_or(0, Asked::bytes)
     }
 }
 
@@ -152,7 +227,7 @@ mod tests {
                 let free =
                     (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
                 let output = 1 << (first / 4);
-                let waiting = Waiting { queue, router: 0, number: queue, first, count: 4, free, output };
+                let waiting = Waiting { queue, packet: 0, router: 0, number: queue, first, count: 4, free, output };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })
             .collect()
@@ -182,7 +257,16 @@ mod tests {
         for ask_all in [false, true] {
             let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
             let waiting: Vec<Waiting> = (0..3)
-                .map(|queue| Waiting { queue, router: 0, number: queue, first: 0, count: 1, free: 1, output: 1 })
+                .map(|queue| Waiting {
+                    queue,
+                    packet: 0,
+                    router: 0,
+                    number: queue,
+                    first: 0,
+                    count: 1,
+                    free: 1,
+                    output: 1,
+                })
                 .collect();
             let mut winners = Vec::new();
             for _ in 0..6 {

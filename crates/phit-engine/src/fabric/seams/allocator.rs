@@ -164,6 +164,14 @@ pub trait AllocatorParams {
     fn considers_all(&self) -> bool {
         false
     }
+    /// True if requests of a lower class go first at an output; false if it knows no classes.
+    fn ranks(&self) -> bool {
+        true
+    }
+    /// The most inputs and outputs of a router that it can be asked for.
+    fn most_ports(&self) -> u32 {
+        u32::MAX
+    }
     /// The allocator for one partition.
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
 }

@@ -5,7 +5,7 @@ mod windows;
 
 use super::source_adaptive::{Candidates, Cost, MOST_CANDIDATES, Queue, Route, Sight, draw, hop, take};
 use super::ugal::{prefers_minimal, proof, routes};
-use super::valiant::{SecondHalf, Stop, Via};
+use super::valiant::{SecondHalf, Stop, Via, check_stop};
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, See, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -135,6 +135,7 @@ impl RoutingParams for Tpr {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.regions().check()?;
         routes(self.via).check(topology)?;
+        check_stop(topology, self.via, self.stop)?;
         let counters = counters(topology, self.destinations);
         match u16::try_from(counters) {
             Ok(_) => Ok(()),

@@ -78,7 +78,8 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
         if could_move(partition, queue, size) && !woken(partition, pending, queue.output, now) {
             return wrong("sleeps, but could move");
         }
-        let blocked_by_output = output.busy > now || no_room(partition, queue.output, size);
+        let blocked_by_output =
+            partition.output_path_busy(queue.output, input.number) > now || no_room(partition, queue.output, size);
         if has_channel(partition, queue, size)
             && blocked_by_output
             && !pending.wakes_ever(kind::OUTPUT, queue.output)
@@ -181,7 +182,8 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
 }
 
 fn could_move(partition: &Partition, queue: &Queue, size: u32) -> bool {
-    let free = partition.tables.outputs[queue.output].busy <= partition.now && !no_room(partition, queue.output, size);
+    let busy = partition.output_path_busy(queue.output, partition.inputs[queue.port].number);
+    let free = busy <= partition.now && !no_room(partition, queue.output, size);
     let asks = queue.vcs != 0 && partition.vc_allocator.is_some();
     has_channel(partition, queue, size) && (free || asks)
 }

@@ -125,6 +125,8 @@ pub struct Wants {
     /// Call neither [`Routing::inject`] nor [`Routing::route`]: every packet goes to its destination by
     /// [`minimal_hop`].
     pub settled: bool,
+    /// A packet that passes its destination's router ends there, whatever it was to visit first.
+    pub ends_passing: bool,
 }
 
 /// What a mechanism is given when it is made for a partition.

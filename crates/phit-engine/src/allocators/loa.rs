@@ -1,0 +1,102 @@
+//! The lonely output allocator: inputs ask for the output that fewest others want.
+
+use super::matrix::{MOST_PORTS, Matrix};
+use super::pairs::{after, turn};
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use crate::engine::Tick;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Lonely output allocation (Gupta and McKeown, IEEE Micro 19(1), 1999): every input asks for that of its outputs which
+/// fewest inputs want, of several the first in turn, and every output grants one of those who ask, in turn. Of several
+/// queues of one input that want the same output, one asks, in turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LonelyOutput {}
+
+impl AllocatorParams for LonelyOutput {
+    fn considers_all(&self) -> bool {
+        true
+    }
+
+    fn most_ports(&self) -> u32 {
+        MOST_PORTS
+    }
+
+    fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
+        Box::new(Rule {
+            radix: context.radix,
+            ask: vec![0; context.ports as usize],
+            grant: vec![0; context.ports as usize],
+            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            best: Best::new(context.radix),
+            wanted: vec![0; context.radix as usize],
+            asking: Vec::new(),
+        })
+    }
+}
+
+struct Rule {
+    radix: u32,
+    /// Pointer of each input over outputs.
+    ask: Vec<u16>,
+    /// Pointer of each output over inputs.
+    grant: Vec<u16>,
+    matrix: Matrix,
+    best: Best,
+    /// By output, how many want it.
+    wanted: Vec<u32>,
+    /// Places of the requests that inputs make.
+    asking: Vec<u32>,
+}
+
+impl Allocator for Rule {
+    fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
+        let (first_port, radix) = (round.first_port, self.radix);
+        self.matrix.fill(&round, requests);
+        let output = |place: u32| requests[place as usize].output - first_port;
+        self.wanted.fill(0);
+        for &place in self.matrix.asking() {
+            self.wanted[output(place) as usize] += 1;
+        }
+        for &place in self.matrix.asking() {
+            let input = u32::from(requests[place as usize].input);
+            let pointer = self.ask[(first_port + input) as usize];
+            let others = u64::from(self.wanted[output(place) as usize]);
+            self.best.offer(input, others << 32 | turn(output(place), pointer, radix), place);
+        }
+        let asking = &mut self.asking;
+        self.best.drain(|_, place| asking.push(place));
+        for place in self.asking.drain(..) {
+            let request = &requests[place as usize];
+            let key = turn(request.input.into(), self.grant[request.output as usize], radix);
+            self.best.offer(output(place), key | u64::from(request.class) << 62, place);
+        }
+        let Self { best, matrix, ask, grant, .. } = self;
+        best.drain(|output, place| {
+            let request = &requests[place as usize];
+            matrix.pair(request.input.into(), output);
+            advance(ask, grant, first_port, request, radix);
+        });
+        self.matrix.grant(first_port, requests, grants);
+    }
+
+    fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
+        self.matrix.serve(first_port, request);
+        advance(&mut self.ask, &mut self.grant, first_port, request, self.radix);
+    }
+
+    fn bytes(&self) -> usize {
+        2 * (self.ask.capacity() + self.grant.capacity())
+            + 4 * (self.wanted.capacity() + self.asking.capacity())
+            + self.matrix.bytes()
+            + self.best.bytes()
+    }
+}
+
+/// Both pointers of a grant go one further, wherever it was.
+fn advance(ask: &mut [u16], grant: &mut [u16], first_port: u32, request: &Request, radix: u32) {
+    for pointer in [&mut ask[(first_port + u32::from(request.input)) as usize], &mut grant[request.output as usize]] {
+        *pointer = after(u32::from(*pointer), radix);
+    }
+}

@@ -1,0 +1,99 @@
+//! The requests of one router's round as a matrix of inputs and outputs, for allocators that go through it cell by
+//! cell.
+
+use super::pairs::Pairs;
+use super::{Best, Request, Round};
+use crate::engine::NONE;
+
+/// Ports of a router of which there is a matrix.
+pub(super) const MOST_PORTS: u32 = 4096;
+
+/// Which request stands at each pair of an input and an output.
+pub(super) struct Matrix {
+    radix: u32,
+    /// By input and output, the place of the request; `NONE` where there is none.
+    cells: Vec<u32>,
+    pairs: Pairs,
+    best: Best,
+    /// By input and by output: its partner, `NONE` while it has none.
+    pub inputs: Vec<u32>,
+    pub outputs: Vec<u32>,
+}
+
+impl Matrix {
+    /// Of routers with at most `radix` ports, `ports` in all, with at most `queues` queues each.
+    pub(super) fn new(ports: u32, radix: u32, queues: u32) -> Self {
+        Self {
+            radix,
+            cells: vec![NONE; (radix * radix) as usize],
+            pairs: Pairs::new(ports, queues),
+            best: Best::new(radix),
+            inputs: vec![NONE; radix as usize],
+            outputs: vec![NONE; radix as usize],
+        }
+    }
+
+    /// The place of the request of `input` for `output`, if there is one.
+    #[inline]
+    pub(super) fn at(&self, input: u32, output: u32) -> Option<u32> {
+        Some(self.cells[(input * self.radix + output) as usize]).filter(|place| *place != NONE)
+    }
+
+    /// Puts the requests of a round in.
+    pub(super) fn fill(&mut self, round: &Round<'_>, requests: &[Request]) {
+        self.pairs.choose(round, requests, &mut self.best);
+        for &place in &self.pairs.asking {
+            let cell = self.cell(round.first_port, &requests[place as usize]);
+            self.cells[cell] = place;
+        }
+    }
+
+    /// Hands out the places of the requests at the pairs that have found one another, and takes everything out.
+    pub(super) fn grant(&mut self, first_port: u32, requests: &[Request], grants: &mut Vec<u32>) {
+        for index in 0..self.pairs.asking.len() {
+            let place = self.pairs.asking[index];
+            let request = &requests[place as usize];
+            let (input, output) = (u32::from(request.input), request.output - first_port);
+            if self.inputs[input as usize] == output {
+                self.serve(first_port, request);
+                grants.push(place);
+            }
+            let cell = self.cell(first_port, request);
+            self.cells[cell] = NONE;
+        }
+        for place in &self.pairs.asking {
+            let request = &requests[*place as usize];
+            self.inputs[usize::from(request.input)] = NONE;
+            self.outputs[(request.output - first_port) as usize] = NONE;
+        }
+    }
+
+    /// The queue of `request` has had its turn.
+    pub(super) fn serve(&mut self, first_port: u32, request: &Request) {
+        self.pairs.serve(first_port + u32::from(request.input), request);
+    }
+
+    /// The requests that are in, by their places.
+    pub(super) fn asking(&self) -> &[u32] {
+        &self.pairs.asking
+    }
+
+    /// Pairs `input` with `output`.
+    #[inline]
+    pub(super) fn pair(&mut self, input: u32, output: u32) {
+        self.inputs[input as usize] = output;
+        self.outputs[output as usize] = input;
+    }
+
+    #[inline]
+    fn cell(&self, first_port: u32, request: &Request) -> usize {
+        (u32::from(request.input) * self.radix + request.output - first_port) as usize
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.cells.capacity() + self.inputs.capacity() + self.outputs.capacity())
+            + self.pairs.bytes()
+            + self.best.bytes()
+    }
+}

@@ -1,0 +1,70 @@
+//! Of several queues of one input that want the same output, the one that asks: each in turn.
+
+use super::{Best, Request, Round};
+
+/// Distance of `client` from `pointer` going round `n` clients.
+#[inline]
+pub(super) fn turn(client: u32, pointer: u16, n: u32) -> u64 {
+    let pointer = u32::from(pointer);
+    u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
+}
+
+/// The client after `client` of `n`.
+#[inline]
+pub(super) fn after(client: u32, n: u32) -> u16 {
+    (if client + 1 == n { 0 } else { client + 1 }) as u16
+}
+
+/// The turns of the queues of every input, and of the requests of a round those that ask.
+pub(super) struct Pairs {
+    queues: u32,
+    /// Pointer of each input over its queues.
+    lane: Vec<u16>,
+    /// Places of requests: of each input and output one at most, in the order of inputs.
+    pub asking: Vec<u32>,
+}
+
+impl Pairs {
+    /// Of `ports` inputs with at most `queues` queues.
+    pub(super) fn new(ports: u32, queues: u32) -> Self {
+        Self { queues, lane: vec![0; ports as usize], asking: Vec::new() }
+    }
+
+    /// How soon it is the turn of the queue of `request`, at the input with number `at`.
+    #[inline]
+    pub(super) fn key(&self, at: u32, request: &Request) -> u64 {
+        turn(request.lane.into(), self.lane[at as usize], self.queues)
+    }
+
+    /// Puts into [`Self::asking`] the requests of those queues whose turn it is.
+    pub(super) fn choose(&mut self, round: &Round<'_>, requests: &[Request], best: &mut Best) {
+        self.asking.clear();
+        let mut start = 0;
+        while start < requests.len() {
+            let input = requests[start].input;
+            let end = start + requests[start..].iter().take_while(|r| r.input == input).count();
+            if end - start == 1 {
+                self.asking.push(start as u32);
+            } else {
+                for (index, request) in requests[start..end].iter().enumerate() {
+                    let key = self.key(round.first_port + u32::from(input), request);
+                    best.offer(request.output - round.first_port, key, (start + index) as u32);
+                }
+                let asking = &mut self.asking;
+                best.drain(|_, index| asking.push(index));
+            }
+            start = end;
+        }
+    }
+
+    /// The turn of the input with number `at` moves on behind the queue of `request`.
+    #[inline]
+    pub(super) fn serve(&mut self, at: u32, request: &Request) {
+        self.lane[at as usize] = after(request.lane.into(), self.queues);
+    }
+
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        2 * self.lane.capacity() + 4 * self.asking.capacity()
+    }
+}

@@ -1,0 +1,89 @@
+//! Separable output-first allocation: outputs choose inputs, then inputs choose outputs.
+
+use super::pairs::Pairs;
+use super::separable::{Arbiter, Turns};
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use crate::engine::Tick;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Separable output-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per output
+/// chooses among the inputs that want it, then an arbiter per input among the outputs that have chosen it. Arbiters
+/// move on with a grant only. Of several queues of one input that want the same output, one asks, in turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeparableOutputFirst {
+    /// How the arbiters choose.
+    pub arbiter: Arbiter,
+}
+
+impl AllocatorParams for SeparableOutputFirst {
+    fn considers_all(&self) -> bool {
+        true
+    }
+
+    fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
+        let (ports, radix) = (context.ports as usize, context.radix as usize);
+        Box::new(Rule {
+            arbiter: self.arbiter,
+            inputs: Turns::new(self.arbiter, ports, radix),
+            outputs: Turns::new(self.arbiter, ports, radix),
+            pairs: Pairs::new(context.ports, context.queues),
+            best: Best::new(context.radix),
+            chosen: Vec::new(),
+        })
+    }
+}
+
+struct Rule {
+    arbiter: Arbiter,
+    inputs: Turns,
+    outputs: Turns,
+    pairs: Pairs,
+    best: Best,
+    /// Places of requests that their outputs have chosen.
+    chosen: Vec<u32>,
+}
+
+impl Allocator for Rule {
+    fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
+        self.pairs.choose(&round, requests, &mut self.best);
+        for &index in &self.pairs.asking {
+            let request = &requests[index as usize];
+            let key = self.outputs.key_of(request.output, request.input, request.birth, &mut round);
+            self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, index);
+        }
+        let chosen = &mut self.chosen;
+        self.best.drain(|_, index| chosen.push(index));
+        for index in self.chosen.drain(..) {
+            let request = &requests[index as usize];
+            let (at, output) = (round.first_port + u32::from(request.input), request.output - round.first_port);
+            let key = self.inputs.key_of(at, output as u16, request.birth, &mut round);
+            self.best.offer(request.input.into(), key, index);
+        }
+        let first = grants.len();
+        self.best.drain(|_, index| grants.push(index));
+        for &index in &grants[first..] {
+            self.grant_alone(round.first_port, round.now, &requests[index as usize]);
+        }
+    }
+
+    fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request) {
+        let at = first_port + u32::from(request.input);
+        self.inputs.serve_one(at, (request.output - first_port) as u16, now);
+        self.outputs.serve_one(request.output, request.input, now);
+        self.pairs.serve(at, request);
+    }
+
+    fn grants_apart(&self) -> bool {
+        self.arbiter != Arbiter::Random
+    }
+
+    fn by_age(&self) -> bool {
+        self.arbiter == Arbiter::Age
+    }
+
+    fn bytes(&self) -> usize {
+        self.inputs.bytes() + self.outputs.bytes() + self.pairs.bytes() + self.best.bytes() + 4 * self.chosen.capacity()
+    }
+}

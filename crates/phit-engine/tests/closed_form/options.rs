@@ -1,0 +1,171 @@
+//! Options of the router and of networks of which single packets show what they do.
+
+use crate::common::{assert_close, number, run, with};
+use serde_json::{Value, json};
+
+/// A switch whose endpoints send what `trace` says at once, however much: cycle, source, destination, phits.
+fn switch(router: Value, trace: &[[u32; 4]]) -> Value {
+    json!({
+        "topology": { "kind": "single", "endpoints": 6 },
+        "router": with(
+            json!({ "links": { "endpoint": {
+                "vcs": 4, "buffer": 64, "latency": 0, "injection_bandwidth": "infinite", "bandwidth": 8,
+            } }, "injection_queue": "round_robin" }),
+            router,
+        ),
+        "traffic": { "load": 0, "packet_size": PACKET, "trace": trace },
+        "measure": { "warmup": 0, "cycles": 400, "count": "generated" },
+    })
+}
+
+/// Phits of a packet, which crosses in as many cycles.
+const PACKET: u32 = 8;
+
+/// Packets of the endpoints that cross one after another are delivered so many cycles later each.
+fn latency(router: &Value, trace: &[[u32; 4]]) -> f64 {
+    number(&run(&switch(router.clone(), trace)), "/latency_mean")
+}
+
+#[test]
+fn flits_of_one_input_cross_at_once_if_their_queues_have_different_paths() {
+    // Packets come to queues 1, 2, 3, 0, one in a cycle, each for an output of its own. Queue q has path q modulo the
+    // speedup. One path takes them at 0, 8, 16, 24; two those of queues 1 and 3 at 0 and 8 and the others at 1 and 9;
+    // of three the first takes those of queues 3 and 0 at 2 and 10; four take each as it comes.
+    let trace = [1, 2, 3, 4].map(|to| [0, 0, to, PACKET]);
+    let alone = latency(&json!({}), &trace[..1]);
+    let waits = [(1, 8 + 16 + 24), (2, 1 + 8 + 9), (3, 1 + 2 + 10), (4, 1 + 2 + 3), (64, 1 + 2 + 3)];
+    for allocator in ["islip", "separable_input_first"] {
+        for (paths, waits) in waits {
+            let router = json!({ "input_speedup": paths, "allocator": allocator });
+            assert_eq!(latency(&router, &trace), alone + f64::from(waits) / 4.0, "{allocator} {paths}");
+        }
+        // To one output all must go one after another, whatever the paths of their input.
+        let router = json!({ "input_speedup": 4, "allocator": allocator });
+        let to_one = [1; 4].map(|to| [0, 0, to, PACKET]);
+        assert_eq!(latency(&router, &to_one), alone + 12.0, "{allocator}");
+    }
+}
+
+#[test]
+fn flits_come_to_one_output_at_once_if_their_inputs_have_different_paths() {
+    // Inputs 0, 1, 2, 4 send to endpoint 5. Input i has path i modulo the speedup. The link behind the output takes a
+    // packet in a cycle, in the order in which they come, or when the one before has gone.
+    let trace = [0, 1, 2, 4].map(|from| [0, from, 5, PACKET]);
+    for allocator in ["islip", "separable_input_first"] {
+        let alone = latency(&json!({ "allocator": allocator }), &trace[..1]);
+        // One path: 0, 8, 16, 24 cycles later. Two: 0 and 1 at 0, 2 at 8, 4 at 16. Three: 0, 1, 2 at 0, 4 at 8 (with
+        // 1). Four: 0, 1, 2 at 0, 4 at 8 (with 0). Five: all at 0. Those that come at once wait for one another.
+        let later = [(1, 8 + 16 + 24), (2, 1 + 8 + 16), (3, 1 + 2 + 8), (4, 1 + 2 + 8), (5, 1 + 2 + 3)];
+        for (paths, later) in later {
+            let router = json!({ "output_speedup": paths, "allocator": allocator });
+            assert_eq!(latency(&router, &trace), alone + f64::from(later) / 4.0, "{allocator} {paths}");
+        }
+    }
+}
+
+#[test]
+fn an_output_buffer_takes_no_more_than_it_has_room_for() {
+    // Room for two packets: of four that could cross at once two do, the others when there is room again.
+    let trace = [0, 1, 2, 3].map(|from| [0, from, 5, PACKET]);
+    let with_room = |phits: u32| {
+        let link = json!({ "endpoint": { "bandwidth": 1 } });
+        latency(&json!({ "output_speedup": 4, "output_buffer": phits, "links": link }), &trace)
+    };
+    // The link takes them one after another whatever is in front of it.
+    assert_eq!(with_room(16), with_room(64));
+    // With room for one the next crosses when the one before has begun to leave: no gap either.
+    assert_eq!(with_room(8), with_room(64));
+}
+
+#[test]
+fn a_channel_that_is_reused_when_empty_carries_a_packet_in_a_credit_loop_more() {
+    // The head takes a channel at t, the tail goes L - 1 cycles later, and its credit is back R after that.
+    for (latency, delay, size) in [(1, 0, 4), (5, 2, 4), (3, 1, 1), (10, 0, 8)] {
+        for (reuse, stage) in [("tail", "with_switch"), ("empty", "with_switch"), ("empty", "stage")] {
+            let value = json!({
+                "topology": { "kind": "mesh", "dims": [2] },
+                "router": {
+                    "switching": "wormhole", "vc_reuse": reuse, "vc_allocation": stage, "credit_delay": delay,
+                    "links": {
+                        "endpoint": { "vcs": 8, "buffer": 8 },
+                        "dim0": { "latency": latency, "vcs": 1, "buffer": 64 },
+                    },
+                },
+                "traffic": { "load": 1, "packet_size": size, "pattern": "shift", "process": "periodic" },
+                "measure": { "warmup": 2000, "cycles": 20_000 },
+            });
+            let accepted = number(&run(&value), "/accepted_load");
+            // Router and link there, a cycle in which the flit leaves the buffer, the link back, the delay; and the
+            // cycle of the stage at both routers.
+            let loops = 1 + latency + 1 + latency + delay + 2 * u32::from(stage == "stage");
+            let expected = if reuse == "tail" { 1.0 } else { f64::from(size) / f64::from(size - 1 + loops) };
+            assert_close(accepted, expected, 0.003, &format!("{reuse} {stage} {latency} {delay} {size}"));
+        }
+    }
+}
+
+#[test]
+fn links_by_length_take_as_long_as_they_are() {
+    let latency = |to: u32, lengths: Value, link: u32| {
+        let links = match lengths.is_null() {
+            true => json!({ "dim0": { "latency": link } }),
+            false => json!({ "length2": { "latency": 2 }, "length4": { "latency": 4 }, "length6": { "latency": 6 } }),
+        };
+        let value = json!({
+            "topology": { "kind": "hyperx", "dims": [4], "endpoints_per_router": 1, "lengths": lengths },
+            "router": { "links": links },
+            "traffic": { "load": 0, "packet_size": 1, "trace": [[0, 0, to, 1]] },
+            "measure": { "warmup": 0, "cycles": 100, "count": "generated" },
+        });
+        number(&run(&value), "/latency_mean")
+    };
+    for to in 1..4 {
+        assert_eq!(latency(to, json!([2]), 0), latency(to, json!(null), 2 * to), "router {to}");
+    }
+}
+
+#[test]
+fn a_layer_has_as_many_channels_as_it_is_wide() {
+    // One layer of `width` channels of B flits, whose credits are back after R cycles: width B / R.
+    for (width, vcs) in [(1, 1), (1, 3), (2, 3), (3, 3)] {
+        let value = json!({
+            "topology": { "kind": "mesh", "dims": [2] },
+            "routing": { "kind": "table", "layers": [], "layer_width": width },
+            "router": { "links": {
+                "endpoint": { "vcs": 4, "buffer": 16 }, "dim0": { "latency": 10, "vcs": vcs, "buffer": 2 },
+            } },
+            "traffic": { "load": 1, "packet_size": 1, "pattern": "shift" },
+            "measure": { "warmup": 2000, "cycles": 20_000 },
+        });
+        let round_trip = 1 + 10 + 1 + 10;
+        let expected = f64::from(2 * width) / f64::from(round_trip);
+        assert_close(number(&run(&value), "/accepted_load"), expected, 0.003, &format!("{width} of {vcs}"));
+    }
+}
+
+/// Hops of packets from router (0, 0) of a 4 x 4 HyperX to router (2, 0).
+fn hops(routing: Value) -> f64 {
+    let trace: Vec<[u32; 4]> = (0..4000).map(|packet| [10 * packet, 0, 2, 1]).collect();
+    let value = json!({
+        "topology": { "kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 1 },
+        "router": { "links": { "default": { "vcs": 2 } } },
+        "routing": routing,
+        "traffic": { "load": 0, "packet_size": 1, "trace": trace },
+        "measure": { "warmup": 0, "cycles": 40_000, "count": "generated" },
+    });
+    number(&run(&value), "/hops_mean")
+}
+
+#[test]
+fn a_valiant_route_that_passes_its_destination_may_end_there() {
+    // Through (x, y): a hop each unless x = 0, y = 0, and back a hop each unless x = 2, y = 0. Over all 16 that is
+    // (6 * 4 + 6 * 4) / 16 = 3. The first hop to x = 2 leads to the destination: 10 hops of these four become 4.
+    let anywhere = json!({ "kind": "valiant", "stop": "anywhere" });
+    assert_close(hops(anywhere.clone()), 48.0 / 16.0, 0.06, "goes on");
+    assert_close(hops(with(anywhere, json!({ "passing": "ends" }))), 42.0 / 16.0, 0.06, "ends");
+    // In the row alone: 1, 2, 1 and 2 hops.
+    for passing in ["goes_on", "ends"] {
+        let between = json!({ "kind": "valiant", "stop": "between", "passing": passing });
+        assert_close(hops(between), 1.5, 0.04, passing);
+    }
+}
