@@ -4,11 +4,12 @@
 //! module: it can do whatever Phit's own can. `phit new-mechanism` writes such a crate.
 
 mod foreign;
+mod peers;
 mod positions;
 mod workload;
 
 use phit_engine::effort;
-use phit_engine::engine::{GivenUp, watched};
+use phit_engine::engine::{GivenUp, Team, watched};
 use phit_engine::error::ScenarioError as EngineError;
 use phit_engine::flow;
 use phit_engine::measure::Cost;
@@ -23,6 +24,7 @@ use pyo3::types::PyList;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 create_exception!(_phit, ScenarioError, PyValueError, "A scenario that cannot be simulated.");
@@ -141,6 +143,36 @@ fn run(
     partitions: Option<usize>,
     memory: Option<u64>,
 ) -> PyResult<String> {
+    let text = executed(py, scenario, Options { threads, partitions }, progress, memory, None)?;
+    text.ok_or_else(|| PyRuntimeError::new_err("the result is with another process"))
+}
+
+/// The same by several processes, of which this is one: `peers` has their `count`, the `rank` of this one, and
+/// `exchange`, which takes bytes for each and returns a bytearray of each. The first process has the result, the others
+/// nothing.
+#[pyfunction]
+#[pyo3(signature = (scenario, peers, threads = 1, progress = None, partitions = None, memory = None))]
+fn run_together(
+    py: Python<'_>,
+    scenario: &str,
+    peers: Py<PyAny>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+    partitions: Option<usize>,
+    memory: Option<u64>,
+) -> PyResult<Option<String>> {
+    let peers = Arc::new(peers::Foreign::new(py, peers)?);
+    executed(py, scenario, Options { threads, partitions }, progress, memory, Some(peers))
+}
+
+fn executed(
+    py: Python<'_>,
+    scenario: &str,
+    options: Options,
+    progress: Option<Py<PyAny>>,
+    memory: Option<u64>,
+    peers: Option<Arc<peers::Foreign>>,
+) -> PyResult<Option<String>> {
     let scenario = read(py, scenario)?;
     let (start, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let shown = |outcome: &Outcome| {
@@ -160,14 +192,15 @@ fn run(
     let mut raised = None;
     // Where a network is being built there is nothing to tell but that.
     let (teller, planned) = (progress.as_ref().map(|progress| progress.clone_ref(py)), scenario.measure.cycles.max(1));
-    let result = py.detach(|| -> Result<Value, RunError> {
+    let team = peers.clone().map(|peers| Team::new(peers));
+    let result = py.detach(|| -> Result<Option<Value>, RunError> {
         let tell = move || {
             if let Some(progress) = &teller {
                 // What goes wrong in it comes to light when the network runs.
                 Python::attach(|py| drop(progress.call1(py, (0, planned))));
             }
         };
-        let (built, signal) = patient(tell, || Simulation::within(&scenario, Options { threads, partitions }, memory));
+        let (built, signal) = patient(tell, || Simulation::among(&scenario, options, memory, team));
         let Ok(built) = built else {
             raised = signal;
             return Err(Stopped { partial: None }.into());
@@ -175,13 +208,13 @@ fn run(
         let mut report = reporter(&progress, &mut raised);
         let simulation = built?;
         if scenario.workload.is_none() {
-            return simulation.run(&mut report).map(|outcome| shown(&outcome));
+            return simulation.run_together(&mut report).map(|outcome| outcome.as_ref().map(shown));
         }
         // Hosts may have much to do in a cycle, and the ideal network does everything at once. Where they have not, the
         // run stops between two cycles, and what was done by then is kept.
         let heard = Heard::default();
         let mut stoppable = |done, planned| heard.borrow().is_none() && report(done, planned);
-        let work = || simulation.run(&mut stoppable).map(|outcome| shown(&outcome));
+        let work = || simulation.run_together(&mut stoppable).map(|outcome| outcome.as_ref().map(shown));
         let done = given_time(GRACE, &heard, || (), work).unwrap_or(Err(Stopped { partial: None }.into()));
         drop(report);
         let Some((signal, _)) = heard.take() else { return done };
@@ -189,7 +222,8 @@ fn run(
         // Nobody waits for a run any more that has come to its end in the meantime.
         done.and(Err(Stopped { partial: None }.into()))
     });
-    result.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &shown))
+    raised = raised.or_else(|| peers.and_then(|peers| peers.raised()));
+    result.map(|value| value.map(|value| value.to_string())).map_err(|error| failed(py, error, raised, &shown))
 }
 
 /// Tells `progress` a few times a second how far a run is, and stops it if a signal has come or that raises.
@@ -216,6 +250,7 @@ fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn
     match error {
         RunError::Scenario(error) => scenario_error(py, &error),
         RunError::Deadlock(_) | RunError::Unfinished(_) => PyRuntimeError::new_err(error.to_string()),
+        RunError::Parted(parted) => raised.unwrap_or_else(|| PyRuntimeError::new_err(parted.to_string())),
         RunError::Stopped(Stopped { partial }) => {
             let raised = raised.unwrap_or_else(interrupted);
             let kept = partial.map(|outcome| raised.value(py).setattr("partial", shown(&outcome).to_string()));
@@ -342,6 +377,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(trace_packets, module)?)?;
+    module.add_function(wrap_pyfunction!(run_together, module)?)?;
     module.add_function(wrap_pyfunction!(needs, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;

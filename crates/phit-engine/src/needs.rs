@@ -26,6 +26,10 @@ const ROW: f64 = 700.0;
 /// Bytes that any run takes.
 const LEAST: f64 = 1_000_000.0;
 
+/// What every process has all of, however many there are.
+const WHOLE: [&str; 7] =
+    ["graph", "anything", "routing tables", "program", "rows of links", "rows of endpoints", "layout"];
+
 /// What a run is expected to take.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
@@ -43,15 +47,27 @@ impl Needs {
         self.parts.values().sum()
     }
 
-    /// Refuses what takes more than `memory` bytes.
-    pub(crate) fn within(&self, scenario: &Scenario, memory: Option<u64>) -> Result<(), ScenarioError> {
+    /// Bytes of one of so many processes that run the network together.
+    pub(crate) fn of_each(&self, processes: usize) -> f64 {
+        let shared = |what: &str| !WHOLE.contains(&what);
+        let bytes = |&(what, bytes): &(&&str, &f64)| if shared(what) { bytes / processes as f64 } else { *bytes };
+        self.parts.iter().map(|part| bytes(&part)).sum()
+    }
+
+    /// Refuses what takes more than `memory` bytes in each of so many processes.
+    pub(crate) fn within(
+        &self,
+        scenario: &Scenario,
+        memory: Option<u64>,
+        processes: usize,
+    ) -> Result<(), ScenarioError> {
         match memory {
-            Some(memory) if self.bytes() > memory as f64 => {
+            Some(memory) if self.of_each(processes) > memory as f64 => {
                 let expected = format!(
                     "{} endpoints and {} routers take about {} of memory; expected at most {}, what there is",
                     grouped(self.endpoints),
                     grouped(self.routers),
-                    shown(self.bytes()),
+                    shown(self.of_each(processes)),
                     shown(memory as f64)
                 );
                 Err(ScenarioError::new("topology", format!("{:?}", scenario.topology.kind()), expected))

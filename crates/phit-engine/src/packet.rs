@@ -4,6 +4,7 @@
 //! routing mechanism.
 
 use crate::engine::{NONE, Rng, Table, Tick, reserve_gently};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Set in [`Packet::intermediate`] when it names a group, not a router.
 pub const GROUP: u32 = 1 << 31;
@@ -34,7 +35,7 @@ pub const fn repeated(times: u8) -> u8 {
 }
 
 /// A packet on its way: one cache line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable)]
 #[repr(C, align(64))]
 pub struct Packet {
     /// Next packet of the queue in which the tail stands (engine).
@@ -198,7 +199,8 @@ pub struct HopState {
 pub const MOST_CLASSES: usize = 8;
 
 /// Hops by link class: of each up to 255, packed in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
 pub struct Hops(pub u64);
 
 impl Hops {

@@ -1,13 +1,17 @@
 //! One run: check, build, warm up, measure, drain. The entrance for a program that has a scenario and wants its
 //! results.
 
-use crate::engine::Tick;
+use crate::engine::{Parted, Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
+use crate::fabric::input_queued::InputQueued;
+use crate::fabric::joint::Joint;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::Division;
-use crate::fabric::{Blueprint, Fabric, News};
-use crate::measure::{Batches, Collector, Precisions, Snapshot, Window, mean_of_batches, warmup};
+use crate::fabric::{Blueprint, Fabric, News, Whole};
+use crate::measure::{
+    Batches, Collector, Counters, Flow, Precisions, Snapshot, Window, Written, mean_of_batches, warmup,
+};
 use crate::needs::{self, Needs};
 use crate::proof::messages::Messages;
 use crate::proof::{self, Proof, bubble, cdg, escape, tables};
@@ -22,8 +26,9 @@ use pace::Pace;
 use phit_workload::run::Asked;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use watchdog::Watchdog;
 
 mod pace;
@@ -49,6 +54,8 @@ pub struct Simulation {
     blueprint: Blueprint,
     fabric: Box<dyn Fabric>,
     threads: usize,
+    /// The processes that run it together, if there are several.
+    team: Option<Team>,
     now: Tick,
     watchdog: Watchdog,
     /// Times that links have broken and that routing has got to know of it, in turns.
@@ -332,12 +339,31 @@ impl Simulation {
 
     /// The same, unless more than `memory` bytes are expected to be needed.
     pub fn within(scenario: &Scenario, options: Options, memory: Option<u64>) -> Result<Self, ScenarioError> {
+        Self::among(scenario, options, memory, None)
+    }
+
+    /// The same, of this process's share where the processes of `team` run the network together, each with so many
+    /// threads and within so many bytes. All of them make the same calls.
+    pub fn among(
+        scenario: &Scenario,
+        options: Options,
+        memory: Option<u64>,
+        team: Option<Team>,
+    ) -> Result<Self, ScenarioError> {
+        let team = team.filter(|team| team.count() > 1);
+        let count = team.as_ref().map_or(1, Team::count);
         let (blueprint, graph) = blueprint(scenario, memory)?;
         scenario.registered()?;
         if memory.is_some() {
-            needs::of_run(scenario, &blueprint, graph).within(scenario, memory)?;
+            needs::of_run(scenario, &blueprint, graph).within(scenario, memory, count)?;
         }
-        let mut fabric = scenario.router.params().build(&blueprint, options);
+        let mut fabric = match &team {
+            None => scenario.router.params().build(&blueprint, options),
+            Some(team) => {
+                let own = scenario.router.params().share(&blueprint, options, team);
+                Box::new(Joint::new(own.map_err(|whole| not_shared(scenario, whole, count))?, team.clone()))
+            }
+        };
         if let Some(faulty) = blueprint.topology.faulty().filter(|faulty| !faulty.off().is_empty()) {
             // What does not work from the start.
             let graph = &blueprint.topology;
@@ -350,7 +376,8 @@ impl Simulation {
             scenario: scenario.clone(),
             blueprint,
             fabric,
-            threads: options.threads.max(1),
+            threads: options.threads.max(1) * count,
+            team,
             now: 0,
             breakdowns_seen: 0,
             pace: Pace::new(),
@@ -411,7 +438,17 @@ impl Simulation {
     fn step_towards(&mut self, end: Tick, most: Tick) {
         let (from, start) = (self.now, Instant::now());
         self.advance_to(end.min(from.saturating_add(self.pace.next(most))));
-        self.pace.took(self.now - from, start.elapsed());
+        let mut time = start.elapsed();
+        if let Some(team) = &self.team {
+            time = Duration::from_micros(team.largest(time.as_micros() as u64));
+        }
+        self.pace.took(self.now - from, time);
+    }
+
+    /// True if no process wants the run to stop, of which `progress` asks.
+    fn goes_on(&self, progress: Progress<'_>, done: u32, planned: u32) -> bool {
+        let goes_on = progress(done, planned);
+        self.team.as_ref().map_or(goes_on, |team| team.all(goes_on))
     }
 
     fn run_to(&mut self, end: Tick) {
@@ -439,8 +476,23 @@ impl Simulation {
 
     /// Packets generated in the window that have been delivered, or lost over links that broke.
     fn delivered(&self) -> u64 {
-        let flows = self.fabric.collectors();
-        flows.iter().map(|c| c.counters.flow.generated_delivered + c.counters.flow.generated_lost).sum()
+        let Flow { generated_delivered, generated_lost, .. } = self.flow();
+        generated_delivered + generated_lost
+    }
+
+    /// What the run goes by.
+    fn flow(&self) -> Flow {
+        let mut all = Flow::default();
+        self.fabric.collectors().iter().for_each(|collector| all.add(&collector.counters.flow));
+        let Some(team) = &self.team else { return all };
+        let mut of_all = Flow::default();
+        team.each(all).iter().for_each(|flow| of_all.add(flow));
+        of_all
+    }
+
+    /// Bytes of the tables that are in this process.
+    pub fn share_bytes(&self) -> usize {
+        self.kernel::<InputQueued>().map_or_else(|| self.bytes(), Fabric::bytes)
     }
 
     /// Bytes of all tables, by name.
@@ -453,14 +505,64 @@ impl Simulation {
         self.fabric.bytes()
     }
 
+    /// What the partitions of this process have counted.
+    fn own(&self) -> Collector {
+        let mut own = Collector::new(self.blueprint.window.clone());
+        self.fabric.collectors().iter().for_each(|collector| own.merge(collector));
+        own
+    }
+
+    /// What all have counted.
     fn merged(&self) -> Collector {
+        let own = self.own();
+        match &self.team {
+            None => own,
+            Some(team) => self.sum(team.each(own.counters)),
+        }
+    }
+
+    /// The sum of what processes have counted.
+    fn sum(&self, parts: Vec<Counters>) -> Collector {
         let mut all = Collector::new(self.blueprint.window.clone());
-        self.fabric.collectors().iter().for_each(|collector| all.merge(collector));
+        parts.iter().for_each(|counters| all.add(counters));
         all
     }
 
-    /// Runs the whole scenario.
-    pub fn run(mut self, progress: Progress<'_>) -> Result<Outcome, RunError> {
+    /// What all have counted, and the snapshots before and after; only the first process gets to know of it.
+    fn gathered(&self, before: Snapshot, after: Snapshot) -> Option<(Collector, Snapshot, Snapshot)> {
+        let own = self.own();
+        let (Some(team), Some(share)) = (&self.team, self.fabric.share()) else { return Some((own, before, after)) };
+        let named = before.clone();
+        let part = (share, before.written(), after.written(), own.counters);
+        let (mut shares, mut before, mut after, mut counters) = (vec![], vec![], vec![], vec![]);
+        for part in team.for_first(part)? {
+            shares.push(part.0);
+            before.push(part.1);
+            after.push(part.2);
+            counters.push(part.3);
+        }
+        let whole = |parts: Vec<Written>| named.whole(shares.iter().zip(parts).collect(), &*self.blueprint.topology);
+        Some((self.sum(counters), whole(before), whole(after)))
+    }
+
+    /// Runs the whole scenario. Where several processes do, the first gets the outcome, and the others nothing.
+    pub fn run_together(self, progress: Progress<'_>) -> Result<Option<Outcome>, RunError> {
+        match catch_unwind(AssertUnwindSafe(|| self.run_to_end(progress))) {
+            Ok(done) => done,
+            Err(payload) => match payload.downcast::<Parted>() {
+                Ok(parted) => Err(RunError::Parted(*parted)),
+                Err(other) => resume_unwind(other),
+            },
+        }
+    }
+
+    /// Runs the whole scenario, in this process alone.
+    pub fn run(self, progress: Progress<'_>) -> Result<Outcome, RunError> {
+        let alone = || RunError::Parted(Parted("the outcome is with the first process of the run".into()));
+        self.run_together(progress)?.ok_or_else(alone)
+    }
+
+    fn run_to_end(mut self, progress: Progress<'_>) -> Result<Option<Outcome>, RunError> {
         if let Some(workload) = self.blueprint.workload.clone() {
             return self.run_program(&workload, progress);
         }
@@ -548,15 +650,17 @@ impl Simulation {
         self.fabric.close_window();
         let after = self.fabric.snapshot();
         let measured = Measured { cycles: (end - start) / cycle, drained: 0, converged: false, after };
-        Some(Outcome { stopped: true, ..self.outcome(start, before, measured) })
+        Some(Outcome { stopped: true, ..self.outcome(start, before, measured)? })
     }
 
-    /// What was counted from `start` on.
-    fn outcome(&self, start: Tick, before: Snapshot, measured: Measured) -> Outcome {
+    /// What was counted from `start` on; see [`Self::run_together`].
+    fn outcome(&self, start: Tick, before: Snapshot, measured: Measured) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let Measured { cycles, drained, converged, after } = measured;
-        Outcome {
-            collector: self.merged(),
+        let bytes = self.bytes();
+        let (collector, before, after) = self.gathered(before, after)?;
+        Some(Outcome {
+            collector,
             warmup_cycles: start / cycle,
             cycles,
             drain_cycles: drained,
@@ -564,13 +668,13 @@ impl Simulation {
             stopped: false,
             before,
             after,
-            bytes: self.bytes(),
+            bytes,
             partitions: self.fabric.partitions(),
             threads: self.threads,
             topology: self.blueprint.topology.clone(),
             links: self.blueprint.links.clone(),
             scenario: self.scenario.clone(),
-        }
+        })
     }
 
     /// True if means are known as precisely as `measure.precision` asks for, after so many measured cycles.
@@ -589,7 +693,7 @@ impl Simulation {
             if self.now == self.watchdog.next() {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
             }
-            if !progress(self.now / cycle, planned.max(self.now / cycle)) {
+            if !self.goes_on(progress, self.now / cycle, planned.max(self.now / cycle)) {
                 return Err(Stopped { partial: None }.into());
             }
         }
@@ -601,10 +705,10 @@ impl Simulation {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let chunk = (cycles / 20).max(50);
         let mut chunks = Vec::new();
-        let mut last = self.merged().counters.flow;
+        let mut last = self.flow();
         while self.now / cycle < limit {
             self.advance_reporting(self.now + chunk * cycle, *planned, progress)?;
-            let total = self.merged().counters.flow;
+            let total = self.flow();
             chunks.push(warmup::Chunk {
                 packets: total.packets - last.packets,
                 latency_sum: total.latency - last.latency,
@@ -618,6 +722,23 @@ impl Simulation {
         }
         Ok(())
     }
+}
+
+/// Why a network cannot be run by `count` processes.
+fn not_shared(scenario: &Scenario, whole: Whole, count: usize) -> ScenarioError {
+    let (key, kind, why) = match whole {
+        Whole::Router => (
+            "router.kind",
+            scenario.router.kind(),
+            "a kind whose networks are cut into parts, such as \"input_queued\"",
+        ),
+        Whole::Routing => {
+            ("routing.kind", scenario.routing.kind(), "a mechanism that looks no further than its router")
+        }
+        Whole::Topology => ("topology.kind", scenario.topology.kind(), "a network of more routers, or fewer processes"),
+    };
+    let why = format!("cannot be run by {count} processes; expected {why}");
+    ScenarioError::new(key, format!("{kind:?}"), why)
 }
 
 /// How a measurement has ended.
@@ -657,6 +778,9 @@ pub enum RunError {
     /// Packets wait for one another in a circle, or for ever: which ones.
     #[error("{0}")]
     Deadlock(String),
+    /// The processes that ran it together have lost one another.
+    #[error(transparent)]
+    Parted(#[from] Parted),
     /// A program can never end, or not within the times that can be simulated: who waits for what.
     #[error("{0}")]
     Unfinished(String),

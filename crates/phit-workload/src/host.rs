@@ -19,6 +19,7 @@ use crate::queue::Wait;
 use crate::rails::{Choice, Rails};
 use crate::ranks::Ranks;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What a host takes for a message, in units of time. L is the network's.
@@ -44,7 +45,7 @@ fn rest(bytes: u64, per_byte: u64) -> u64 {
 }
 
 /// A message on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The rank that sent it.
     pub source: u32,
@@ -103,7 +104,7 @@ pub struct Taken {
 }
 
 /// What is left when nothing can ever happen again.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
     /// Receives without a message, as (rank, number).
     pub receives: Vec<Which>,
@@ -113,7 +114,28 @@ pub struct Left {
     pub never: Vec<Which>,
 }
 
+impl Message {
+    /// Puts messages in an order that does not depend on who had them.
+    pub fn sort(messages: &mut [Self]) {
+        messages.sort_by_key(|message| (message.destination, message.source, message.number, message.left));
+    }
+}
+
 impl Left {
+    /// Adds what is left of other ranks.
+    pub fn add(&mut self, Self { receives, messages, never }: Self) {
+        self.receives.extend(receives);
+        self.messages.extend(messages);
+        self.never.extend(never);
+    }
+
+    /// Puts everything in an order that does not depend on what was added first.
+    pub fn sort(&mut self) {
+        self.receives.sort_unstable();
+        self.never.sort_unstable();
+        Message::sort(&mut self.messages);
+    }
+
     /// True if the program has come to its end.
     pub fn is_empty(&self) -> bool {
         let Self { receives, messages, never } = self;
@@ -122,7 +144,7 @@ impl Left {
 }
 
 /// What the CPUs of a rank have done, in units of time. With one CPU the four come to its finish.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Calculated.
     pub calc: u64,
@@ -135,7 +157,7 @@ pub struct Usage {
 }
 
 /// An operation that has been performed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Its rank.
     pub rank: u32,
@@ -150,7 +172,7 @@ pub struct Span {
 }
 
 /// What a CPU does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Doing {
     /// It calculates.
     Calc,
@@ -165,7 +187,7 @@ pub enum Doing {
 }
 
 /// A time in which a CPU does one thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Its rank.
     pub rank: u32,

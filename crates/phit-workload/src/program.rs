@@ -1,13 +1,14 @@
 //! Programs: the operations of every rank, and which of them wait for which.
 
 use crate::error::Error;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// As a peer: any rank. As a tag: any tag.
 pub const ANY: u32 = u32::MAX;
 
 /// What an operation does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Action {
     /// Computes for so long, in units of time.
     Calc(u64),
@@ -18,7 +19,7 @@ pub enum Action {
 }
 
 /// A message as one of its two ends sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Transfer {
     /// Size in bytes.
     pub bytes: u64,
@@ -29,7 +30,7 @@ pub struct Transfer {
 }
 
 /// An operation of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Operation {
     /// What it does.
     pub action: Action,

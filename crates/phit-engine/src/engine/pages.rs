@@ -85,6 +85,11 @@ impl<T> Pages<T> {
         self.full.iter().chain(std::iter::once(&self.last)).flatten()
     }
 
+    /// The items in order, page by page.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = &[T]> {
+        self.full.iter().chain(std::iter::once(&self.last)).map(Vec::as_slice)
+    }
+
     /// Calls `see` with all items in order; pages that have been gone through are given to `spare` on the way.
     #[inline(always)]
     pub(crate) fn consume(mut self, spare: &mut Spare<T>, mut see: impl FnMut(&T)) {

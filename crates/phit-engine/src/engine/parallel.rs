@@ -1,7 +1,8 @@
-//! Running partitions on threads.
+//! Running partitions on threads, and in several processes.
 //!
 //! Partitions interact by mail that takes at least the lookahead, so each runs that long on its own. The same holds on
-//! one thread: a partition that runs a whole epoch keeps its state in the private cache.
+//! one thread: a partition that runs a whole epoch keeps its state in the private cache. Mail for partitions of other
+//! processes is carried there when the epoch is over.
 
 use super::Tick;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,6 +87,21 @@ impl<M: Post> Inboxes<M> {
         Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect() }
     }
 
+    /// Takes the mail for partition `index` away.
+    pub(crate) fn take(&self, index: usize) -> Vec<M> {
+        std::mem::take(&mut *lock(&self.mail[index]))
+    }
+
+    /// Puts mail there for partition `index`.
+    pub(crate) fn put(&self, index: usize, mail: M) {
+        lock(&self.mail[index]).push(mail);
+    }
+
+    /// Partitions.
+    pub(crate) fn len(&self) -> usize {
+        self.mail.len()
+    }
+
     /// Calls `see` with the mail of every partition.
     pub fn for_each(&self, mut see: impl FnMut(usize, &M)) {
         self.mail.iter().enumerate().for_each(|(index, mail)| lock(mail).iter().for_each(|mail| see(index, mail)));
@@ -131,18 +147,36 @@ fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>]) {
     }
 }
 
-/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads` threads.
+/// What brings mail to partitions in other processes, and from there.
+pub(crate) trait Carrier<M>: Sync {
+    /// Empties the inboxes of partitions elsewhere, and fills those here with what has come for them.
+    fn carry(&self, inboxes: &Inboxes<M>);
+}
+
+/// Of a network in several processes: what of it is here.
+pub(crate) struct Here<'a, M> {
+    /// The first partition of this process.
+    pub first: usize,
+    /// What leads to the others.
+    pub carrier: &'a dyn Carrier<M>,
+}
+
+/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads` threads. `partitions` are all, or
+/// those that are `here`.
 pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
     threads: usize,
     schedule: &Schedule,
-    now: Tick,
-    end: Tick,
+    (now, end): (Tick, Tick),
+    here: Option<&Here<'_, P::Mail>>,
 ) {
-    let threads = threads.clamp(1, schedule.clusters.len());
+    let first = here.map_or(0, |here| here.first);
+    let count = |end: usize| schedule.clusters.partition_point(|cluster| cluster.end <= end);
+    let own = &schedule.clusters[count(first)..count(first + partitions.len())];
+    let threads = threads.clamp(1, own.len().max(1));
     let barrier = Barrier::new(threads);
-    let work = |first: usize, own: &mut [P], clusters: &[Cluster]| {
+    let work = |first: usize, own: &mut [P], clusters: &[Cluster], last: bool| {
         let _abandon = Abandon(&barrier);
         let mut outbox: Vec<P::Mail> = inboxes.mail.iter().map(|_| P::Mail::default()).collect();
         let mut at = now;
@@ -180,15 +214,23 @@ pub(crate) fn advance<P: Runs>(
             if !barrier.wait() {
                 return;
             }
+            if let Some(Here { carrier, .. }) = here {
+                if last {
+                    carrier.carry(inboxes);
+                }
+                if !barrier.wait() {
+                    return;
+                }
+            }
         }
     };
     if threads == 1 {
-        work(0, partitions, &schedule.clusters);
+        work(first, partitions, own, true);
         return;
     }
     std::thread::scope(|scope| {
-        let (mut rest, mut clusters) = (partitions, &schedule.clusters[..]);
-        let mut first = 0;
+        let (mut rest, mut clusters) = (partitions, own);
+        let mut first = first;
         for thread in 0..threads {
             let (turns, later) = clusters.split_at(clusters.len() / (threads - thread));
             clusters = later;
@@ -198,9 +240,9 @@ pub(crate) fn advance<P: Runs>(
             let (start, work) = (first, &work);
             first = end;
             match thread + 1 == threads {
-                // This thread is asked whether the work is still wanted.
-                true => work(start, own, turns),
-                false => drop(scope.spawn(move || work(start, own, turns))),
+                // This thread is asked whether the work is still wanted, and speaks for the process.
+                true => work(start, own, turns, true),
+                false => drop(scope.spawn(move || work(start, own, turns, false))),
             }
         }
     });

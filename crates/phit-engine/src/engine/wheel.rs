@@ -7,9 +7,11 @@ use super::table::Table;
 use super::{NONE, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Something that happens to `target` at its tick; the meaning belongs to the owner of the wheel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub(crate) struct Event {
     /// What it happens to.
     pub target: u32,

@@ -21,6 +21,7 @@ use phit_workload::host::{Effects, Hosts, Left, Message, Ready, Taken};
 use phit_workload::rails::Rails;
 use phit_workload::run::Asked;
 use phit_workload::{Operation, Queue, Ranks};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ struct Sending {
 }
 
 /// A receive at another executor has taken a message, whose sender hears of it at tick `at`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Word {
     /// When.
     pub at: u64,

@@ -13,11 +13,12 @@ use crate::packet::Packet;
 use phit_workload::Ranks;
 use phit_workload::host::Message;
 use phit_workload::rails::InOrder;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What is told of a message before its first packet comes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Announced {
     pub(super) message: Message,
     /// The slot that sends it, and its endpoint.

@@ -6,9 +6,9 @@
 //!
 //! Modules stand in order here, too.
 
-use crate::engine::Tick;
+use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
-use crate::measure::{Collector, Snapshot, Window};
+use crate::measure::{Collector, Share, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::Traffic;
 use crate::workload::Workload;
@@ -39,7 +39,10 @@ pub mod ideal;
 pub mod input_queued;
 pub mod packet_node;
 
+pub(crate) mod joint;
+
 pub(crate) use checks::described;
+
 pub(crate) use links::LinkClasses;
 pub(crate) use zero_load::Ways;
 
@@ -125,8 +128,13 @@ pub trait Fabric: Send {
     /// Routing knows what has broken and what works again.
     fn reroute(&mut self, _news: &News<'_>) {}
 
-    /// Counters of links and endpoints.
+    /// Counters of links and endpoints: of all, or of [`Self::share`].
     fn snapshot(&self) -> Snapshot;
+
+    /// What of the network is here, if it is shared out among processes.
+    fn share(&self) -> Option<Share> {
+        None
+    }
 
     /// What has been counted so far, in parts.
     fn collectors(&self) -> Vec<&Collector>;
@@ -285,6 +293,22 @@ pub trait FabricParams {
 
     /// The network, empty, at tick 0.
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
+
+    /// This process's share of the network, empty, at tick 0, which all processes of `team` run together.
+    fn share(&self, _blueprint: &Blueprint, _options: Options, _team: &Team) -> Result<Box<dyn Fabric>, Whole> {
+        Err(Whole::Router)
+    }
+}
+
+/// What keeps a network from being shared out among processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// The kernel runs as a whole.
+    Router,
+    /// The routing mechanism looks at all of the network.
+    Routing,
+    /// It has too few routers for the processes.
+    Topology,
 }
 
 /// What is expected to be in a network at once, for [`FabricParams::needs`].

@@ -101,6 +101,11 @@ impl Collector {
         self.counters.merge(&other.counters);
     }
 
+    /// Adds what partitions of another process have counted.
+    pub(crate) fn add(&mut self, counters: &Counters) {
+        self.counters.merge(counters);
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self { counters; window, span })

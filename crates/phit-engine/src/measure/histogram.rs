@@ -1,8 +1,11 @@
 //! Histograms of latencies with a bounded relative error.
 
+use serde::{Deserialize, Serialize};
+
 /// Counts of whole numbers (cycles) with three significant digits: exact below 2048, and within 0.1% above. Memory is
 /// bounded by the logarithm of the largest value; a count stops at 2^32 - 1.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct Histogram {
     /// The values below [`EXACT`], which are nearly all, at their own place.
     exact: Vec<u32>,
@@ -26,6 +29,20 @@ impl PartialEq for Histogram {
     /// Equal if every recorded value has the same count.
     fn eq(&self, other: &Self) -> bool {
         self.max == other.max && self.iter().eq(other.iter())
+    }
+}
+
+impl From<Histogram> for Vec<(u64, u64)> {
+    fn from(histogram: Histogram) -> Self {
+        histogram.iter().collect()
+    }
+}
+
+impl From<Vec<(u64, u64)>> for Histogram {
+    fn from(counts: Vec<(u64, u64)>) -> Self {
+        let mut histogram = Self::new();
+        counts.into_iter().for_each(|(value, count)| histogram.record_n(value, count as u32));
+        histogram
     }
 }
 
@@ -171,6 +188,20 @@ mod tests {
         }
         assert_eq!(reference.iter().map(|(_, count)| count).sum::<u64>(), 2000);
         assert_ne!(merge([0, 1, 2, 2]), reference);
+    }
+
+    #[test]
+    fn a_histogram_is_read_as_it_was_written() {
+        let mut histogram = Histogram::new();
+        for value in [0, 7, 2047, 2048, 2050, 123_456, 123_457, 987_654_321] {
+            histogram.record_n(value, 3 + value as u32 % 5);
+        }
+        let again = Histogram::from(Vec::from(histogram.clone()));
+        assert_eq!((again.max(), again.len()), (histogram.max(), histogram.len()));
+        assert_eq!(again, histogram);
+        let quantile = |of: &Histogram| (1..100).map(|share| of.quantile(f64::from(share) / 100.0)).collect::<Vec<_>>();
+        assert_eq!(quantile(&again), quantile(&histogram));
+        assert_eq!(Histogram::from(Vec::from(Histogram::new())), Histogram::new());
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Counters of links and endpoints at one moment.
 
 use super::declare::Total;
+use crate::engine::peers::garbled;
 use crate::packet::MOST_CLASSES;
+use crate::topology::Topology;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counters of links and endpoints at one moment.
@@ -17,4 +20,67 @@ pub struct Snapshot {
     pub(crate) control: ([u64; MOST_CLASSES], u64),
     /// What a managed queue organisation has counted, by name: what it is, and how much.
     pub(crate) queueing: BTreeMap<&'static str, (&'static Total, u64)>,
+}
+
+/// What of a network is in one of several processes, in ascending order: a snapshot there has the ports and endpoints
+/// of these.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Share {
+    /// Routers.
+    pub(crate) routers: Vec<u32>,
+    /// Endpoints.
+    pub(crate) endpoints: Vec<u32>,
+}
+
+/// A snapshot as it is written for another process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Written {
+    ports: Vec<u64>,
+    injected: Vec<u64>,
+    offered: u64,
+    control: ([u64; MOST_CLASSES], u64),
+    queueing: Vec<(String, u64)>,
+}
+
+impl Snapshot {
+    /// As it is written for another process.
+    pub(crate) fn written(self) -> Written {
+        let Self { ports, injected, offered, control, queueing } = self;
+        let queueing = queueing.into_iter().map(|(name, (_, count))| (name.to_owned(), count)).collect();
+        Written { ports, injected, offered, control, queueing }
+    }
+
+    /// Of all of a network, from those of its shares. Which totals there are `self` knows, one of them.
+    pub(crate) fn whole(&self, shares: Vec<(&Share, Written)>, topology: &dyn Topology) -> Self {
+        let mut first = Vec::with_capacity(topology.routers() as usize);
+        let mut ports = 0;
+        for router in 0..topology.routers() {
+            first.push(ports);
+            ports += usize::from(topology.ports(router));
+        }
+        let mut all = Self {
+            ports: vec![0; ports],
+            injected: vec![0; topology.endpoints() as usize],
+            queueing: self.queueing.iter().map(|(name, (total, _))| (*name, (*total, 0))).collect(),
+            ..Self::default()
+        };
+        for (share, Written { ports, injected, offered, control, queueing }) in shares {
+            let mut ports = ports.into_iter();
+            for &router in &share.routers {
+                let own = all.ports[first[router as usize]..].iter_mut().take(topology.ports(router).into());
+                own.zip(&mut ports).for_each(|(all, phits)| *all = phits);
+            }
+            share.endpoints.iter().zip(injected).for_each(|(&endpoint, phits)| all.injected[endpoint as usize] = phits);
+            all.offered += offered;
+            all.control.0.iter_mut().zip(control.0).for_each(|(sum, phits)| *sum += phits);
+            all.control.1 += control.1;
+            for (name, count) in queueing {
+                let Some((_, sum)) = all.queueing.get_mut(name.as_str()) else {
+                    garbled(format_args!("a total {name}"));
+                };
+                *sum += count;
+            }
+        }
+        all
+    }
 }

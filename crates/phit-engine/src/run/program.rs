@@ -2,7 +2,7 @@
 
 use super::{Measured, Progress, RunError, Simulation, Stopped};
 use crate::engine::Tick;
-use crate::measure::{Collector, Snapshot};
+use crate::measure::Snapshot;
 use crate::result::Outcome;
 use crate::workload::Workload;
 use phit_workload::Ranks;
@@ -18,7 +18,11 @@ const LOOK: Tick = 1000;
 const MOST_NAMED: usize = 8;
 
 impl Simulation {
-    pub(super) fn run_program(mut self, workload: &Workload, progress: Progress<'_>) -> Result<Outcome, RunError> {
+    pub(super) fn run_program(
+        mut self,
+        workload: &Workload,
+        progress: Progress<'_>,
+    ) -> Result<Option<Outcome>, RunError> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let all = workload.program.operations();
         let beside = !workload.traffic.is_empty();
@@ -49,7 +53,7 @@ impl Simulation {
                 self.step_towards(end, end);
                 let (done, performed) = (self.now / cycle, self.fabric.performed());
                 let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
-                if !progress(done, (f64::from(done) / share.max(1e-6)) as u32) {
+                if !self.goes_on(progress, done, (f64::from(done) / share.max(1e-6)) as u32) {
                     return Err(Stopped { partial: self.partial_program(before).map(Box::new) }.into());
                 }
             }
@@ -65,14 +69,14 @@ impl Simulation {
             // What is sent beside the program goes on until it is seen that this has ended.
             self.fabric.open_window(0..self.now);
         }
-        let collector = self.close_program();
-        let ticks = collector.counters.programs.completion().unwrap_or(0);
-        let cycles = match beside {
+        let Some(mut outcome) = self.close_program(before, 0) else { return Ok(None) };
+        outcome.converged = true;
+        let ticks = outcome.collector.counters.programs.completion().unwrap_or(0);
+        outcome.cycles = match beside {
             true => self.now / cycle,
             false => ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32,
         };
-        let measured = Measured { cycles, drained: 0, converged: true, after: self.fabric.snapshot() };
-        Ok(Outcome { collector, ..self.outcome(0, before, measured) })
+        Ok(Some(outcome))
     }
 
     /// What came of a program up to now, when the run was stopped. Nothing before a cycle is over.
@@ -84,19 +88,21 @@ impl Simulation {
             return None;
         }
         self.fabric.open_window(0..self.now);
-        let mut collector = self.close_program();
-        collector.counters.programs.stopped = true;
-        let measured = Measured { cycles, drained: 0, converged: false, after: self.fabric.snapshot() };
-        Some(Outcome { collector, stopped: true, ..self.outcome(0, before, measured) })
+        let mut outcome = self.close_program(before, cycles)?;
+        outcome.collector.counters.programs.stopped = true;
+        outcome.stopped = true;
+        Some(outcome)
     }
 
-    /// Ends the measurement of a program, and puts together what is known of it.
-    fn close_program(&mut self) -> Collector {
+    /// Ends the measurement of a program after so many cycles, and puts together what is known of it, in the first
+    /// process.
+    fn close_program(&mut self, before: Snapshot, cycles: u32) -> Option<Outcome> {
         self.fabric.close_window();
         self.fabric.close_program();
-        let mut collector = self.merged();
-        collector.counters.programs.sort();
-        collector
+        let measured = Measured { cycles, drained: 0, converged: false, after: self.fabric.snapshot() };
+        let mut outcome = self.outcome(0, before, measured)?;
+        outcome.collector.counters.programs.sort();
+        Some(outcome)
     }
 }
 

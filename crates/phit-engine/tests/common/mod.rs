@@ -3,6 +3,7 @@
 
 pub mod adaptive;
 pub mod functions;
+pub mod together;
 
 use phit_engine::queueing::QueueingKind;
 use phit_engine::result::Outcome;

@@ -20,18 +20,29 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Ways to execute a run, of which results do not depend; each scenario is run in the first and in one of the others,
-/// those of the group `partitions` in all.
-const EXECUTIONS: [Options; 5] = [
-    Options { threads: 1, partitions: Some(1) },
-    Options { threads: 1, partitions: Some(3) },
-    Options { threads: 2, partitions: None },
-    Options { threads: 3, partitions: Some(5) },
-    Options { threads: 1, partitions: Some(usize::MAX) },
+/// Ways to execute a run, in so many processes, of which results do not depend; each scenario is run in the first and
+/// in one of the others, those of the group `partitions` in all.
+const EXECUTIONS: [(Options, usize); 6] = [
+    (Options { threads: 1, partitions: Some(1) }, 1),
+    (Options { threads: 1, partitions: Some(3) }, 1),
+    (Options { threads: 2, partitions: None }, 1),
+    (Options { threads: 3, partitions: Some(5) }, 1),
+    (Options { threads: 1, partitions: Some(usize::MAX) }, 1),
+    (Options { threads: 1, partitions: None }, 2),
 ];
 
-fn execute(scenario: &Scenario, options: Options) -> Result<Record, String> {
-    match run::run(scenario, options, &mut |_, _| true) {
+fn execute(scenario: &Scenario, (options, processes): (Options, usize)) -> Result<Record, String> {
+    let outcome = match processes {
+        1 => run::run(scenario, options, &mut |_, _| true),
+        _ => match common::together::run(scenario, options, processes) {
+            // What cannot be shared out: that it has been asked for changes nothing.
+            Err(RunError::Scenario(error)) if error.expected.starts_with("cannot be run by") => {
+                return execute(scenario, (options, 1));
+            }
+            outcome => outcome,
+        },
+    };
+    match outcome {
         Ok(outcome) => Ok(digest::record(&outcome)),
         Err(RunError::Deadlock(text)) => Ok([digest::group("deadlock", &json!({ "text": text }))].into()),
         Err(error) => Err(error.to_string()),

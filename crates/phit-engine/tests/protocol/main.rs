@@ -19,6 +19,7 @@ mod functions;
 mod graphs;
 mod limits;
 mod measure;
+mod processes;
 mod requests;
 mod sums;
 mod tables;

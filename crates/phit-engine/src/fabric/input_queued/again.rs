@@ -11,12 +11,13 @@ use crate::fabric::links::align;
 use crate::packet::{Packet, repeated};
 use crate::topology::Retransmit;
 use crate::traffic::Generated;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// A packet that is to be sent again. They stand in the order of their times, whatever the partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Again {
     /// Tick from which on it can be sent.
     pub at: Tick,

@@ -30,7 +30,7 @@ use crate::topology::{Known, Peer, Retransmit, Routers, Topology};
 use crate::traffic::Requests;
 use crate::workload::NO_SLOT;
 use phit_workload::Ranks;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Credits of an output that consumes whatever comes.
@@ -73,12 +73,25 @@ struct Layout<'a> {
     /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
     /// leads to the port whose output leads back.
     upstreams: Vec<Option<(u32, u16)>>,
+    /// By partition: how large its tables are.
+    sizes: Vec<Sizes>,
     /// Of a network whose endpoints execute a program.
     hosts: Option<Hosts>,
     /// By endpoint its partition, where it must be known.
     homes_of_endpoints: Arc<[u32]>,
     /// Only how large tables are counts: indices lead anywhere.
     sample: bool,
+}
+
+/// How large the tables of a partition are, into which others point.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sizes {
+    /// Ports.
+    ports: u32,
+    /// Input queues.
+    queues: u32,
+    /// Endpoints.
+    endpoints: u32,
 }
 
 /// Which partition holds which ranks of a program, and what their hosts share.
@@ -104,8 +117,9 @@ impl<'a> Layout<'a> {
     /// Of a few routers whose tables are made to see how large they are.
     fn sample(parts: &'a [Routers]) -> Self {
         let (homes, first, ports) = (Vec::new(), Vec::new(), Vec::new());
-        let (lanes, upstreams, homes_of_endpoints) = (Vec::new(), Vec::new(), Arc::default());
-        Self { parts, homes, first, ports, lanes, upstreams, hosts: None, homes_of_endpoints, sample: true }
+        let (lanes, upstreams, sizes) = (Vec::new(), Vec::new(), Vec::new());
+        let (hosts, homes_of_endpoints) = (None, Arc::default());
+        Self { parts, homes, first, ports, lanes, upstreams, sizes, hosts, homes_of_endpoints, sample: true }
     }
 
     fn new(parts: &'a [Routers], topology: &dyn Topology, config: &Config) -> Self {
@@ -117,6 +131,7 @@ impl<'a> Layout<'a> {
             ports: Vec::with_capacity(routers),
             lanes: Vec::new(),
             upstreams: Vec::new(),
+            sizes: vec![Sizes::default(); parts.len()],
             hosts: None,
             homes_of_endpoints: Arc::default(),
             sample: false,
@@ -124,24 +139,27 @@ impl<'a> Layout<'a> {
         for (part, home) in parts.iter().zip(0..) {
             part.iter().for_each(|router| layout.homes[router as usize] = home);
         }
-        let mut next = vec![(0, 0); parts.len()];
         let mut both_ways = true;
         for router in 0..topology.routers() {
             poll();
             layout.ports.push(layout.lanes.len() as u32);
-            let next = &mut next[layout.homes[router as usize] as usize];
-            layout.first[router as usize] = *next;
+            let size = &mut layout.sizes[layout.homes[router as usize] as usize];
+            layout.first[router as usize] = (size.ports, size.queues);
             let mut lanes = 0;
             for number in 0..topology.ports(router) {
                 let port = topology.port(router, number);
                 layout.lanes.push(lanes);
                 lanes += u32::from(config.links[port.class as usize].queues);
-                if let Peer::Router { router: to, port: into } = port.peer {
-                    both_ways &= topology.port(to, into).peer == Peer::Router { router, port: number };
+                match port.peer {
+                    Peer::Router { router: to, port: into } => {
+                        both_ways &= topology.port(to, into).peer == Peer::Router { router, port: number };
+                    }
+                    Peer::Endpoint(_) => size.endpoints += 1,
+                    Peer::None => {}
                 }
             }
-            next.0 += u32::from(topology.ports(router));
-            next.1 += lanes;
+            size.ports += u32::from(topology.ports(router));
+            size.queues += lanes;
         }
         if !both_ways {
             layout.upstreams = layout.upstreams(topology);
@@ -294,8 +312,8 @@ impl<'a> Plan<'a> {
             .clamp(256, 8192)
     }
 
-    /// The partitions, one for each of `parts`, which hold every router once.
-    pub(super) fn build(&self, parts: &[Routers]) -> Vec<Partition> {
+    /// The partitions `own`, of one for each of `parts`, which hold every router once.
+    pub(super) fn build(&self, parts: &[Routers], own: Range<usize>) -> Vec<Partition> {
         let mut layout = Layout::new(parts, &*self.topology, &self.config);
         layout.hosts = self.hosts(&layout);
         if self.retransmit().is_some() {
@@ -307,8 +325,8 @@ impl<'a> Plan<'a> {
             partition.start();
             partition
         };
-        let partitions: Vec<Partition> = (0..parts.len()).map(partition).collect();
-        check_links(&partitions);
+        let partitions: Vec<Partition> = own.map(partition).collect();
+        check_links(&partitions, &layout.sizes);
         partitions
     }
 
@@ -694,22 +712,25 @@ fn neighbours(topology: &dyn Topology, routers: &Routers) -> Vec<u32> {
 /// # Panics
 ///
 /// If one points outside, which only a topology that contradicts itself can bring about.
-fn check_links(partitions: &[Partition]) {
+fn check_links(partitions: &[Partition], sizes: &[Sizes]) {
     for partition in partitions {
         let (ports, queues, channels) =
             (partition.inputs.len(), partition.queues.len(), partition.tables.channels.len());
+        let Sizes { ports: outputs, queues: inputs, endpoints } = sizes[partition.index as usize];
+        assert_eq!((outputs as usize, inputs as usize), (partition.tables.outputs.len(), queues), "ports or queues");
+        assert_eq!(endpoints as usize, partition.endpoints.len(), "endpoints of a partition");
         assert!(partition.queues.iter().all(|queue| (queue.port as usize) < ports), "a queue has no port");
         for input in partition.inputs.iter() {
             assert!(input.queues as usize + input.count as usize <= queues, "an input port has no queues");
             assert!((input.router as usize) + 1 < partition.tables.first_port.len(), "an input port has no router");
-            let sender = &partitions[input.upstream_partition as usize];
-            let senders = sender.tables.outputs.len() + sender.endpoints.len();
-            assert!(input.upstream == NONE || (input.upstream as usize) < senders, "an input port has no sender");
+            let sender = sizes[input.upstream_partition as usize];
+            let senders = sender.ports + sender.endpoints;
+            assert!(input.upstream == NONE || input.upstream < senders, "an input port has no sender");
         }
         for output in partition.tables.outputs.iter() {
             assert!(output.vc as usize + output.vcs as usize <= channels, "an output port has no channels");
-            let far = partitions.get(output.far_partition as usize).map(|far| far.queues.len());
-            let room = |far: usize| output.far_queue as usize + output.vcs as usize <= far;
+            let far = sizes.get(output.far_partition as usize).map(|far| far.queues);
+            let room = |far: u32| output.far_queue + u32::from(output.vcs) <= far;
             assert!(output.far_partition >= BROKEN || far.is_some_and(room), "an output port leads nowhere");
         }
         for endpoint in partition.endpoints.iter() {

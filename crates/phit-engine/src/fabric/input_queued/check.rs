@@ -3,13 +3,13 @@
 use super::build::Plan;
 use super::network::InputQueued;
 use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation, VcReuse};
-use crate::engine::Tick;
+use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
 use crate::fabric::links::LinkTable;
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, Whole};
 use crate::registry::Chosen;
 use crate::topology::{Breakdown, Faulty, Retransmit, Topology};
 use std::collections::BTreeMap;
@@ -113,6 +113,14 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric> {
         Box::new(InputQueued::new(&Plan::new(self, blueprint), options))
+    }
+
+    fn share(&self, blueprint: &Blueprint, options: Options, team: &Team) -> Result<Box<dyn Fabric>, Whole> {
+        if blueprint.routing.reads_everything() {
+            return Err(Whole::Routing);
+        }
+        let share = InputQueued::share_of(&Plan::new(self, blueprint), options, team).ok_or(Whole::Topology)?;
+        Ok(Box::new(share))
     }
 }
 

@@ -9,9 +9,10 @@ use crate::engine::{Event, NONE, Tick};
 use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
+use serde::{Deserialize, Serialize};
 
 /// Who a control message is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Party {
     /// The routing mechanism of a router.
     Routing,
@@ -21,7 +22,7 @@ pub(crate) enum Party {
 }
 
 /// A control message on its way.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Message {
     /// Who it is for.
     pub party: Party,

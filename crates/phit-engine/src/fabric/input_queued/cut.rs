@@ -125,6 +125,25 @@ impl Cut {
     }
 }
 
+impl Cut {
+    /// The partitions shared out among processes, in runs of about equal size: by process, the partition after its
+    /// last. Nothing if there are not enough of them that take turns in step.
+    pub(super) fn shares(&self, plan: &Plan<'_>, processes: usize) -> Option<Vec<usize>> {
+        let clusters = &self.schedule.clusters;
+        if clusters.len() < processes {
+            return None;
+        }
+        let mut start = 0;
+        let sizes = clusters.iter().map(|cluster| {
+            let parts = &self.parts[std::mem::replace(&mut start, cluster.end)..cluster.end];
+            parts.iter().flat_map(Routers::iter).map(|router| plan.bytes_of(router)).sum()
+        });
+        let homes = in_runs(&sizes.collect::<Vec<u64>>(), processes);
+        let end = |process: u32| clusters[homes.partition_point(|home| *home <= process) - 1].end;
+        Some((0..processes as u32).map(end).collect())
+    }
+}
+
 /// Routers that are not cut apart.
 struct Blocks {
     /// By router.

@@ -7,6 +7,7 @@ use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
 use crate::packet::Packet;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// What crosses from one partition to another, by the time at which it is there.
 #[derive(Debug, Default)]
@@ -23,14 +24,24 @@ pub struct Mail {
     pub(crate) again: Vec<Again>,
 }
 
+/// An event, and when it takes place.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct Timed {
+    /// The tick.
+    pub at: Tick,
+    /// The event.
+    pub event: Event,
+}
+
 /// What is there in one stretch of time.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
     /// Packets whose heads arrive: [`Packet::entry`] is the tick, and [`Packet::next`] the queue in the receiving
     /// partition.
     pub heads: Pages<Packet>,
-    /// Anything else: tick and event.
-    pub events: Pages<(Tick, Event)>,
+    /// Anything else.
+    pub events: Pages<Timed>,
 }
 
 impl Slice {

@@ -9,6 +9,7 @@ mod audit;
 mod breakdown;
 mod build;
 mod candidates;
+mod carriage;
 mod check;
 mod config;
 mod control;

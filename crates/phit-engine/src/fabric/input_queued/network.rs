@@ -2,23 +2,28 @@
 
 use super::audit::audit;
 use super::build::Plan;
+use super::carriage::Carriage;
 use super::cut::Cut;
 use super::mail::Slices;
 use super::stuck::{Waiting, find_cycle};
 use super::{Mail, Partition};
-use crate::engine::Tick;
-use crate::engine::parallel::{Inboxes, Schedule, advance};
+use crate::engine::parallel::{Here, Inboxes, Schedule, advance};
+use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::{Fabric, News, Options, Progress};
-use crate::measure::{Collector, Snapshot};
+use crate::measure::{Collector, Share, Snapshot};
 use phit_workload::host::{Left, Message};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A network of input-queued routers.
+/// A network of input-queued routers, or this process's share of one.
 pub struct InputQueued {
+    /// All of the network, or those of this process.
     partitions: Vec<Partition>,
+    /// By partition of the network.
     inboxes: Inboxes<Mail>,
     schedule: Schedule,
     threads: usize,
@@ -28,15 +33,31 @@ pub struct InputQueued {
     executes: bool,
     /// Others draw traffic beside it.
     beside: bool,
+    /// What leads to other processes, if the network is shared out.
+    carriage: Option<Carriage>,
 }
 
 impl InputQueued {
     pub(super) fn new(plan: &Plan<'_>, options: Options) -> Self {
         let threads = options.threads.max(1);
-        let Cut { parts, schedule } = Cut::new(plan, threads, options.partitions);
-        let mut partitions = plan.build(&parts);
+        let cut = Cut::new(plan, threads, options.partitions);
+        Self::of(plan, cut, threads, None)
+    }
+
+    /// This process's share of the network that `team` runs together; nothing if it cannot be cut into so many.
+    pub(super) fn share_of(plan: &Plan<'_>, options: Options, team: &Team) -> Option<Self> {
+        let (threads, count) = (options.threads.max(1), team.count());
+        let cut = Cut::new(plan, threads * count, options.partitions.map(|parts| parts.max(count)));
+        let ends = cut.shares(plan, count)?;
+        Some(Self::of(plan, cut, threads, Some(Carriage::new(team.clone(), ends))))
+    }
+
+    fn of(plan: &Plan<'_>, Cut { parts, schedule }: Cut, threads: usize, carriage: Option<Carriage>) -> Self {
+        let own = carriage.as_ref().map_or(0..parts.len(), Carriage::own);
+        let mut partitions = plan.build(&parts, own);
         partitions.iter_mut().for_each(|partition| partition.slices = Slices::new(schedule.lookahead));
         Self {
+            carriage,
             inboxes: Inboxes::new(parts.len()),
             partitions,
             schedule,
@@ -58,10 +79,17 @@ impl InputQueued {
     /// Goes on to the next tick in which something happens, without a turn of every partition for each epoch: hosts may
     /// calculate for long.
     fn skip_idle(&mut self, end: Tick) {
-        if self.has_mail() {
+        let next = match self.has_mail() {
+            true => self.now,
+            false => self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end),
+        };
+        let next = match &self.carriage {
+            Some(carriage) => carriage.team().least(next.into()) as Tick,
+            None => next,
+        };
+        if next <= self.now {
             return;
         }
-        let next = self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end);
         self.partitions.iter_mut().for_each(|partition| partition.now = next);
         self.now = next;
     }
@@ -69,6 +97,14 @@ impl InputQueued {
     /// The partitions and what is on its way between them, for checks of their state.
     pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
         (&self.partitions, &self.inboxes)
+    }
+
+    /// What each process knows, where several run the network.
+    pub(super) fn each<T: Serialize + DeserializeOwned>(&self, own: T) -> Vec<T> {
+        match &self.carriage {
+            None => vec![own],
+            Some(carriage) => carriage.team().each(own),
+        }
     }
 
     fn executors(&self) -> impl Iterator<Item = &Executor> {
@@ -93,7 +129,9 @@ impl Fabric for InputQueued {
         if self.executes {
             self.skip_idle(end);
         }
-        advance(&mut self.partitions, &self.inboxes, self.threads, &self.schedule, self.now, end);
+        let here = self.carriage.as_ref().map(|carriage| Here { first: carriage.own().start, carrier: carriage });
+        let Self { partitions, inboxes, threads, schedule, now, .. } = self;
+        advance(partitions, inboxes, *threads, schedule, (*now, end), here.as_ref());
         self.now = end;
     }
 
@@ -121,6 +159,10 @@ impl Fabric for InputQueued {
         Snapshot::of(&self.partitions)
     }
 
+    fn share(&self) -> Option<Share> {
+        self.carriage.as_ref().map(|_| Share::of(&self.partitions))
+    }
+
     fn collectors(&self) -> Vec<&Collector> {
         self.partitions.iter().map(Partition::collector).collect()
     }
@@ -135,7 +177,7 @@ impl Fabric for InputQueued {
     }
 
     fn partitions(&self) -> usize {
-        self.partitions.len()
+        self.inboxes.len()
     }
 
     fn progress(&self) -> Progress {
@@ -190,16 +232,11 @@ impl Fabric for InputQueued {
     fn left(&self) -> (Left, Vec<Message>) {
         let mut all: (Left, Vec<Message>) = Default::default();
         for (left, lost) in self.executors().map(Executor::left) {
-            all.0.receives.extend(left.receives);
-            all.0.messages.extend(left.messages);
-            all.0.never.extend(left.never);
+            all.0.add(left);
             all.1.extend(lost);
         }
-        all.0.receives.sort_unstable();
-        all.0.never.sort_unstable();
-        let order = |message: &Message| (message.destination, message.source, message.number, message.left);
-        all.0.messages.sort_by_key(order);
-        all.1.sort_by_key(order);
+        all.0.sort();
+        Message::sort(&mut all.1);
         all
     }
 

@@ -12,7 +12,7 @@ use super::endpoint::Endpoint;
 use super::events::kind;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
-use super::mail::{Mail, SLICES, Slice, Slices};
+use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
@@ -117,7 +117,7 @@ pub struct Partition {
     pub(crate) slices: Slices,
     /// Pages for mail to others.
     pub(crate) spare_heads: Spare<Packet>,
-    pub(crate) spare_events: Spare<(Tick, Event)>,
+    pub(crate) spare_events: Spare<Timed>,
     /// What is for other partitions; lent by the thread that runs this one.
     pub(crate) outbox: Vec<Mail>,
     pub(crate) collector: Collector,
@@ -239,7 +239,7 @@ impl Partition {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
         });
-        there.events.consume(&mut self.spare_events, |&(at, event)| {
+        there.events.consume(&mut self.spare_events, |&Timed { at, event }| {
             self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
         });
     }

@@ -2,7 +2,7 @@
 
 use super::Partition;
 use super::state::Output;
-use crate::measure::Snapshot;
+use crate::measure::{Share, Snapshot};
 use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
 
@@ -30,7 +30,19 @@ impl Snapshot {
     }
 }
 
-/// Phits sent by each port of the network.
+impl Share {
+    /// What is in these partitions.
+    pub(crate) fn of(partitions: &[Partition]) -> Self {
+        let mut routers: Vec<u32> = partitions.iter().flat_map(|partition| partition.routers.iter()).collect();
+        let endpoints = partitions.iter().flat_map(|partition| partition.endpoints.iter());
+        let mut endpoints: Vec<u32> = endpoints.map(|endpoint| endpoint.number).collect();
+        routers.sort_unstable();
+        endpoints.sort_unstable();
+        Self { routers, endpoints }
+    }
+}
+
+/// Phits sent by each port, router by router in the order of their numbers.
 fn ports(partitions: &[Partition]) -> Vec<u64> {
     let mut routers: Vec<(u32, &[Output])> = Vec::new();
     for partition in partitions {
@@ -42,11 +54,10 @@ fn ports(partitions: &[Partition]) -> Vec<u64> {
     routers.into_iter().flat_map(|(_, outputs)| outputs.iter().map(|output| output.phits)).collect()
 }
 
-/// Phits injected by each endpoint of the network.
+/// Phits injected by each endpoint, in the order of their numbers.
 fn injected(partitions: &[Partition]) -> Vec<u64> {
-    let mut phits = vec![0; partitions.iter().map(|partition| partition.endpoints.len()).sum()];
-    for endpoint in partitions.iter().flat_map(|partition| partition.endpoints.iter()) {
-        phits[endpoint.number as usize] = endpoint.phits;
-    }
-    phits
+    let all = partitions.iter().flat_map(|partition| partition.endpoints.iter());
+    let mut phits: Vec<(u32, u64)> = all.map(|endpoint| (endpoint.number, endpoint.phits)).collect();
+    phits.sort_unstable_by_key(|(number, _)| *number);
+    phits.into_iter().map(|(_, phits)| phits).collect()
 }

@@ -3,11 +3,12 @@
 use super::state::{BROKEN, Progress, Queue, TAIL_PENDING};
 use super::{InputQueued, Partition};
 use crate::engine::{NONE, Tick};
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// A queue whose first packet cannot move, and what it waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Waiting {
     /// Router.
     pub router: u32,
@@ -47,18 +48,33 @@ impl fmt::Display for Waiting {
 /// A queue by partition and index.
 type Place = (u32, u32);
 
+/// Queues any of which must move before the front of another can, and whether each must hold a packet for that: if it
+/// does not, the room is on its way back.
+type Waits = Vec<(Place, bool)>;
+
+/// What one process knows: queues that wait, and those that hold packets.
+type Known = (Vec<(Place, Waits)>, Vec<Place>);
+
 /// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none
 /// has room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
 pub(super) fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
     let (partitions, _) = network.parts();
-    let mut waits: HashMap<Place, Vec<Place>> = HashMap::new();
+    let mut own: Known = Default::default();
     for partition in partitions {
         for queue in 0..partition.queues.len() as u32 {
-            if let Some(others) = waits_for(partitions, partition, queue) {
-                waits.insert((partition.index, queue), others);
+            own.0.extend(waits_for(partition, queue).map(|waits| ((partition.index, queue), waits)));
+            if partition.queues[queue].first != NONE {
+                own.1.push((partition.index, queue));
             }
         }
     }
+    let known = network.each(own);
+    let held: HashSet<Place> = known.iter().flat_map(|(_, held)| held.iter().copied()).collect();
+    let waiting = known.into_iter().flat_map(|(waits, _)| waits);
+    let mut waits: HashMap<Place, Vec<Place>> = waiting
+        .filter(|(_, waits)| waits.iter().all(|(other, holds)| !holds || held.contains(other)))
+        .map(|(place, waits)| (place, waits.into_iter().map(|(other, _)| other).collect()))
+        .collect();
     // Whoever waits for one that may move may move: what is left waits for ever.
     loop {
         let free: Vec<Place> = waits
@@ -77,15 +93,19 @@ pub(super) fn find_cycle(network: &InputQueued) -> Option<Vec<Waiting>> {
     let mut path: Vec<Place> = Vec::new();
     loop {
         if let Some(start) = path.iter().position(|place| *place == at) {
-            return Some(path[start..].iter().map(|&place| describe(partitions, place)).collect());
+            let circle = path[start..].iter().enumerate();
+            let own = circle.filter_map(|(turn, &place)| Some((turn, describe(partitions, place)?)));
+            let mut all: Vec<(usize, Waiting)> = network.each(own.collect::<Vec<_>>()).into_iter().flatten().collect();
+            all.sort_by_key(|(turn, _)| *turn);
+            return Some(all.into_iter().map(|(_, waiting)| waiting).collect());
         }
         path.push(at);
         at = *waits.get(&at)?.first()?;
     }
 }
 
-/// The queues any of which must move before the front of `queue` can; `None` if it need not wait for another queue.
-fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Option<Vec<Place>> {
+/// What the front of `queue` waits for; `None` if it need not wait for another queue.
+fn waits_for(partition: &Partition, queue: u32) -> Option<Waits> {
     let q = &partition.queues[queue];
     // What a manager holds back waits for a notification.
     let held = partition.held.get(queue as usize) == Some(&true);
@@ -101,21 +121,14 @@ fn waits_for(partitions: &[Partition], partition: &Partition, queue: u32) -> Opt
     let size = partition.config.flit_phits(packet.size, sent);
     let output = &partition.tables.outputs[q.output];
     let far = |vc: u32| (output.far_partition < BROKEN).then(|| (output.far_partition, output.far_queue + vc));
-    let mut others = Vec::new();
+    let mut waits = Waits::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
         match obstacle(partition, q, vc, size)? {
-            NONE => {
-                let (there, far) = far(vc)?;
-                // Without a packet there, the room is on its way back.
-                if partitions[there as usize].queues[far].first == NONE {
-                    return None;
-                }
-                others.push((there, far));
-            }
-            owner => others.push((partition.index, owner)),
+            NONE => waits.push((far(vc)?, true)),
+            owner => waits.push(((partition.index, owner), false)),
         }
     }
-    Some(others)
+    Some(waits)
 }
 
 /// What keeps a flit of `size` phits at the front of `q` from channel `vc` of the output chosen for it: the queue that
@@ -132,12 +145,13 @@ pub(super) fn obstacle(partition: &Partition, q: &Queue, vc: u32, size: u32) -> 
     full.then_some(NONE)
 }
 
-fn describe(partitions: &[Partition], (partition, queue): Place) -> Waiting {
-    let partition = &partitions[partition as usize];
+/// What waits there, if that is in one of these partitions.
+fn describe(partitions: &[Partition], (partition, queue): Place) -> Option<Waiting> {
+    let partition = partitions.iter().find(|own| own.index == partition)?;
     let q = &partition.queues[queue];
     let input = &partition.inputs[q.port];
     let packet = &partition.packets[q.first];
-    Waiting {
+    Some(Waiting {
         router: partition.routers.number(input.router),
         port: input.number,
         queue: (queue - input.queues) as u16,
@@ -147,5 +161,5 @@ fn describe(partitions: &[Partition], (partition, queue): Place) -> Waiting {
         output: partition.inputs[q.output].number,
         vc: q.vc,
         vcs: q.vcs.max(1),
-    }
+    })
 }

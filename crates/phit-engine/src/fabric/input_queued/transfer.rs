@@ -6,6 +6,7 @@
 use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::exchange::Kind;
+use super::mail::Timed;
 use super::partition::Partition;
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
@@ -283,7 +284,7 @@ impl Partition {
         } else {
             let event = Event { target: kind << kind::SHIFT | target, data };
             let slice = &mut self.outbox[partition as usize].slices[self.slices.of(at)];
-            slice.events.push((at, event), &mut self.spare_events);
+            slice.events.push(Timed { at, event }, &mut self.spare_events);
         }
     }
 

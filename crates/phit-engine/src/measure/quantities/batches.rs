@@ -6,10 +6,11 @@ use crate::measure::collector::Window;
 use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
 use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, When, list, ratio, unit};
 use crate::measure::{Interval, Reading};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The batches of the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batches {
     /// Ticks of a batch.
     width: Tick,
@@ -18,7 +19,7 @@ pub struct Batches {
 }
 
 /// A batch.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Recorded packets.
     pub packets: u64,

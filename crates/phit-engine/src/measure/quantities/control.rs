@@ -3,10 +3,11 @@
 use super::Counts;
 use crate::measure::declare::{NUMBER, Quantity, Shape, WHOLE, ratio, unit};
 use crate::packet::MOST_CLASSES;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Control messages sent since the start of the run. The kernels count them themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
     /// Messages.
     pub messages: u64,

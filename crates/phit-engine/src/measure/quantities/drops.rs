@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{Quantity, WHOLE};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Packets that found the admittance queues of their endpoint full.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
     /// Since the start of the run.
     pub packets: u64,

@@ -4,10 +4,11 @@ use super::Counts;
 use crate::measure::declare::{Cell, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
 use crate::measure::{Fairness, Reading};
 use crate::topology::Peer;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Counts nothing: loads are differences of what the kernel counts for each endpoint.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints;
 
 impl Reading<'_> {

@@ -4,9 +4,10 @@
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::packet::Packet;
+use serde::{Deserialize, Serialize};
 
 /// Everything delivered, and what has become of the packets generated in the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Packets delivered since the start of the run.
     pub packets: u64,
@@ -25,6 +26,11 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Adds what others have counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.merge(other);
+    }
+
     /// A packet that was counted as generated is beyond the end of the window, which has moved to an earlier tick.
     pub(crate) fn not_generated(&mut self, phits: u16) {
         self.generated_packets -= 1;

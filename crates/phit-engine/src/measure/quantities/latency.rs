@@ -6,10 +6,11 @@ use crate::engine::Tick;
 use crate::measure::collector::Window;
 use crate::measure::declare::{Cell, Column, NUMBER, Of, Quantity, Shape, Table, When, list, ratio, unit};
 use crate::measure::{Histogram, Reading};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Latencies of the recorded packets, in cycles.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Sum of the latencies.
     pub sum: u64,

@@ -4,10 +4,11 @@ use super::Counts;
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
 use crate::topology::Peer;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Counts nothing: utilisation is the difference of what the kernel counts at each port.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Links;
 
 /// A link, seen from the port that sends over it.

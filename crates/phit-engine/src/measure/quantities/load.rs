@@ -2,10 +2,11 @@
 
 use super::{Counts, Delivery};
 use crate::measure::declare::{NUMBER, Of, Quantity, When, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Phits delivered in the window, whenever they were generated.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Phits.
     pub delivered_phits: u64,

@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{NUMBER, Of, Quantity, Shape, When, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Counts nothing: the run and its caller know it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machinery;
 
 const NUMBER_OF: Quantity = Quantity { of: Of::Machine, ..NUMBER };

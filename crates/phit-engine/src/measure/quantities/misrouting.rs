@@ -5,10 +5,11 @@ use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::declare::{NUMBER, Quantity, ratio, unit};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The recorded packets that left their minimal routes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Misrouting {
     /// In any way.
     pub anyhow: u64,

@@ -8,6 +8,7 @@ use super::collector::Window;
 use super::declare::{Quantity, Table};
 use crate::engine::Tick;
 use crate::packet::Packet;
+use serde::{Deserialize, Serialize};
 
 mod batches;
 mod control;
@@ -34,6 +35,7 @@ mod work;
 mod workload;
 
 pub(crate) use batches::Batches;
+pub(crate) use flow::Flow;
 pub use precision::Precision;
 pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
@@ -109,7 +111,7 @@ pub(super) trait Counts: Default {
 macro_rules! counters {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$doc:meta])* $field:ident: $counts:ty,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Default, PartialEq)]
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         $vis struct $name {
             $($(#[$doc])* pub $field: $counts,)+
         }

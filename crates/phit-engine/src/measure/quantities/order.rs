@@ -5,17 +5,19 @@ use crate::engine::Tick;
 use crate::measure::collector::Window;
 use crate::measure::declare::{Quantity, WHOLE, When};
 use crate::packet::Packet;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashMap;
 
 /// Packets that were overtaken, if the run watches for them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     watched: bool,
     /// Packets delivered after one of the same source and destination that was generated later, since the start of
     /// the run.
     pub overtaken: u64,
     /// Tick of generation of the latest packet of each source and destination.
+    #[serde(skip)]
     latest: HashMap<(u32, u32), Tick>,
 }
 

@@ -4,10 +4,11 @@ use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::declare::{Quantity, WHOLE};
 use crate::packet::{DETOURED, Packet};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Packets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packets {
     /// Recorded.
     pub recorded: u64,

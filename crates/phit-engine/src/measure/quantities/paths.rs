@@ -4,10 +4,11 @@ use super::latency::PACKETS;
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::declare::{NUMBER, Quantity, Shape, ratio, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Hops of the recorded packets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
     /// By class of links.
     pub hops: [u64; 8],

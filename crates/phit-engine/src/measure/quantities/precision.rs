@@ -41,7 +41,7 @@ pub struct Precision {
 }
 
 /// The batches of a run that is to be precise; empty of any other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precisions {
     /// Ticks of a batch; 0 if nobody asks.
     width: Tick,
@@ -50,7 +50,7 @@ pub struct Precisions {
 }
 
 /// What a batch has counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
     /// Recorded packets.
     packets: u64,

@@ -4,12 +4,13 @@ use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, NUMBER, Observable, Quantity, Shape, Table, When, list, ratio, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a value is about. What is left out is not told apart: such values are kept together.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Class of links.
     pub class: Option<u8>,
@@ -26,7 +27,7 @@ pub struct Place {
 }
 
 /// A line in use, which isolates packets of some destinations.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Line {
     /// True at an input, false at an output.
     pub input: bool,
@@ -66,7 +67,7 @@ impl Place {
 pub type Record<'a> = &'a mut dyn FnMut(&'static Observable, Place, u32);
 
 /// Number, sum and largest of some values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// Values.
     pub count: u64,
@@ -85,9 +86,10 @@ impl Tally {
 }
 
 /// What the probes of a run have recorded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Records {
     /// By probe, name of the quantity, place and tick.
+    #[serde(with = "rows")]
     tallies: BTreeMap<Key, Tally>,
 }
 
@@ -95,6 +97,23 @@ type Key = (usize, &'static str, Place, Tick);
 
 /// A row of the table: the number of the probe, the name of the quantity, what it is about, when, and the values.
 type Row<'a> = (usize, &'static str, &'a Place, Tick, Tally);
+
+/// Tallies as they are written for another process.
+mod rows {
+    use super::{BTreeMap, Key, Place, Tally, Tick};
+    use crate::engine::named;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(tallies: &BTreeMap<Key, Tally>, to: S) -> Result<S::Ok, S::Error> {
+        tallies.iter().collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<Key, Tally>, D::Error> {
+        let rows: Vec<((usize, String, Place, Tick), Tally)> = Vec::deserialize(from)?;
+        let key = |(probe, name, place, tick): (usize, String, Place, Tick)| (probe, named(&name), place, tick);
+        Ok(rows.into_iter().map(|(row, tally)| (key(row), tally)).collect())
+    }
+}
 
 impl Records {
     /// Takes in what probe number `probe` records at tick `now`.

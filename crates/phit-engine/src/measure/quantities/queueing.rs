@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{Quantity, Shape, WHOLE};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Counts nothing: the organisation does.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queueing;
 
 impl Counts for Queueing {

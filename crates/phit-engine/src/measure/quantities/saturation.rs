@@ -2,13 +2,14 @@
 
 use super::Counts;
 use crate::measure::declare::{Quantity, Shape, WHOLE};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// A run is saturated if it accepts less than this share of the load offered in the measured time.
 pub(crate) const SATURATED_BELOW: f64 = 0.97;
 
 /// Counts nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saturation;
 
 impl Counts for Saturation {

@@ -6,10 +6,11 @@ use crate::measure::Reading;
 use crate::measure::collector::Window;
 use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
 use crate::packet::{MISROUTED_GLOBALLY, Packet};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The bins of the series, from cycle 0.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     /// Ticks of a bin, if a series is asked for.
     width: Option<Tick>,
@@ -20,7 +21,7 @@ pub struct Series {
 }
 
 /// A bin: sums over its packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Packets.
     pub packets: u64,

@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{Quantity, Shape, WHOLE, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Counts nothing: the run knows it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Time;
 
 const CYCLES: Quantity = Quantity { unit: unit::CYCLES, time: true, ..WHOLE };

@@ -3,10 +3,11 @@
 use super::Counts;
 use crate::engine::Tick;
 use crate::measure::declare::{NUMBER, Quantity, WHOLE, When, ratio, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Requests and their replies; endpoints count them themselves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transactions {
     /// Requests generated since the start of the run.
     pub requests: u64,

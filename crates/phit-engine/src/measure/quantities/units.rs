@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{NUMBER, Of, Quantity, When, unit};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Counts nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units;
 
 impl Counts for Units {

@@ -2,10 +2,11 @@
 
 use super::Counts;
 use crate::measure::declare::{Quantity, WHOLE};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// What routers have granted since the start of the run. The kernels count it themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Heads.
     pub packet_hops: u64,

@@ -14,7 +14,7 @@ use crate::fabric::input_queued::partition::Partition;
 
 use crate::fabric::input_queued::InputQueued;
 use crate::fabric::input_queued::events::kind;
-use crate::fabric::input_queued::mail::Slice;
+use crate::fabric::input_queued::mail::{Slice, Timed};
 use awake::awake;
 use buffers::{buffers, channels, packets};
 use exchange::{answered, kept};
@@ -47,7 +47,7 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
         for packet in slice.heads.iter() {
             pending.arrivals.entry(packet.next).or_default().push((packet.entry, Some(*packet)));
         }
-        for (at, event) in slice.events.iter() {
+        for Timed { at, event } in slice.events.iter() {
             let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
             match what {
                 kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, None)),

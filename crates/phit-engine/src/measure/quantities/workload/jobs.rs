@@ -5,11 +5,12 @@ use crate::engine::Tick;
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
 use crate::workload::{MadeJob, Workload};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A job, and what has come to its endpoints.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRow {
     /// Its name.
     pub name: Arc<str>,

@@ -5,10 +5,11 @@ use crate::measure::Reading;
 use crate::measure::declare::{Column, Table, When, list, unit};
 use phit_workload::host::Message;
 use phit_workload::rails::Rails;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A message that has come, in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {
     /// The rank that sent it.
     pub source: u32,

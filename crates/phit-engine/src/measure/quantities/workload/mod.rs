@@ -20,11 +20,12 @@ use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, unit};
 use crate::workload::Workload;
 use phit_workload::host::Usage;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// What is known of a program when it has ended, or was stopped: of all ranks, and of messages, operations and CPUs if
 /// asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// Ranks.
     pub ranks: Vec<RankRow>,

@@ -5,10 +5,11 @@ use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
 use phit_workload::Action;
 use phit_workload::host::Span;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// An operation that has been performed, in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRow(pub Span);
 
 impl Reading<'_> {

@@ -4,17 +4,35 @@ use super::{NUMBERED, TIME};
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
 use phit_workload::Phase;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A phase of a program that a rank has ended, in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// The rank.
     pub rank: u32,
     /// The number of the phase.
     pub number: u32,
     /// What it was, from when until when.
+    #[serde(with = "written")]
     pub phase: Phase,
+}
+
+/// A phase as it is written for another process.
+mod written {
+    use super::Phase;
+    use crate::engine::named;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(phase: &Phase, to: S) -> Result<S::Ok, S::Error> {
+        (phase.name, phase.start, phase.end).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Phase, D::Error> {
+        let (name, start, end) = <(String, u64, u64)>::deserialize(from)?;
+        Ok(Phase { name: named(&name), start, end })
+    }
 }
 
 impl PhaseRow {

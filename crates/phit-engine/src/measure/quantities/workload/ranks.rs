@@ -4,11 +4,12 @@ use super::{NUMBERED, TIME, WORKLOADS};
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, list, unit};
 use phit_workload::host::Usage;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// How a rank has fared, in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankRow {
     /// Its number.
     pub rank: u32,

@@ -4,10 +4,11 @@ use super::{NUMBERED, TIME};
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
 use phit_workload::host::{Doing, Stretch};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A time in which a CPU of a rank did one thing, in ticks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackRow(pub Stretch);
 
 impl Reading<'_> {
