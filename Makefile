@@ -16,7 +16,7 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,12 @@ test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm 
 	command -v slurmctld munged > /dev/null || apt-get install --yes --quiet --no-install-recommends slurm-wlm munge
 	$(PIP) 'submitit>=1.5'
 	PHIT_CLUSTER=1 $(PYTEST) tests/test_clusters.py
+
+# Debian's package; all processes are on this machine.
+test-mpi: $(STAMPS)/packages ## Simulate one network by several processes of MPI, which it installs (root)
+	command -v mpirun > /dev/null || apt-get install --yes --quiet --no-install-recommends openmpi-bin libopenmpi-dev
+	$(PIP) 'mpi4py>=4'
+	PHIT_MPI=1 $(PYTEST) tests/test_mpi.py
 
 # Zig links against the symbols of an old C library, so that the wheel runs on old systems, too.
 WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist

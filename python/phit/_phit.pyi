@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 __version__: str
 
@@ -52,6 +53,29 @@ def trace_packets(
     """Follows ``count`` packets of endpoint ``source`` from ``number`` on, or the slowest; returns a JSON list.
 
     Each is as `phit.journeys.Journey` has it, with ``visits`` as `phit.journeys.Visit` has them.
+    """
+
+class Peers(Protocol):
+    """Processes that run one network together, as one of them sees them."""
+
+    rank: int
+    count: int
+
+    def exchange(self, letters: list[bytes]) -> list[bytearray]:
+        """A letter for each process, by its number, for one from each; what it raises ends the run."""
+        ...
+
+def run_together(
+    scenario: str,
+    peers: Peers,
+    threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    partitions: int | None = None,
+    memory: int | None = None,
+) -> str | None:
+    """Runs the scenario as `run` does, with other processes that make the same call, each with its own share.
+
+    The first process gets the answer, the others nothing.
     """
 
 def verify(scenario: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     # Most commands need no tables, and start in half of the time without it.
     import polars as pl
 
+    from phit.mpi import Job
+
 
 def readable(value: Any) -> str:
     """A number with four significant digits, integers whole, booleans as yes and no."""
@@ -160,11 +162,13 @@ def run(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
     force: bool = False,
+    among: "Job | None" = None,
 ) -> Result:
     """Simulates one scenario: the path of a TOML or JSON file, or the document itself.
 
     The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second. A
-    network that is expected to take more memory than the machine has left is refused, unless `force` is true.
+    network that is expected to take more memory than the machine has left is refused, unless `force` is true. With
+    `among`, the processes of an MPI job simulate it together (`phit.mpi`), each with so many threads.
 
     What Ctrl-C leaves of the measurement is the attribute `partial` of the `KeyboardInterrupt`: a `Result` of the
     cycles up to there, whose ``["stopped"]`` is true; `None` if there is nothing yet.
@@ -183,7 +187,8 @@ def run(
         text = to_json(document)
         try:
             limit = None if force else machine.memory()
-            answer = json.loads(running.run(text, threads=threads, progress=progress, memory=limit))
+            simulate = running.run if among is None else among.run
+            answer = json.loads(simulate(text, threads=threads, progress=progress, memory=limit))
         except KeyboardInterrupt as error:
             found = getattr(error, "partial", None)
             partial = None if found is None else json.loads(found)

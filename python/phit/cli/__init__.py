@@ -5,16 +5,18 @@ It is 2 for bad input, 1 for what failed, 130 for Ctrl-C and 143 for a request t
 
 import os
 import signal
+import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import typer
 
 import phit
+from phit import mpi
 from phit.cli import comparing, following, importing, inspecting, making, programming, running, showing, studying
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
 from phit.errors import PhitError, ScenarioError, each_line, one_line
@@ -33,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(), _ended_as_interrupted() as received:
         warnings.showwarning = lambda message, *_, **__: note(f"phit: warning: {message}")
         status = _main(arguments)
+        # The other processes of an MPI job end when everything has been said.
+        with suppress(Exception):
+            mpi.end(status)
         return SIGNALLED + received[0] if received and status == INTERRUPTED else status
 
 
@@ -60,6 +65,10 @@ def _ended_as_interrupted() -> Iterator[list[int]]:
 
 def _main(arguments: Sequence[str] | None) -> int:
     try:
+        given = sys.argv[1:] if arguments is None else arguments
+        # The first process of an MPI job alone reads its arguments, and speaks; the others do as it says.
+        if mpi.FLAG in given and (job := mpi.join()).rank > 0:
+            return job.serve()
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except (ScenarioError, PhitError) as error:
         for line in each_line(error):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import phit
+from phit import mpi
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
@@ -62,17 +63,26 @@ def run(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the result as one page for a browser, to read and pass on."),
     ] = None,
+    together: Annotated[
+        bool,
+        typer.Option(mpi.FLAG, help="Simulate it with all processes of an MPI job: mpirun -n 4 phit run FILE --mpi."),
+    ] = False,
     force: Force = False,
     simulator: From = None,
     trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Simulate one scenario."""
+    job = mpi.join() if together else None
     document = apply_settings(document_of(file, simulator), settings)
     if "workload" not in document:
         if against is not None:
             raise InputError(f"{file}: has no [workload]; --against compares when programs end")
         if perfetto is not None:
             raise InputError(f"{file}: has no [workload]; --perfetto shows what its ranks do")
+    if together and "sweep" in document:
+        raise InputError(
+            f"{file}: has a [sweep], so it is an experiment of several points; {mpi.FLAG} runs one scenario"
+        )
     if "sweep" in document:
         command = f"phit sweep {file}"
         if not (sys.stdin.isatty() and sys.stderr.isatty()) or as_json:
@@ -92,11 +102,16 @@ def run(
             # A person is told why: what hints look at besides changes no number.
             with run_progress() as progress:
                 result = phit.run(
-                    document if as_json else watched(document), threads=threads, progress=progress, force=force
+                    document if as_json else watched(document),
+                    threads=threads,
+                    progress=progress,
+                    force=force,
+                    among=job,
                 )
         else:
             place = folder or Path(temporary)
-            result = _run_into(place, document if folder else watched(_looked_at(document)), file.stem, threads, force)
+            scenario = document if folder else watched(_looked_at(document))
+            result = _run_into(place, scenario, file.stem, threads, force, job)
             if page is not None:
                 _write_page(place, page)
     ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
@@ -107,6 +122,9 @@ def run(
         _show_hints(result)
         if ideal is not None:
             _show_cost(result, ideal)
+    if job is not None and job.costs:
+        sent = sum(cost["sent_bytes"] for cost in job.costs)
+        note(f"{job.count} processes exchanged {readable(sent / 1e6)} MB in {job.costs[0]['rounds']:,} rounds")
     if perfetto is not None:
         from phit import perfetto as traces
 
@@ -164,7 +182,9 @@ def _left(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, force: bool) -> Result:
+def _run_into(
+    folder: Path, document: dict[str, Any], name: str, threads: int, force: bool, job: mpi.Job | None
+) -> Result:
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
     from phit.results import ResultsFolder
     from phit.sweeping import consented
@@ -179,7 +199,7 @@ def _run_into(folder: Path, document: dict[str, Any], name: str, threads: int, f
         if summary is None:
             try:
                 with run_progress() as progress:
-                    result = phit.run(point.scenario, threads=threads, progress=progress, force=force)
+                    result = phit.run(point.scenario, threads=threads, progress=progress, force=force, among=job)
             except KeyboardInterrupt as error:
                 partial = getattr(error, "partial", None)
                 if isinstance(partial, Result):

@@ -171,6 +171,7 @@ pub fn of_scenario(document: &Value) -> Judged {
         Err(RunError::Deadlock(_)) => Ok("came to a deadlock"),
         Err(RunError::Unfinished(_)) => Ok("a program without end"),
         Err(RunError::Scenario(error)) => wrong("refused when it ran", error.to_string()),
+        Err(RunError::Parted(parted)) => wrong("parted from nobody", parted.to_string()),
     }
 }
 
