@@ -51,6 +51,9 @@ class Queues:
         self.rank, self.count, self.beside = rank, len(between), len(between)
         self.between, self.lost, self.rounds = between, lost, 0
 
+    def idle(self) -> None:
+        pass
+
     def round(self, letters: Sequence[bytes], kind: int) -> list[Letter]:
         self.rounds += 1
         if self.rounds == self.lost:

@@ -47,6 +47,10 @@ class Transport(Protocol):
         """Hands every process its letter, and returns by process the kind and the letter that came from it."""
         ...
 
+    def idle(self) -> None:
+        """Waits for the first process, and leaves the processor to others."""
+        ...
+
 
 class Elsewhere(Exception):  # noqa: N818
     """Another process has failed."""
@@ -105,6 +109,7 @@ class Job:
         """Takes part in whatever the first process runs, until it ends; returns the exit status that it ends with."""
         with _later() as look:
             while True:
+                self._transport.idle()
                 order: dict[str, Any] = json.loads(self.exchange([b""] * self.count)[0])
                 if "status" in order:
                     return int(order["status"])

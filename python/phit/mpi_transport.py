@@ -1,10 +1,13 @@
 """Letters that MPI carries, as buffers of bytes."""
 
+import time
 from collections.abc import Sequence
 
 from mpi4py import MPI
 
 from phit.mpi import LARGEST
+
+IDLE_SECONDS = 0.005
 
 
 class World:
@@ -30,6 +33,11 @@ class World:
             came[process] = self._receive(process)
         MPI.Request.Waitall(sent)
         return came
+
+    def idle(self) -> None:
+        """See `phit.mpi.Transport.idle`: MPI itself would keep a core busy."""
+        while not self._all.Iprobe(source=0, tag=MPI.ANY_TAG):
+            time.sleep(IDLE_SECONDS)
 
     def _receive(self, process: int) -> tuple[int, bytearray]:
         """The letter of a process, which ends with a message that is not full."""
