@@ -37,12 +37,10 @@ def main() -> int:
     took: dict[str, list[float]] = {"threads": [], "processes": []}
     cpu: dict[str, list[float]] = {"threads": [], "processes": []}
     for _ in range(rounds):
-        for way, result in (
-            ("threads", lambda: phit.run(SCENARIO, threads=job.count)),
-            ("processes", lambda: phit.run(SCENARIO, among=job)),
-        ):
+        for way in took:
             start = time.perf_counter()
-            found = result()
+            together = way == "processes"
+            found = phit.run(SCENARIO, threads=1 if together else job.count, among=job if together else None)
             took[way].append(time.perf_counter() - start)
             cpu[way].append(found["cpu_seconds"])
     sent, hops = sum(cost["sent_bytes"] for cost in job.costs), found["packet_hops"]
