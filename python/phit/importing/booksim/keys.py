@@ -158,7 +158,7 @@ _IGNORED = _all(
     ("max_outstanding_requests", 0, "of `sim_type = batch`"),
 )
 
-_LOG = "a file for watching the run; tables and `measure.probes` of Phit's results say what they can"
+_LOG = "a file for watching the run; `phit trace-packet` follows single packets, tables and `measure.probes` say more"
 _DROPPED = _all(
     DROPPED,
     ("measure_stats", 1, "every class is measured", LIST),

@@ -71,6 +71,11 @@ Settings that are not obvious, with what an independent model needs to know to r
   `"stage"` and `allocation_delay` 0 or 1 (routing ahead or in a stage of its own); `internal_speedup` is `speedup` with
   `clock = "crossbar"`. Speculation is not modelled; in an empty network it is the same as
   `vc_allocation = "with_switch"`.
+* **BookSim** allocates virtual channels with one round-robin pointer for each virtual channel of an input, over the
+  channels of all outputs of the router. A head for another output than the one before it begins with the first channel
+  there: low channels get more packets, which stand behind one another. `router.vc_allocator` does the same. Without it
+  pointers go round the channels of one output, packets spread over all of them, and latency near saturation is lower:
+  on a 4x4 flattened butterfly with 16 channels, iSLIP, load 0.6, 17.9 cycles where BookSim has 20.6, and 20.6 with it.
 * **BookSim** gives up a run in its latency mode when latency passes 500 cycles, at no fixed time. Such rows are left
   out; the same loads in its throughput mode are compared.
 * **BookSim**'s fat tree is `clos` with `down = [32, 32]` and `up = [32]`; its routing `nca` is the allocation

@@ -46,6 +46,9 @@ pub(super) struct Plan<'a> {
     allocator: Arc<dyn AllocatorParams + Send + Sync>,
     /// Allocator of virtual channels, if it is not made up of arbiters.
     vc_allocator: Option<Arc<dyn AllocatorParams + Send + Sync>>,
+    /// Most ports of any router of the network: allocators that count on from port to port must count alike in every
+    /// partition.
+    radix: u32,
     /// Smallest flit in phits.
     smallest_flit: u32,
     /// Largest flit in phits.
@@ -235,8 +238,10 @@ impl<'a> Plan<'a> {
         let shared = (networks, blueprint.routing.reserved());
         let config = Config::new(params, &blueprint.links, blueprint.division, shared);
         let (smallest, largest) = blueprint.traffic.packet_sizes();
+        let topology = &*blueprint.topology;
         Self {
             // The last flit of a packet may have any size.
+            radix: (0..topology.routers()).map(|router| u32::from(topology.ports(router))).max().unwrap_or(0),
             smallest_flit: if config.moves_packets() { u32::from(smallest) } else { 1 },
             largest_flit: u32::from(largest).min(config.buffers.flit_size),
             config: Arc::new(config),
@@ -532,7 +537,7 @@ impl<'a> Plan<'a> {
         let (topology, config) = (&*self.topology, &*self.config);
         let routers = layout.parts[index].clone();
         let count = routers.len();
-        let radix = routers.iter().map(|r| u32::from(topology.ports(r))).max().unwrap_or(0);
+        let radix = self.radix;
         let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
         let queues_per_router = radix * widest;
 
