@@ -51,6 +51,7 @@ COUNTED_OTHERWISE = {
     "phit_bytes": "bytes",
     "start": "of a file, in cycles",
     "limit": "of a file, in cycles",
+    "credit_threshold": "a share of phits",
 }
 """Keys that speak of cycles or phits and take no quantity with a unit: what they are instead."""
 
