@@ -16,7 +16,17 @@ from phit.quantities import MACHINE
 from phit.studies.peers import booksim as peer
 from phit.studies.peers.booksim import latency_when_empty
 from phit.studies.peers.fogsim import router
-from phit.studies.validation import Verdict, booksim, cases, document, fogsim, reference, run, transient
+from phit.studies.validation import (
+    Verdict,
+    booksim,
+    cases,
+    document,
+    fogsim,
+    more_settings,
+    reference,
+    run,
+    transient,
+)
 from phit.studies.validation.comparison import Case, Known, compare
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
@@ -156,7 +166,7 @@ def test_every_row_of_fogsim_is_compared_but_those_that_phit_cannot_express() ->
     tables = ("fogsim_h4_steady.csv", "fogsim_h4_sensitivity.csv", "fogsim_h8_steady.csv")
     found = [row for table in tables for row in reference.rows(REFERENCE, table)]
     left_out = [row for row in found if not fogsim.can_be_expressed(row)]
-    assert {row["pattern"] for row in left_out if not row["extra_config"]} == {"ADV+1s"}
+    assert not [row for row in left_out if not row["extra_config"]]
     assert {key for row in left_out for key in fogsim.extra(row)} == {"ArbiterIterations"}
     compared = sum(len(case.theirs["accepted_load"]) for case in fogsim.cases(REFERENCE))
     assert compared == len(found) - len(left_out)
@@ -272,3 +282,10 @@ def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest
     assert not asked
     run.answers([case], where=Where(workers=1), results=tmp_path / "other")
     assert len(asked) == len(case.scenarios(quick=False))
+
+
+def test_every_setting_outside_the_first_tables_is_compared() -> None:
+    tables = ("booksim_more_settings.csv", "fogsim_more_settings.csv")
+    found = [row for table in tables for row in reference.rows(REFERENCE, table)]
+    compared = {(case.setting, measure) for case in more_settings.cases(REFERENCE) for measure in case.theirs}
+    assert compared == {(row["setting"], row["measure"]) for row in found}

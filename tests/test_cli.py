@@ -76,7 +76,7 @@ def test_list_and_schema(cli: Cli) -> None:
     assert "arrangement" in cli("list", "topology", "dragonfly")[1]
     schema = json.loads(cli("schema")[1])
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert re.fullmatch(rf"phit {re.escape(phit.__version__)}( \([0-9a-f]+\+?\))?\n", cli("--version")[1])
+    assert re.fullmatch(rf"phit {re.escape(phit.__version__)}( \([0-9a-f]+(-dirty)?\))?\n", cli("--version")[1])
 
 
 def test_list_shows_the_names_that_a_key_may_take(cli: Cli) -> None:

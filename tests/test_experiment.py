@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,3 +204,27 @@ def test_a_sweep_may_sweep_its_units() -> None:
     document = with_units(**{"units.cycle": ["8/5 ns", "1/5 ns"]})
     units = [point.scenario["units"]["cycle"] for point in Experiment.read(document).points()]
     assert units == ["8/5 ns", "1/5 ns"]
+
+
+def test_files_are_found_from_the_folder_of_the_file_that_names_them(tmp_path: Path) -> None:
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    path = folder / "experiment.json"
+    sweep = {
+        "product": {"topology.file": ["a.csv", "b.csv"], "traffic.trace": ["t.csv", {"file": "u.csv"}]},
+        "curves": [{"routing.file": "table.csv", "traffic.load": [0.1]}],
+        "zip": [{"workload": [{"kind": "file", "file": "p.goal"}]}],
+    }
+    path.write_text(json.dumps({"routing": {"kind": "table", "file": "own.csv"}, "sweep": sweep}))
+    experiment = Experiment.read(path)
+    assert experiment.base["routing"]["file"] == str(folder / "own.csv")
+    found = list(experiment.combinations())
+    assert [values["topology.file"] for values in found] == [
+        str(folder / name) for name in ("a.csv", "a.csv", "b.csv", "b.csv")
+    ]
+    assert [values["traffic.trace"] for values in found[:2]] == [str(folder / "t.csv"), {"file": str(folder / "u.csv")}]
+    assert {values["routing.file"] for values in found} == {str(folder / "table.csv")}
+    assert found[0]["workload"]["file"] == str(folder / "p.goal")
+    assert found[0]["traffic.load"] == 0.1
+    # What the command line names, from the current folder.
+    assert Experiment.read(path, ["routing.file=here.csv"]).base["routing"]["file"] == "here.csv"

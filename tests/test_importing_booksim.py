@@ -129,7 +129,7 @@ def test_the_dragonflys_latencies_stand_in_its_source(tmp_path: Path) -> None:
     assert {name: (link["latency"], link["vcs"]) for name, link in links.items()} == {
         "endpoint": (1, 3),
         "local": (10, 2),
-        "global": (100, 1),
+        "global": (100, 2),
     }
 
 
@@ -230,9 +230,24 @@ def test_an_allocator_that_cannot_be_expressed_is_refused(tmp_path: Path) -> Non
     for key in ("sw_allocator", "vc_allocator"):
         assert f"{key} = 'select(2)'" in refused(tmp_path, **MESH, **{key: "select(2)"}).replace('"', "'")
         assert key in refused(tmp_path, **MESH, **{key: "separable_input_first(tree2)"})
-    # Heads that speculate get channel and switch at once.
-    router = imported(tmp_path, **MESH, speculative=1, vc_allocator="max_size").document["router"]
-    assert "vc_allocator" not in router
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_heads_speculate(tmp_path: Path, name: str) -> None:
+    document = imported(tmp_path, **MESH, speculative=1, sw_allocator=name, vc_allocator=name).document
+    router = document["router"]
+    assert (router["vc_allocation"], router["vc_allocator"]) == ("speculative", ALLOCATORS[name])
+    # These know no priorities.
+    alike = name.startswith(("islip", "pim", "loa", "max_size"))
+    assert router.get("speculation") == ("alike" if alike else None)
+    assert phit.run(document)["accepted_load"] == pytest.approx(0.1, rel=0.2)
+
+
+def test_speculation_in_other_ways_is_refused(tmp_path: Path) -> None:
+    for keys in ({"spec_check_elig": 0}, {"spec_check_cred": 0}, {"spec_sw_allocator": "islip"}):
+        (key,) = keys
+        assert f"{key} = " in refused(tmp_path, **MESH, speculative=1, **keys)
+        assert "spec" not in str(imported(tmp_path, **MESH, **keys).document)
 
 
 def test_ports_have_several_paths(tmp_path: Path) -> None:
@@ -248,6 +263,18 @@ def test_ugal_on_a_flattened_butterfly(tmp_path: Path) -> None:
     assert imported(tmp_path, **keys).document["routing"] == routing | {"threshold": 2}
     assert imported(tmp_path, **keys, packet_size=2).document["routing"] == routing | {"threshold": 1}
     assert "packet_size" in refused(tmp_path, **keys, packet_size=4)
+
+
+def test_the_dragonfly_has_a_channel_for_each_phase(tmp_path: Path) -> None:
+    keys = {"topology": "dragonflynew", "k": 2, "n": 1, "traffic": "uniform", "vc_buf_size": 256}
+    document = imported(tmp_path, **keys, routing_function="min", num_vcs=2, sample_period=2000).document
+    assert document["routing"] == {"kind": "dragonfly_phases", "adaptive": False}
+    assert [document["router"]["links"][name]["vcs"] for name in ("local", "global")] == [2, 2]
+    assert phit.run(document)["accepted_load"] == pytest.approx(0.1, rel=0.05)
+    document = imported(tmp_path, **keys, routing_function="ugal", num_vcs=3).document
+    assert document["routing"] == {"kind": "dragonfly_phases"}
+    assert "num_vcs" in refused(tmp_path, **keys, routing_function="ugal", num_vcs=4)
+    assert "num_vcs" in refused(tmp_path, **keys, routing_function="min", num_vcs=1)
 
 
 def test_packets_of_anynet_take_any_channel(tmp_path: Path) -> None:
@@ -348,7 +375,8 @@ ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "credit_delay": (3, "router.credit_delay", 3),
     "internal_speedup": (2.0, "router.speedup", 2),
     "output_buffer_size": (4, "router.output_buffer", 4),
-    "speculative": (1, "router.vc_allocation", "with_switch"),
+    "speculative": (1, "router.vc_allocation", "speculative"),
+    "hold_switch_for_packet": (1, "router.connection", "packet"),
     "num_vcs": (4, "router.links.default.vcs", 4),
     "wait_for_tail_credit": (1, "router.vc_reuse", "empty"),
     "vc_buf_size": (5, "router.links.default.buffer", 5),

@@ -2,12 +2,16 @@
 
 import itertools
 import json
+import math
+import random
+import re
+import statistics
 from typing import Any
 
 import phit
 import pytest
 from phit import _phit
-from phit.layout import Layout, layout_of, links_of, rows_of
+from phit.layout import Layout, layout_of, links_of, rows_of, spread
 from phit.scenario import to_json
 from phit.timelapse import of_probes
 
@@ -109,6 +113,34 @@ def test_linked_routers_of_a_graph_stand_close() -> None:
     linked = [apart(i, i + 1) for i in range(7)]
     others = [apart(a, b) for a, b in itertools.combinations(range(8), 2) if b - a > 3]
     assert max(linked) < min(others)
+
+
+@pytest.mark.parametrize("count", [1, 2, 30, 300])
+def test_boxes_of_a_graph_are_near_their_places_and_none_is_over_another(count: int) -> None:
+    draw = random.Random(count)
+    places = [(min(1.0, draw.random() ** 2), draw.random()) for _ in range(count)]
+    corners, width, height = spread(places, (61, 35))
+    assert all(0 <= x <= width - 61 and 0 <= y <= height - 35 for x, y in corners)
+    pairs = itertools.combinations(corners, 2)
+    assert all(abs(x - u) >= 61 or abs(y - v) >= 35 for (x, y), (u, v) in pairs)
+    if count >= 30:
+        for axis in (0, 1):
+            wanted, found = [place[axis] for place in places], [corner[axis] for corner in corners]
+            assert statistics.correlation(wanted, found) > 0.95
+
+
+def test_a_time_lapse_of_a_graph_has_the_places_of_its_routers() -> None:
+    topology = {"kind": "graph", "routers": 8, "links": [*((i, i + 1) for i in range(7))]}
+    layout = of(topology)
+    found = probes({"probe": "ports", "quantity": "port phits", "cycle": 10, "router": 5, "port": 1, "max": 64})
+    lapse = of_probes(found, layout=layout)
+    assert lapse is not None
+    outlines = re.search(r'd="([^"]+)" fill="#f7f7f7"', lapse.svg())
+    assert outlines is not None
+    corners = [(int(x), int(y)) for x, y in re.findall(r"M(\d+) (\d+)h", outlines[1])]
+    assert len(set(corners)) == 8
+    steps = [math.dist(corners[i], corners[i + 1]) for i in range(7)]
+    assert max(steps) < math.dist(corners[0], corners[7]), "the chain is drawn as one"
 
 
 def test_a_time_lapse_takes_the_rows_of_the_layout() -> None:

@@ -43,6 +43,7 @@ COUNTED_OTHERWISE = {
     "local_low": "packets per cycle",
     "global_low": "packets per cycle",
     "precision": "parts of means",
+    "factor": "times as many",
     "precompute": "at most two cycles of the router",
     "redecide": "true or false",
     "trace": "messages",

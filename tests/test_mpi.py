@@ -54,7 +54,7 @@ class Queues:
     def idle(self) -> None:
         pass
 
-    def round(self, letters: Sequence[bytes], kind: int) -> list[Letter]:
+    def round(self, letters: Sequence[mpi.Letter], kind: int) -> list[Letter]:
         self.rounds += 1
         if self.rounds == self.lost:
             raise MemoryError("no room for letters")

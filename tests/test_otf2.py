@@ -1,5 +1,6 @@
 """Archives of OTF2 say what the same calls say as DUMPI prints them; what they have besides is named."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -185,6 +186,59 @@ def test_archives_are_converted_and_run(tmp_path: Path, cli: Cli) -> None:
     status, _, error = cli("workload", "convert", path, tmp_path / "run.goal")
     assert status == 0, error
     assert workload.info(tmp_path / "run.goal")["bytes"] == workload.info(path)["bytes"] > 0
+
+
+def scenario(file: Path, **workload: Any) -> dict[str, Any]:
+    """A router with three endpoints, which execute a trace."""
+    return {
+        "units": {"cycle": "1 ns", "phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 3},
+        "workload": {"kind": "trace", "file": str(file), "packet_size": 8, **workload},
+    }
+
+
+def test_a_scenario_executes_an_archive(tmp_path: Path) -> None:
+    def record(rank: Rank) -> None:
+        rank.call("MPI_Init")
+        rank.time += 500
+        rank.call("MPI_Allreduce", rank.collective("ALLREDUCE", 3 * 4096, 3 * 4096))
+
+    calls = """
+        MPI_Init 0 2
+        MPI_Allreduce 502 504 count=4096
+    """
+    path = archive(tmp_path, record, record, record)
+    options = {"algorithms": {"all_reduce": "ring"}}
+    ran = phit.run(scenario(path, options=options))
+    same = phit.run(scenario(printed(tmp_path, calls, calls, calls), options=options))
+    assert ran["completion"] == same["completion"] > 500
+    assert ran.tables["ranks"].equals(same.tables["ranks"])
+    said = ran["scenario"]["workload"]
+    assert said["file"] == str(path)
+    # What tells results apart is all of the archive, of which the anchor says nothing about the events.
+    path.with_suffix("").joinpath("0.evt").write_bytes(b"other")
+    changed = phit.scenario.to_json(scenario(path))
+    assert json.loads(changed)["workload"]["digest"] != said["digest"]
+
+
+def test_a_scenario_names_what_its_archive_has_wrong(tmp_path: Path) -> None:
+    def record(rank: Rank) -> None:
+        rank.call("MPI_Init")
+        rank.call("MPI_Comm_split")
+
+    def waits(rank: Rank) -> None:
+        rank.call("MPI_Init")
+        rank.call("MPI_Recv", ("mpi_recv", rank.message(1, 8, comes=True)))
+
+    path = archive(tmp_path / "unknown", record, lambda rank: rank.call("MPI_Init"))
+    message = rf'workload\.file = "{path}": .*traces\.otf2: rank 0, 2 ns after the first event: MPI_Comm_split: '
+    with pytest.raises(phit.ScenarioError, match=message):
+        phit.run(scenario(path))
+    path = archive(tmp_path / "waits", waits, lambda rank: rank.call("MPI_Init"))
+    with pytest.raises(phit.SimulationError, match=r"rank 0\b.*2 ns after the first event.*recv 8b from 1"):
+        phit.run(scenario(path))
+    with pytest.raises(phit.InputError, match=r"workload\.file: .*none\.otf2: no such file"):
+        phit.run(scenario(tmp_path / "none.otf2"))
 
 
 def refused(rank: Rank) -> dict[str, list[tuple[str, tuple[tuple[str, Any], ...]]]]:

@@ -115,7 +115,7 @@ def test_ranks_in_another_order_are_put_in_order(tmp_path: Path) -> None:
         (PAIR.replace("send", "sned"), 'line 4, rank 0: "sned": expected "calc", "send" or "recv"'),
         (PAIR.replace("to 1", "to 2"), 'line 4, rank 0: "2": expected a rank, 0 to 1'),
         (PAIR + "rank 1 {\n}\n", "line 10: rank 1 is given a second time"),
-        (PAIR.replace("second requires", "first requires second\nsecond requires"), "line 7, rank 0: operations wait"),
+        (PAIR.replace("second requires", "first requires second\nsecond requires"), "line 3, rank 0: operations wait"),
         ("", 'expected "num_ranks"'),
     ],
 )

@@ -110,6 +110,24 @@ def test_the_command_line_compares_and_explains(cli: Cli, write: Write) -> None:
     assert "receives without a message: rank 0, line 4: recv 8b from -1" in err
 
 
+@pytest.mark.parametrize("kind", ["goal", "program"])
+def test_operations_that_wait_for_one_another_are_named_by_their_line(tmp_path: Path, kind: str) -> None:
+    text = "num_ranks 2\nrank 0 {\n}\nrank 1 {\n  a: calc 1\n  b: calc 2\n  a requires b\n  b requires a\n}\n"
+    file = tmp_path / "circle.goal"
+    file.write_text(text)
+    program = {"goal": text} if kind == "program" else {"file": str(file)}
+    document = {
+        "units": {"phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 2},
+        "workload": {"kind": kind, **program},
+    }
+    message = r"line 5, rank 1: operations wait for one another: 0 \(calc 1\) for 1 \(calc 2\)"
+    with pytest.raises(phit.ScenarioError, match=message):
+        phit.run(document)
+    with pytest.raises(phit.InputError, match=message):
+        phit.workload.info(file)
+
+
 def test_traffic_beside_a_workload_is_refused(write: Write) -> None:
     with pytest.raises(phit.ScenarioError, match=r"traffic: a \[workload\] says what is sent") as error:
         phit.run(write({**CROSSBAR, "traffic": {"load": 0.1}}))

@@ -61,8 +61,11 @@ class Peers(Protocol):
     rank: int
     count: int
 
-    def exchange(self, letters: list[bytes]) -> list[bytearray]:
-        """A letter for each process, by its number, for one from each; what it raises ends the run."""
+    def exchange(self, letters: list[bytearray]) -> list[bytearray]:
+        """A letter for each process, by its number, for one from each; what it raises ends the run.
+
+        Nobody may keep a view of a letter. Those that have come are read before the next exchange.
+        """
         ...
 
 def run_together(

@@ -4,6 +4,7 @@ Link use and the congestion over time are drawn by the same layout, so that a ro
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isqrt, prod
@@ -162,6 +163,30 @@ def _places(scenario: Document, count: int) -> tuple[tuple[float, float], ...]:
     low, high = points.min(axis=0), points.max(axis=0)
     scaled = (points - low) / np.where(high > low, high - low, 1.0)
     return tuple((round(float(x), 4), round(float(y), 4)) for x, y in scaled)
+
+
+FILLED, FLAT = 0.3, 0.6
+"""Of a graph's picture: how much of it boxes fill, so that it still shows the graph, and its height over its width."""
+
+
+def spread(places: Sequence[tuple[float, float]], box: tuple[int, int]) -> tuple[list[tuple[int, int]], int, int]:
+    """Boxes of one size near the places of a graph, none over another: their upper left corners, the picture's size.
+
+    They stand on a grid, such that the squares of their ways there have the least sum.
+    """
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    width = math.sqrt(len(places) * box[0] * box[1] / FILLED / FLAT)
+    columns, rows = (max(1, math.ceil(side / of)) for side, of in zip((width, FLAT * width), box, strict=True))
+    across, down = np.meshgrid(np.arange(columns), np.arange(rows))
+    cells = np.column_stack([across.ravel(), down.ravel()])
+    wanted = np.array(places) * np.array([columns - 1, rows - 1])
+    _, taken = linear_sum_assignment(cdist(wanted * box, cells * box, "sqeuclidean"))
+    chosen = cells[taken] - cells[taken].min(axis=0)
+    size = (chosen.max(axis=0) + 1) * box
+    return [(int(x), int(y)) for x, y in chosen * box], int(size[0]), int(size[1])
 
 
 def links_of(scenario: Document) -> list[tuple[int, int, int]] | None:

@@ -32,6 +32,8 @@ LARGEST = 1 << 30
 
 Progress = Callable[[int, int], None]
 
+Letter = bytes | bytearray
+
 
 class Transport(Protocol):
     """What carries letters."""
@@ -43,8 +45,11 @@ class Transport(Protocol):
     beside: int
     """How many of them share the memory of this one's machine, itself included."""
 
-    def round(self, letters: Sequence[bytes], kind: int) -> list[tuple[int, bytearray]]:
-        """Hands every process its letter, and returns by process the kind and the letter that came from it."""
+    def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
+        """Hands every process its letter, and returns by process the kind and the letter that came from it.
+
+        Those letters are valid until the next round, which may use their memory again.
+        """
         ...
 
     def idle(self) -> None:
@@ -62,8 +67,9 @@ class Elsewhere(Exception):  # noqa: N818
 class Job:
     """The processes of a job, as one of them sees them.
 
-    `costs` has for each process what the last run has cost it: `cpu_seconds`, `peak_memory_bytes`, and `sent_bytes`,
-    which went to other processes in so many `rounds`. Only the first process has them.
+    `costs` has for each process what the last run has cost it: `cpu_seconds`, of which `exchange_seconds` in exchanges,
+    waiting for others included where MPI waits busily; `peak_memory_bytes`; and `sent_bytes`, which went to other
+    processes in so many `rounds`. Only the first process has them.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -71,14 +77,17 @@ class Job:
         self.rank, self.count = transport.rank, transport.count
         self.costs: list[dict[str, float]] = []
         self._sent = self._rounds = 0
+        self._exchanging = 0.0
 
-    def exchange(self, letters: Sequence[bytes]) -> list[bytearray]:
-        """A letter for each process, by its number, for one from each.
+    def exchange(self, letters: Sequence[Letter]) -> list[bytearray]:
+        """A letter for each process, by its number, for one from each; these are valid until the next exchange.
 
         Raises:
             Elsewhere: another process has failed.
         """
+        begin = time.thread_time()
         came = self._transport.round(letters, DATA)
+        self._exchanging += time.thread_time() - begin
         self._sent += sum(len(letter) for process, letter in enumerate(letters) if process != self.rank)
         self._rounds += 1
         for process, (kind, letter) in enumerate(came):
@@ -145,12 +154,13 @@ class Job:
 
     def _shared(self, scenario: str, threads: int, progress: Progress, limited: bool) -> str | None:
         self._sent = self._rounds = 0
+        self._exchanging = 0.0
         cpu = time.process_time()
         limit = machine.memory(self._transport.beside) if limited else None
         answer = _phit.run_together(scenario, self, threads=threads, progress=progress, memory=limit)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        own = {"cpu_seconds": time.process_time() - cpu, "peak_memory_bytes": peak}
-        own |= {"sent_bytes": self._sent, "rounds": self._rounds}
+        own = {"cpu_seconds": time.process_time() - cpu, "exchange_seconds": self._exchanging}
+        own |= {"peak_memory_bytes": peak, "sent_bytes": self._sent, "rounds": self._rounds}
         costs = self.exchange([json.dumps(own).encode() if process == 0 else b"" for process in range(self.count)])
         if answer is None:
             return None

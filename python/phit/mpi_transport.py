@@ -5,9 +5,18 @@ from collections.abc import Sequence
 
 from mpi4py import MPI
 
-from phit.mpi import LARGEST
+from phit.mpi import LARGEST, Letter
 
 IDLE_SECONDS = 0.005
+"""Between two looks, of a process that waits for something to do."""
+
+SPIN_SECONDS, NAP_SECONDS = 0.001, 0.0001
+"""How long a process looks for a letter without a pause, as MPI itself does, and the pauses after that. Processes of a
+run compute for about equal times; where one is behind by more than that, another may need the core."""
+
+LONG = 1 << 14
+"""Letters of so many bytes come into memory that stays: the system would have to clear what is new. Between two of them
+there are short ones, for which they would be given back."""
 
 
 class World:
@@ -19,8 +28,10 @@ class World:
         near = self._all.Split_type(MPI.COMM_TYPE_SHARED)
         self.beside = near.Get_size()
         near.Free()
+        self._long = [bytearray() for _ in range(self.count)]
+        """By process the last long letter that came from it."""
 
-    def round(self, letters: Sequence[bytes], kind: int) -> list[tuple[int, bytearray]]:
+    def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
         """See `phit.mpi.Transport.round`."""
         others = [(self.rank + step) % self.count for step in range(1, self.count)]
         sent = [
@@ -41,18 +52,36 @@ class World:
 
     def _receive(self, process: int) -> tuple[int, bytearray]:
         """The letter of a process, which ends with a message that is not full."""
-        letter = bytearray()
+        letter, begin = self._long[process], 0
         while True:
-            status = MPI.Status()
-            message = self._all.Mprobe(source=process, status=status)
-            piece = bytearray(status.Get_count(MPI.BYTE))
-            message.Recv([piece, MPI.BYTE])
-            letter = letter + piece if letter else piece
-            if len(piece) < LARGEST:
+            message, status = self._awaited(process)
+            end = begin + status.Get_count(MPI.BYTE)
+            if end < LONG:
+                letter = bytearray()
+            _lengthen(letter, end)
+            with memoryview(letter) as whole, whole[begin:end] as piece:
+                message.Recv([piece, MPI.BYTE])
+            if end - begin < LARGEST:
+                del letter[end:]
                 return status.Get_tag(), letter
+            begin = end
+
+    def _awaited(self, process: int) -> tuple[MPI.Message, MPI.Status]:
+        """The next message of a process, when it has come."""
+        status, begin = MPI.Status(), time.perf_counter()
+        while (message := self._all.Improbe(source=process, status=status)) is None:
+            if time.perf_counter() - begin > SPIN_SECONDS:
+                time.sleep(NAP_SECONDS)
+        return message, status
 
 
-def pieces(letter: bytes) -> list[memoryview]:
+def _lengthen(letter: bytearray, length: int) -> None:
+    """Makes room for so many bytes."""
+    if (missing := length - len(letter)) > 0:
+        letter.extend(bytes(missing))
+
+
+def pieces(letter: Letter) -> list[memoryview]:
     """A letter in messages, of which the last one is not full."""
     view = memoryview(letter)
     return [view[start : start + LARGEST] for start in range(0, len(letter) + 1, LARGEST)]

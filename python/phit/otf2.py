@@ -7,21 +7,18 @@ Trace Formats and Support Libraries", ParCo 2011.)
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from phit.errors import InputError
 
-__all__ = ["PACKAGE", "SUFFIX", "as_calls"]
+__all__ = ["PACKAGE", "calls"]
 
 PACKAGE = "otf2"
 """The package that reads archives."""
-
-SUFFIX = ".otf2"
-"""How the name of an archive's anchor file ends."""
 
 _SPLIT = {"MPI_Allreduce": "count", "MPI_Allgather": "sendcount", "MPI_Alltoall": "sendcount"}
 """Collectives in which all send and receive: what a call of DUMPI names the elements of one block."""
@@ -71,37 +68,41 @@ class _Rank:
     made: int = 0
 
 
-@contextmanager
-def as_calls(path: Path) -> Iterator[Path]:
-    """The calls of an archive as files of DUMPI's text, for as long as they are needed: the first of them.
+_made: dict[tuple[Any, ...], tuple[tempfile.TemporaryDirectory[str], Path]] = {}
+"""What has been made of archives: by path, and by size and time of change of their files."""
+_making = threading.Lock()
+
+
+def calls(path: str | Path) -> Path:
+    """The calls of an archive as files of DUMPI's text, which stay as long as this process: that of rank 0.
+
+    The engine asks for them wherever the file of a trace is the anchor of an archive.
 
     Args:
         path: the anchor file, `NAME.otf2`.
 
     Raises:
         InputError: the package `otf2` is not installed; the archive cannot be read; it has something in it that is not
-            known. What the reader of the calls refuses names the archive, rank, call and time.
+            known. It names archive, rank and time.
     """
-    calls = _read(path)
-    with tempfile.TemporaryDirectory() as folder:
-        lines = [_write(own, Path(folder) / f"calls-{rank}.txt") for rank, own in enumerate(calls)]
-        try:
-            yield Path(folder) / "calls-0.txt"
-        except InputError as error:
-            raise _in_archive(error, path, calls, lines) from None
+    path = Path(path)
+    with _making:
+        state = [(file, (found := file.stat()).st_mtime_ns, found.st_size) for file in _files(path)]
+        key = (path.absolute(), *state)
+        if key not in _made:
+            ranks = _read(path)
+            folder = tempfile.TemporaryDirectory(prefix="phit-otf2-")
+            for rank, own in enumerate(ranks):
+                _write(own, Path(folder.name) / f"calls-{rank}.txt")
+            _made[key] = (folder, Path(folder.name) / "calls-0.txt")
+        return _made[key][1]
 
 
-def _in_archive(error: InputError, path: Path, calls: Sequence[list[_Call]], lines: Sequence[list[int]]) -> InputError:
-    """An error about one of the files, as one about the archive that they were made of."""
-    found = re.fullmatch(r".*calls-(\d+)\.txt: (?:(?:line (\d+)(?:, )?)?(rank \d+)?: )?(.*)", str(error), re.DOTALL)
-    if found is None:
-        return error
-    own, line, where, message = found.groups()
-    if line is not None:
-        rank = int(own)
-        before = [call for call, first in zip(calls[rank], lines[rank], strict=True) if first <= int(line)]
-        where = f"rank {rank}, {before[-1].start} ns after the first event"
-    return _error(path, where, message)
+def _files(path: Path) -> list[Path]:
+    """The files of an archive, as far as they are there."""
+    folder = path.with_suffix("")
+    events = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [file for file in (path, path.with_suffix(".def"), *events) if file.is_file()]
 
 
 def _error(path: Path, where: str | None, message: str) -> InputError:
@@ -332,17 +333,14 @@ _EVENTS = {
 }
 
 
-def _write(calls: Sequence[_Call], path: Path) -> list[int]:
-    """Writes the calls of a rank; returns the line at which each begins."""
+def _write(calls: Sequence[_Call], path: Path) -> None:
+    """Writes the calls of a rank."""
     lines: list[str] = []
-    starts = []
     for call in calls:
-        starts.append(len(lines) + 1)
         lines.append(f"{call.name} entering at walltime {_seconds(call.start)}")
         lines += (f"{_kind(key)} {key}={value}" for key, value in call.values.items())
         lines.append(f"{call.name} returning at walltime {_seconds(call.end)}")
     path.write_text("".join(f"{line}\n" for line in lines))
-    return starts
 
 
 def _seconds(time: int) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from phit.progress import reporter
 from phit.saturation import KEY, Rule, Search, check_last
 from phit.scenario import Source, canonical, complete, get_path
 from phit.sharding import Shard
-from phit.where import Cluster, Where
+from phit.where import Asked, Where
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,17 +86,32 @@ def saturations(
         not; `not sustained`, the smallest load known not to be, null if the last one is sustained; `latency_mean` at
         the sustained load, the greatest of its seeds, in cycles; `loads`, how many were tried.
     """
-    import polars as pl
-
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
-    rule = rule or Rule()
+    asked = Asked(workers, executor, cluster or {}, shard)
+    return saturations_of(experiment, out, rule or Rule(), seeds, asked, progress=progress, force=force)
+
+
+def saturations_of(
+    experiment: Experiment,
+    out: str | os.PathLike[str] | None,
+    rule: Rule,
+    seeds: int,
+    asked: Asked,
+    *,
+    progress: bool,
+    force: bool,
+) -> "pl.DataFrame":
+    """What `saturations` does, where `asked` says."""
+    import polars as pl
+
     if seeds < 1:
         raise InputError(f"seeds (--seeds) = {seeds}: expected a whole number, 1 or more")
-    where = Where(workers, executor, Cluster.of(experiment.cluster, cluster or {}))
+    where = asked.where(experiment.cluster)
     curves = _curves(experiment, rule, seeds)
-    if shard is not None:
-        curves = Shard.parse(shard).share(curves)
+    # It is curves that are shared out: their points follow one another.
+    if where.shard is not None:
+        curves, where = where.shard.share(curves), replace(where, shard=None)
     while trying := [curve for curve in curves if curve.search.load is not None]:
         _try(experiment, trying, out, where, progress, force)
     columns = list(dict.fromkeys(key for curve in curves for key in curve.values))
@@ -106,7 +121,7 @@ def saturations(
         infer_schema_length=None,
         strict=False,
     ).select(*columns, SUSTAINED, NOT_SUSTAINED, "latency_mean", "loads")
-    if out is not None and shard is None:
+    if out is not None and asked.shard is None:
         write_parquet(Path(out) / SATURATION, table)
     return table
 

@@ -136,8 +136,14 @@ def saturate(
         force: run also if more memory is expected to be needed than the machine has.
     """
     rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
+    return saturation_of(load(scenario), rule, seeds, tell=tell, force=force)
+
+
+def saturation_of(
+    document: Document, rule: Rule, seeds: int, *, tell: Callable[[Trial], None], force: bool
+) -> Saturation:
+    """What `saturate` does, by a rule."""
     _check("seeds (--seeds)", seeds, seeds >= 1, "a whole number, 1 or more")
-    document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; expected `phit.saturations`")
     leave_out(document)

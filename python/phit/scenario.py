@@ -128,13 +128,23 @@ _FILES = {
 
 
 def _with_files(document: Document, folder: Path) -> Document:
-    """The document with the files that it names, found from `folder`.
+    """The document with the files that it names, found from `folder`: data, Python functions, what a sweep names."""
+    for _, named in _functions(document):
+        named["file"] = str(folder / named["file"])
+    document = _with_data(document, folder)
+    if isinstance(sweep := document.get("sweep"), dict):
+        _sweep_with_files(sweep, folder)
+    return document
+
+
+def _with_data(document: Document, folder: Path) -> Document:
+    """The same for files that are no Python.
 
     These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
-    `file` of Python functions, and of programs and placements in `workload` and its jobs.
+    `file` of programs and placements in `workload` and its jobs.
     """
     traffic = document.get("traffic")
-    for _, named in [*_programs(document), *_placements(document), *_functions(document)]:
+    for _, named in [*_programs(document), *_placements(document)]:
         named["file"] = str(folder / named["file"])
     for section, keys in _FILES.items():
         table = document.get(section)
@@ -150,6 +160,30 @@ def _with_files(document: Document, folder: Path) -> Document:
         if isinstance(trace.get("file"), str):
             traffic["trace"] = {**trace, "file": str(folder / trace["file"])}
     return document
+
+
+def _sweep_with_files(sweep: Document, folder: Path) -> None:
+    """The same for swept values that name files; Python functions among them have been found with all others."""
+
+    def found(key: str, value: Any) -> Any:
+        document: Document = {}
+        try:
+            set_path(document, key, value)
+        except InputError:
+            # No key, as is said later.
+            return value
+        there = get_path(_with_data(document, folder), key)
+        # A trace may be given by its file.
+        return there["file"] if isinstance(value, str) and isinstance(there, dict) else there
+
+    tables = [sweep.get("product"), *_tables_of(sweep, "zip"), *_tables_of(sweep, "curves")]
+    for table in tables:
+        for key, values in table.items() if isinstance(table, dict) else ():
+            table[key] = [found(key, value) for value in values] if isinstance(values, list) else found(key, values)
+
+
+def _tables_of(sweep: Document, name: str) -> list[Any]:
+    return tables if isinstance(tables := sweep.get(name), list) else []
 
 
 def _jobs(document: Document) -> Iterator[tuple[str, Document]]:

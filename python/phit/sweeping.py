@@ -18,7 +18,7 @@ from phit.result import unmeasured
 from phit.results import ResultsFolder, Summary, lacking, point_row, points_frame
 from phit.scenario import Source, to_json
 from phit.sharding import Shard
-from phit.where import DASK, HERE, SLURM, Cluster, Where
+from phit.where import DASK, HERE, SLURM, Asked, Where
 
 
 class Interrupted(KeyboardInterrupt):
@@ -54,10 +54,16 @@ def sweep(
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
-    part = None if shard is None else Shard.parse(shard)
-    where = Where(workers, executor, Cluster.of(experiment.cluster, cluster or {}), part)
-    points = checked(experiment, progress)
-    return run_points(experiment, points, out, where, progress=progress, force=force)
+    asked = Asked(workers, executor, cluster or {}, shard)
+    return sweep_into(experiment, out, asked, progress=progress, force=force)
+
+
+def sweep_into(
+    experiment: Experiment, out: str | os.PathLike[str] | None, asked: Asked, *, progress: bool, force: bool
+) -> pl.DataFrame:
+    """What `sweep` does, where `asked` says."""
+    where = asked.where(experiment.cluster)
+    return run_points(experiment, checked(experiment, progress), out, where, progress=progress, force=force)
 
 
 def checked(experiment: Experiment, progress: bool) -> list[Point]:

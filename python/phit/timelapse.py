@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from phit.files import write_atomically, write_text
-from phit.layout import Layout, rows_of
+from phit.layout import Layout, rows_of, spread
 from phit.text import plain_lines
 
 PALETTE = ("#fcffa4", "#f6d746", "#fca50a", "#f37819", "#dd513a", "#a52c60", "#6a176e", "#1b0c41")
@@ -165,19 +165,34 @@ class _Picture:
         seen = dict(everything.group_by("router").agg(pl.col("port").max() + 1).iter_rows())
         self.columns = max(2, math.ceil(max(seen.values(), default=1) / 2))
         self.capacity = of.capacity or max(everything["phits"], default=1) or 1
-        self.rows = of.rows or self._rows(max(seen, default=0) + 1)
+        places = of.layout.places if of.layout is not None and not of.rows else ()
+        self.rows = of.rows or self._rows(max(seen, default=0) + 1, places)
         # Routers of a row are alike: a port that is never seen holding anything is there.
         self.ports = [max((seen.get(router, 0) for router in row.routers), default=0) for row in self.rows]
         self.box = (self.columns * (CELL_WIDTH + 1) + 3, 2 * (CELL_HEIGHT + 1) + 3)
         self.pitch = (self.box[0] + 4 * GAP, self.box[1] + 6 * GAP)
         self.left = MARGIN + max((7 * len(row.label) for row in self.rows), default=0)
-        self.panel_height = 26 + len(self.rows) * self.pitch[1] + 8
-        self.width = max(NARROWEST, self.left + MARGIN + max(len(row.routers) for row in self.rows) * self.pitch[0])
+        if places:
+            corners, width, height = spread(places, self.pitch)
+        else:
+            corners = [
+                (i * self.pitch[0], r * self.pitch[1])
+                for r, row in enumerate(self.rows)
+                for i, _ in enumerate(row.routers)
+            ]
+            width = max(len(row.routers) for row in self.rows) * self.pitch[0]
+            height = len(self.rows) * self.pitch[1]
+        self.panel_height = 26 + height + 8
+        self.width = max(NARROWEST, self.left + MARGIN + width)
         self.top = 52 + 16 * len(of.notes)
-        self.corners = self._corners()
+        routers = (router for row in self.rows for router in row.routers)
+        self.corners = {router: (self.left + x, 26 + y) for router, (x, y) in zip(routers, corners, strict=True)}
+        """The upper left corner of each router, in its panel."""
 
-    def _rows(self, count: int) -> list[Row]:
-        """Rows of equal length for so many routers."""
+    def _rows(self, count: int, places: Sequence[tuple[float, float]]) -> list[Row]:
+        """Rows of equal length for so many routers; of a graph, whose routers have places, one of all."""
+        if places:
+            return [Row("", range(len(places)))]
         width = self.columns * (CELL_WIDTH + 1) + 3 + 4 * GAP
         if self.of.layout is not None:
             return [Row(label, routers) for label, routers in rows_of(self.of.layout, max(1, WIDEST // width))]
@@ -185,14 +200,6 @@ class _Picture:
         length = math.ceil(count / rows)
         ends = [(first, min(first + length, count)) for first in range(0, count, length)]
         return [Row(f"{first} to {end - 1}", range(first, end)) for first, end in ends]
-
-    def _corners(self) -> dict[int, tuple[int, int]]:
-        """The upper left corner of each router, in its panel."""
-        return {
-            router: (self.left + i * self.pitch[0], 26 + r * self.pitch[1])
-            for r, row in enumerate(self.rows)
-            for i, router in enumerate(row.routers)
-        }
 
     def cell(self, router: int, port: int) -> tuple[int, int]:
         """The upper left corner of a port: the first half of a router's ports below, the others above."""
@@ -246,14 +253,19 @@ class _Picture:
                 for port in range(ports):
                     cx, cy = self.cell(router, port)
                     cells.append(f"M{cx} {cy + CELL_HEIGHT / 2:g}h{CELL_WIDTH}")
-        labels = "".join(
-            _text(self.left - 8, self.corners[row.routers[0]][1] + 16, row.label, anchor="end") for row in self.rows
-        )
+        labels = "".join(self.label(row) for row in self.rows)
         return (
             f'<g transform="translate(0 {y})">{_text(self.left, 16, name, size=14, bold=True)}{labels}'
             f'<path d="{"".join(boxes)}" fill="#f7f7f7" stroke="#bbb"/>'
             f'<path d="{"".join(cells)}" stroke="#e4e4e4" stroke-width="{CELL_HEIGHT}"/></g>'
         )
+
+    def label(self, row: Row) -> str:
+        """What a row is called, left of it, or the number of each of its routers."""
+        if row.label or len(self.rows) > 1:
+            return _text(self.left - 8, self.corners[row.routers[0]][1] + 16, row.label, anchor="end")
+        corners = ((router, *self.corners[router]) for router in row.routers)
+        return "".join(_text(x, y - 2, str(router), size=8, colour="#777") for router, x, y in corners)
 
     def frame(self, t: float, bottom: int) -> str:
         """What is seen at `t`."""

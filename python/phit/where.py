@@ -83,5 +83,23 @@ class Where:
         return self.executor is None or self.executor == LOCAL
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What somebody asks for, by arguments or options."""
+
+    workers: int | None = None
+    executor: "Executor | str | None" = None
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    shard: Shard | str | None = None
+
+    def where(self, *tables: Mapping[str, Any]) -> Where:
+        """Which processes that means, where these tables `[cluster]` count as far as nothing else is asked for."""
+        shard = None if self.shard is None else Shard.parse(self.shard)
+        return Where(self.workers, self.executor, Cluster.of(*tables, self.cluster), shard)
+
+
 HERE = Where()
 """One process per core of this machine."""
+
+ASKED = Asked()
+"""Nothing."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from phit import _phit, otf2
+from phit import _phit
 from phit._phit import WorkloadError
 from phit.errors import InputError
 
@@ -42,16 +42,6 @@ def _translated() -> Iterator[None]:
         raised = InputError(str(error), error.key)
         raised.file, raised.line = error.file, error.line
         raise raised from None
-
-
-@contextmanager
-def _files(path: str | Path) -> Iterator[Path]:
-    """What the engine reads of a program: its files, or those that are made of an archive of OTF2."""
-    if Path(path).suffix != otf2.SUFFIX:
-        yield Path(path)
-        return
-    with otf2.as_calls(Path(path)) as calls:
-        yield calls
 
 
 @dataclass(frozen=True)
@@ -189,8 +179,8 @@ def read(path: str | Path, **options: Any) -> Program:
             `PREFIX-RANK.txt` of MPI calls; or the anchor file `NAME.otf2` of an archive.
         options: how a trace is read, see `convert`.
     """
-    with _files(path) as files, _translated():
-        columns = json.loads(_phit.workload_read(files, json.dumps(options)))
+    with _translated():
+        columns = json.loads(_phit.workload_read(Path(path), json.dumps(options)))
     program = Program(max(len(columns), 1))
     for operations, (rows, dependencies) in zip(program._ranks, columns, strict=False):
         waits: dict[tuple[int, bool], list[int]] = {}
@@ -209,8 +199,8 @@ def _number(number: int) -> int:
 
 def info(path: str | Path, **options: Any) -> dict[str, int]:
     """What the program in a file consists of: ranks, operations, messages and bytes, time of calculations."""
-    with _files(path) as files, _translated():
-        found: dict[str, int] = json.loads(_phit.workload_info(files, json.dumps(options)))
+    with _translated():
+        found: dict[str, int] = json.loads(_phit.workload_info(Path(path), json.dumps(options)))
     return found
 
 
@@ -228,8 +218,8 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
             ("data" or "data_and_control"), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations
             and bytes in a nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
     """
-    with _files(source) as files, _translated():
-        _phit.workload_convert(files, Path(target), json.dumps(options))
+    with _translated():
+        _phit.workload_convert(Path(source), Path(target), json.dumps(options))
 
 
 def make(

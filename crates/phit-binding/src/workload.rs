@@ -1,5 +1,6 @@
 //! Programs of ranks: files read, written and made, JSON in and out.
 
+use phit_workload::archive;
 use phit_workload::chakra;
 use phit_workload::file::{self, Input};
 use phit_workload::source::{self, SourceKind};
@@ -8,7 +9,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 create_exception!(_phit, WorkloadError, PyValueError, "A program that cannot be read, made or written.");
 
@@ -26,6 +27,18 @@ fn raised(py: Python<'_>, error: &Error) -> PyErr {
 
 fn parsed<T: serde::de::DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| raised(py, &Error::new(error.to_string())))
+}
+
+/// The package reads archives of OTF2: the file of rank 0 of those that it makes of the one at `path`.
+fn calls_of(path: &Path) -> Result<PathBuf, Error> {
+    Python::attach(|py| {
+        let calls = py.import("phit.otf2").and_then(|module| module.call_method1("calls", (path,)));
+        calls.and_then(|calls| calls.extract::<PathBuf>()).map_err(|error| {
+            let message = error.value(py).to_string();
+            let start = format!("{}: ", path.display());
+            Error::new(message.strip_prefix(&start).unwrap_or(&message))
+        })
+    })
 }
 
 /// What a file of a program consists of (JSON text).
@@ -147,6 +160,7 @@ fn workload_write(py: Python<'_>, program: &str, target: PathBuf) -> PyResult<()
 /// Adds what stands here to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("WorkloadError", module.py().get_type::<WorkloadError>())?;
+    archive::register(calls_of);
     module.add_function(wrap_pyfunction!(workload_info, module)?)?;
     module.add_function(wrap_pyfunction!(workload_files, module)?)?;
     module.add_function(wrap_pyfunction!(workload_convert, module)?)?;

@@ -128,7 +128,7 @@ pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> 
         add("routing tables", table.bytes() as f64);
     }
     if let Some(workload) = &blueprint.workload {
-        add("program", workload.program.bytes() as f64);
+        add("program", workload.program.bytes() as f64 + workload.program.state());
     }
     let measure = &scenario.measure;
     if measure.links {

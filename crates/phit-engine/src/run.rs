@@ -124,7 +124,7 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
         // A program has no batches.
         batch: if workload.is_some() { Tick::MAX } else { (measure.cycles / measure.batches).max(1) * cycle },
         histogram: measure.histogram,
-        series_bin: measure.series.as_ref().map(|s| s.bin * cycle),
+        series_bin: measure.series.as_ref().map(|s| s.bin.saturating_mul(cycle)),
         order: measure.order,
         precise: measure.precision.is_some(),
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
@@ -371,6 +371,7 @@ impl Simulation {
             fabric.break_links(&dead, &[]);
             fabric.reroute(&News { graph, dead: &dead, phase: 0, table: None });
         }
+        let epoch = fabric.epoch();
         Ok(Self {
             watchdog: Watchdog::new(0, fabric.longest_wait()),
             scenario: scenario.clone(),
@@ -380,7 +381,7 @@ impl Simulation {
             team,
             now: 0,
             breakdowns_seen: 0,
-            pace: Pace::new(),
+            pace: Pace::new(epoch),
         })
     }
 
@@ -435,20 +436,23 @@ impl Simulation {
     }
 
     /// Runs some ticks, at most `most`, before `end`: about as many as take a tenth of a second.
-    fn step_towards(&mut self, end: Tick, most: Tick) {
+    fn step_towards(&mut self, end: Tick, most: Tick) -> Step {
         let (from, start) = (self.now, Instant::now());
         self.advance_to(end.min(from.saturating_add(self.pace.next(most))));
-        let mut time = start.elapsed();
-        if let Some(team) = &self.team {
-            time = Duration::from_micros(team.largest(time.as_micros() as u64));
-        }
-        self.pace.took(self.now - from, time);
+        Step { ticks: self.now - from, time: start.elapsed() }
     }
 
-    /// True if no process wants the run to stop, of which `progress` asks.
-    fn goes_on(&self, progress: Progress<'_>, done: u32, planned: u32) -> bool {
-        let goes_on = progress(done, planned);
-        self.team.as_ref().map_or(goes_on, |team| team.all(goes_on))
+    /// True if after this step no process wants the run to stop, of which `progress` asks.
+    fn goes_on(&mut self, step: Step, progress: Progress<'_>, done: u32, planned: u32) -> bool {
+        let mut agreed = (step.time, progress(done, planned));
+        if let Some(team) = &self.team {
+            // One round for both.
+            for (time, goes_on) in team.each(agreed) {
+                agreed = (agreed.0.max(time), agreed.1 && goes_on);
+            }
+        }
+        self.pace.took(step.ticks, agreed.0);
+        agreed.1
     }
 
     fn run_to(&mut self, end: Tick) {
@@ -689,11 +693,12 @@ impl Simulation {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let most = (planned / 100).max(1).saturating_mul(cycle).max(self.fabric.epoch().min(1000));
         while self.now < end {
-            self.step_towards(end.min(self.watchdog.next()), most);
+            let step = self.step_towards(end.min(self.watchdog.next()), most);
             if self.now == self.watchdog.next() {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
             }
-            if !self.goes_on(progress, self.now / cycle, planned.max(self.now / cycle)) {
+            let done = self.now / cycle;
+            if !self.goes_on(step, progress, done, planned.max(done)) {
                 return Err(Stopped { partial: None }.into());
             }
         }
@@ -739,6 +744,13 @@ fn not_shared(scenario: &Scenario, whole: Whole, count: usize) -> ScenarioError 
     };
     let why = format!("cannot be run by {count} processes; expected {why}");
     ScenarioError::new(key, format!("{kind:?}"), why)
+}
+
+/// A part of a run between two looks at the outside world, in this process.
+#[derive(Clone, Copy)]
+struct Step {
+    ticks: Tick,
+    time: Duration,
 }
 
 /// How a measurement has ended.

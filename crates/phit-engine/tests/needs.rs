@@ -114,13 +114,36 @@ fn networks() -> Vec<(&'static str, Value)> {
                 }),
             ),
         ),
+        (
+            "k_ary_n_tree, queues for each destination",
+            with(
+                of(json!({ "kind": "k_ary_n_tree", "arity": 8, "levels": 3 })),
+                json!({ "router": { "admittance": "per_destination" } }),
+            ),
+        ),
         ("multistage", of(json!({ "kind": "multistage", "arity": 4, "stages": 5 }))),
         ("cascade", of(json!({ "kind": "cascade", "rows": 6, "columns": 16, "endpoints_per_router": 8 }))),
         ("slim_fly", of(json!({ "kind": "slim_fly", "q": 13 }))),
         ("polarfly", of(json!({ "kind": "polarfly", "q": 13 }))),
         ("jellyfish", of(json!({ "kind": "jellyfish", "routers": 400, "links": 8, "endpoints_per_router": 4 }))),
         ("dragonfly_plus", of(json!({ "kind": "dragonfly_plus", "leaves": 8, "spines": 8 }))),
+        ("program, all at once", program(json!({ "collective": "all_to_all", "algorithm": "direct", "bytes": 2000 }))),
+        (
+            "program, in many chunks",
+            program(
+                json!({ "collective": "all_reduce", "algorithm": "recursive_doubling", "bytes": 4000, "chunks": 100 }),
+            ),
+        ),
     ]
+}
+
+/// A collective on 256 endpoints.
+fn program(collective: Value) -> Value {
+    json!({
+        "units": { "phit": "8 B" },
+        "topology": { "kind": "mesh", "dims": [4], "endpoints_per_router": 64 },
+        "workload": with(json!({ "kind": "collective" }), collective),
+    })
 }
 
 #[test]

@@ -125,6 +125,14 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
             ),
         ),
         ("routing", "ugal_l", on_dragonfly(json!({ "kind": "ugal_l" }))),
+        (
+            "routing",
+            "dragonfly_phases",
+            with(
+                on_dragonfly(json!({ "kind": "dragonfly_phases" })),
+                json!({ "router": { "links": { "default": { "vcs": 3 } } } }),
+            ),
+        ),
         ("routing", "ugal_g", on_dragonfly(json!({ "kind": "ugal_g", "via": "group" }))),
         ("routing", "tpr", on_dragonfly(json!({ "kind": "tpr", "via": "group", "destinations": "group" }))),
         ("routing", "par", on_dragonfly(json!({ "kind": "par" }))),
@@ -377,7 +385,7 @@ fn every_kind_runs() {
 #[test]
 fn every_switching_and_stage_runs() {
     for switching in ["virtual_cut_through", "store_and_forward", "wormhole"] {
-        for vc_allocation in ["with_switch", "stage"] {
+        for vc_allocation in ["with_switch", "stage", "speculative"] {
             for clock in ["link", "crossbar"] {
                 let value = with(
                     base(),

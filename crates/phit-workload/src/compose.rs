@@ -63,7 +63,7 @@ impl Composer {
 
     /// The same on another CPU of each rank.
     pub fn collective_on(&mut self, cpu: u8, ranks: &[u32], steps: &Arc<dyn Steps>, costs: Costs) {
-        let communicator = Communicator { ranks: ranks.into(), steps: steps.clone(), costs };
+        let communicator = Arc::new(Communicator { ranks: ranks.into(), steps: steps.clone(), costs });
         for (member, &rank) in (0..).zip(ranks) {
             let task = Task { cpu, ..Task::new(Work::Collective(communicator.clone(), member)) };
             let start = std::mem::take(&mut self.frontiers[rank as usize]);

@@ -16,6 +16,7 @@
 //!
 //! DUMPI, the MPI profiling library of the Structural Simulation Toolkit (SST), Sandia National Laboratories.
 
+use crate::archive;
 use crate::chakra;
 use crate::collective::{Algorithm, Collective, Members};
 use crate::error::{Error, quoted};
@@ -31,9 +32,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// True of a file whose name is that of a trace: `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, perhaps with `.gz`.
+/// True of a file whose name is that of a trace: `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, perhaps with `.gz`; or of an
+/// archive, see [`archive`].
 pub fn is_trace(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| parts(&name.to_string_lossy()).is_some())
+    archive::is_archive(path) || path.file_name().is_some_and(|name| parts(&name.to_string_lossy()).is_some())
 }
 
 fn parts(name: &str) -> Option<(&str, u32, &str)> {
@@ -76,14 +78,23 @@ impl From<Options> for chakra::Options {
     }
 }
 
-/// Reads the traces of all ranks, whose names differ from that of `path` in the rank.
+/// Reads the traces of all ranks, whose names differ from that of `path` in the rank, or the archive at `path`.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
-    read_noted(path, options).map(|noted| noted.program)
+    let program = |path: &Path| read_noted(path, options).map(|noted| noted.program);
+    if archive::is_archive(path) { archive::read(path, program) } else { program(path) }
 }
 
-/// The line that an operation of a rank comes from: the traces are read anew, since a program does not hold it.
-pub fn line_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
-    Ok(read_noted(path, options)?.line_of(rank, operation))
+/// Where the call stands that an operation of a rank comes from, as `line 7`; of an archive, its time. The traces are
+/// read anew, since a program does not hold it.
+pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
+    let line = |path: &Path| read_noted(path, options).map(|noted| noted.line_of(rank, operation));
+    if !archive::is_archive(path) {
+        return Ok(line(path)?.map(|line| format!("line {line}")));
+    }
+    archive::read(path, |calls| {
+        let place = line(calls)?.zip(files(calls)?.into_iter().nth(rank as usize));
+        Ok(place.and_then(|(line, file)| archive::time_of(&file, line)).map(archive::shown))
+    })
 }
 
 /// A program, and the lines of the calls that its operations come from.
@@ -120,8 +131,11 @@ fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
     })
 }
 
-/// The files of the ranks, in their order.
+/// The files of the ranks, in their order, or those of an archive.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if archive::is_archive(path) {
+        return archive::files(path);
+    }
     found(path).map_err(|error| error.within(path))
 }
 
@@ -323,7 +337,7 @@ fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Vec<Call>, Error> {
 }
 
 /// `8153.049300000, cputime ...` in nanoseconds.
-fn time(rest: &str) -> Result<u64, Error> {
+pub(crate) fn time(rest: &str) -> Result<u64, Error> {
     let text = rest.split(',').next().unwrap_or(rest).trim();
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
@@ -539,7 +553,7 @@ fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Noted, Error> {
         let Some(Some((collective, bytes, root))) = common else { break };
         let algorithm = options.algorithms.get(&collective).copied().unwrap_or(collective.usual());
         let steps = Members { root, ..Members::new(collective, algorithm, count, bytes) }.steps()?;
-        let communicator = Communicator { ranks: all.clone(), steps, costs };
+        let communicator = Arc::new(Communicator { ranks: all.clone(), steps, costs });
         for (member, rank) in (0..).zip(&mut ranks) {
             let start = std::mem::take(&mut rank.frontier);
             let task = Task::new(Work::Collective(communicator.clone(), member));

@@ -11,6 +11,8 @@ pub struct Error {
     pub line: Option<u64>,
     /// The rank.
     pub rank: Option<u32>,
+    /// The number of an operation of that rank.
+    pub operation: Option<u32>,
     /// The file.
     pub file: Option<PathBuf>,
     /// The parameter that is wrong, if it is one.
@@ -22,7 +24,7 @@ pub struct Error {
 impl Error {
     /// An error that stands nowhere in particular yet.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { line: None, rank: None, file: None, key: None, message: message.into() }
+        Self { line: None, rank: None, operation: None, file: None, key: None, message: message.into() }
     }
 
     /// A parameter's value is not what was expected.

@@ -40,7 +40,8 @@ impl Input<'_> {
             }
             Self::File(path, _) => {
                 let input = File::open(path).map_err(|error| Error::from(error).within(path))?;
-                goal::each_rank(input, ranks).map_err(|error| error.within(path))
+                let again = || File::open(path).ok();
+                goal::each_rank(input, ranks).map_err(|error| goal::with_line(error, again).within(path))
             }
             Self::Program(program) => program.each_rank(ranks),
             Self::Scripts(scripts) => {

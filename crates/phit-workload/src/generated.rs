@@ -1,5 +1,7 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
+use crate::cache::fetch;
+use crate::patience::poll;
 use crate::plan::{Executable, Phase, Plan, Released};
 use crate::program::{Action, Operation};
 use crate::ranks::Ranks;
@@ -35,6 +37,46 @@ impl Executable for Scripts {
     fn bytes(&self) -> usize {
         self.parts() * size_of::<(Arc<dyn Script>, u32)>()
     }
+
+    fn state(&self) -> f64 {
+        let ranks = f64::from(self.ranks);
+        let some = sample(self.ranks);
+        // A script that stands there several times in a row is one.
+        let mut parts: Vec<&Arc<dyn Script>> =
+            (0..).map_while(|number| self.part(number)).map(|part| &part.0).collect();
+        parts.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let of_part = |script: &&Arc<dyn Script>| some.iter().map(|&rank| begun(&***script, rank)).sum::<f64>();
+        let most = parts.iter().map(of_part).fold(0.0, f64::max);
+        ranks * size_of::<State>() as f64 + most * ranks / some.len().max(1) as f64
+    }
+}
+
+/// Bytes of an operation that has been released: its number here, its event with the host, its message or receive;
+/// measured, for these lists double as they grow.
+const OPERATION: f64 = 280.0;
+
+/// Of how many numbers [`sample`] takes some.
+const SAMPLED: u32 = 16;
+
+/// Some of the numbers below `count`, spread evenly.
+fn sample(count: u32) -> Vec<u32> {
+    let sampled = count.min(SAMPLED);
+    (0..sampled).map(|i| (u64::from(i) * u64::from(count) / u64::from(sampled)) as u32).collect()
+}
+
+/// Bytes of a rank's streams, with what the first task of each releases at once.
+fn begun(script: &dyn Script, rank: u32) -> f64 {
+    let of_task = |task: Task| {
+        poll();
+        let lanes = task.work.lanes();
+        let some = sample(lanes);
+        let messages =
+            |&lane: &u32| task.work.step(lane, 0).map_or(0, |(step, _)| step.sends.len() + step.receives.len()) as f64;
+        let operations = some.iter().map(messages).sum::<f64>() / some.len().max(1) as f64;
+        f64::from(lanes) * (size_of::<Lane>() as f64 + operations * OPERATION)
+    };
+    let stream = |stream| size_of::<Stream>() as f64 + script.task(rank, stream, 0).map_or(0.0, of_task);
+    (0..script.streams()).map(stream).sum()
 }
 
 /// Where a rank is: all in one place if it has one stream of one lane, as most have.
@@ -45,18 +87,25 @@ struct State {
     streams: SmallVec<[Stream; 1]>,
     /// When the part before it ended.
     start: u64,
-    /// Operations that have been released, by number.
+    numbers: Numbers,
+}
+
+/// The operations of a rank that have been released.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// By number.
     operations: SmallVec<[Running; 2]>,
     /// Numbers of operations that have ended.
     free: SmallVec<[u32; 4]>,
 }
 
-/// An operation that has been released.
+/// What is to be known of an operation that has been released.
 #[derive(Debug, Clone, Copy)]
 struct Running {
-    operation: Operation,
     stream: u32,
     lane: u32,
+    cpu: u8,
+    receives: bool,
 }
 
 /// Where a stream is.
@@ -119,6 +168,8 @@ impl Generated {
         let place = ranks.place(rank);
         let state = &mut state[place];
         while let Some((script, tag)) = scripts.part(state.part) {
+            // A rank may have nothing to do in any number of parts.
+            poll();
             if state.streams.is_empty() {
                 state.streams.resize_with(script.streams() as usize, Stream::default);
                 let start = state.start;
@@ -167,7 +218,11 @@ impl State {
         stream.lanes_left = lanes;
         stream.lanes.clear();
         stream.lanes.resize(lanes as usize, Lane { calc, time: start, received: start, ..Lane::default() });
-        (0..lanes).for_each(|lane| self.go_on(rank, which, lane, tag, released));
+        let Self { streams, numbers, .. } = self;
+        for lane in 0..lanes {
+            poll();
+            streams[which].go_on((rank, which as u32, lane), tag, numbers, released);
+        }
         self.end_task(which)
     }
 
@@ -187,51 +242,80 @@ impl State {
         true
     }
 
-    /// Releases the next operations of a lane of which none is left; counts the lane as ended if there are none.
-    fn go_on(&mut self, rank: u32, which: usize, lane: u32, tag: u32, released: &mut Vec<Released>) {
-        loop {
-            let stream = &mut self.streams[which];
-            let own = &mut stream.lanes[lane as usize];
-            let Some(task) = &stream.task else { return };
-            let (time, cpu) = (own.time, task.cpu);
-            let calc = std::mem::take(&mut own.calc);
-            if calc > 0 {
-                self.release(rank, which, lane, Operation::calc(calc).on(cpu), time, released);
-                return;
+    /// An operation ends at `time`; true if its task does.
+    fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Released>) -> bool {
+        let Self { streams, numbers, .. } = self;
+        let Running { stream: which, lane, receives, .. } = numbers.operations[number as usize];
+        numbers.free.push(number);
+        let stream = &mut streams[which as usize];
+        let own = &mut stream.lanes[lane as usize];
+        own.left -= 1;
+        own.time = own.time.max(time);
+        if receives {
+            own.receives -= 1;
+            own.received = own.received.max(time);
+            // What has been received is combined, whether or not all has been sent.
+            if own.receives == 0 && own.calc > 0 {
+                let (received, calc) = (own.received, std::mem::take(&mut own.calc));
+                own.left += 1;
+                let cpu = stream.task.as_ref().map_or(0, |task| task.cpu);
+                numbers.release((rank, which, lane), Operation::calc(calc).on(cpu), received, released);
+                return false;
             }
-            let Some((step, calc)) = task.work.step(lane, own.next) else {
-                stream.lanes_left -= 1;
+        }
+        if own.left > 0 {
+            return false;
+        }
+        stream.go_on((rank, which, lane), tag, numbers, released);
+        stream.lanes_left == 0 && self.end_task(which as usize)
+    }
+}
+
+impl Stream {
+    /// Releases the next operations of a lane of which none is left; counts the lane as ended if there are none. The
+    /// lane is said as rank, stream and lane.
+    fn go_on(&mut self, place: (u32, u32, u32), tag: u32, numbers: &mut Numbers, released: &mut Vec<Released>) {
+        let (.., lane) = place;
+        let Some(task) = &self.task else { return };
+        let (own, cpu, tag) = (&mut self.lanes[lane as usize], task.cpu, tag + task.tag + lane);
+        while own.left == 0 {
+            let (time, calc) = (own.time, std::mem::take(&mut own.calc));
+            if calc > 0 {
+                own.left = 1;
+                return numbers.release(place, Operation::calc(calc).on(cpu), time, released);
+            }
+            let Some((step, calc)) = task.work.members_step(lane, own.next) else {
+                self.lanes_left -= 1;
                 return;
             };
             own.next += 1;
             own.receives = step.receives.len() as u32;
+            own.left = own.receives + step.sends.len() as u32;
             own.received = time;
             own.calc = calc;
-            let tag = tag + task.tag + lane;
-            for message in &step.sends {
-                let send = Operation::send(message.bytes, message.peer, tag).on(cpu);
-                self.release(rank, which, lane, send, time, released);
+            for part in &step.sends {
+                let send = Operation::send(part.bytes, task.work.rank_of(part.peer), tag).on(cpu);
+                numbers.release(place, send, time, released);
             }
-            for message in &step.receives {
-                let recv = Operation::recv(message.bytes, message.peer, tag).on(cpu);
-                self.release(rank, which, lane, recv, time, released);
-            }
-            if self.streams[which].lanes[lane as usize].left > 0 {
-                return;
+            for part in &step.receives {
+                let recv = Operation::recv(part.bytes, task.work.rank_of(part.peer), tag).on(cpu);
+                numbers.release(place, recv, time, released);
             }
         }
     }
+}
 
+impl Numbers {
+    #[inline]
     fn release(
         &mut self,
-        rank: u32,
-        stream: usize,
-        lane: u32,
+        (rank, stream, lane): (u32, u32, u32),
         operation: Operation,
         earliest: u64,
         released: &mut Vec<Released>,
     ) {
-        let made = Running { operation, stream: stream as u32, lane };
+        let receives = matches!(operation.action, Action::Recv(_));
+        let made = Running { stream, lane, cpu: operation.cpu, receives };
         let number = match self.free.pop() {
             Some(number) => {
                 self.operations[number as usize] = made;
@@ -242,35 +326,7 @@ impl State {
                 self.operations.len() as u32 - 1
             }
         };
-        self.streams[stream].lanes[lane as usize].left += 1;
         released.push(Released { rank, number, operation, earliest });
-    }
-
-    /// An operation ends at `time`; true if its task does.
-    fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Released>) -> bool {
-        let Running { operation, stream, lane } = self.operations[number as usize];
-        self.free.push(number);
-        let which = stream as usize;
-        let stream = &mut self.streams[which];
-        let own = &mut stream.lanes[lane as usize];
-        own.left -= 1;
-        own.time = own.time.max(time);
-        if let Action::Recv(_) = operation.action {
-            own.receives -= 1;
-            own.received = own.received.max(time);
-            // What has been received is combined, whether or not all has been sent.
-            if own.receives == 0 && own.calc > 0 {
-                let (received, calc) = (own.received, std::mem::take(&mut own.calc));
-                let cpu = stream.task.as_ref().map_or(0, |task| task.cpu);
-                self.release(rank, which, lane, Operation::calc(calc).on(cpu), received, released);
-                return false;
-            }
-        }
-        if own.left > 0 {
-            return false;
-        }
-        self.go_on(rank, which, lane, tag, released);
-        self.end_task(which)
     }
 }
 
@@ -293,8 +349,12 @@ impl Plan for Generated {
         self.settle(&mut released[before..]);
     }
 
-    fn operation(&self, rank: u32, number: u32) -> Operation {
-        self.state[self.ranks.place(rank)].operations[number as usize].operation
+    fn cpu_of(&self, rank: u32, number: u32) -> u8 {
+        self.state[self.ranks.place(rank)].numbers.operations[number as usize].cpu
+    }
+
+    fn hears_of_starts(&self) -> bool {
+        false
     }
 
     fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Released>) {}
@@ -310,8 +370,8 @@ impl Plan for Generated {
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
-        let state = &self.state[self.ranks.place(rank)];
-        (0..state.operations.len() as u32).filter(|number| !state.free.contains(number)).collect()
+        let Numbers { operations, free } = &self.state[self.ranks.place(rank)].numbers;
+        (0..operations.len() as u32).filter(|number| !free.contains(number)).collect()
     }
 
     fn note_phases(&mut self) {
@@ -331,12 +391,16 @@ impl Plan for Generated {
     fn bytes(&self) -> usize {
         let Self { scripts: _, ranks: _, cpus: _, state, ends } = self;
         let of = |state: &State| {
-            let State { part: _, start: _, streams, operations, free } = state;
+            let State { part: _, start: _, streams, numbers: Numbers { operations, free } } = state;
             let lanes = |stream: &Stream| beyond(&stream.lanes);
             streams.iter().map(lanes).sum::<usize>() + beyond(streams) + beyond(operations) + beyond(free)
         };
         let noted = ends.iter().flatten().map(|ends| ends.capacity() * size_of::<u64>()).sum::<usize>();
         state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>() + noted
+    }
+
+    fn fetch(&self) {
+        fetch(&self.state);
     }
 }
 

@@ -12,6 +12,7 @@
 //!
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
+use crate::cache::fetch;
 use crate::mailbox::Mailbox;
 use crate::plan::{Plan, Released, Which};
 use crate::program::{Action, Operation, Transfer};
@@ -89,7 +90,11 @@ pub struct Effects {
     pub taken: Option<Taken>,
     /// A message that a receive has taken, and when all of it was there for that.
     pub matched: Option<(Message, u64)>,
+    /// Operations that have nothing left to wait for, and how many of them have been taken out.
     released: Vec<Released>,
+    taken_out: usize,
+    /// Those before this one stand in their order.
+    in_order: usize,
 }
 
 /// A message that a receive has taken.
@@ -225,6 +230,8 @@ pub struct Hosts {
     rails: Option<Rails>,
     /// Operations performed.
     performed: u64,
+    /// The plan wants to know of starts.
+    starts: bool,
     log: Option<Log>,
     /// What all CPUs have done, as it comes.
     stretches: Option<Vec<Stretch>>,
@@ -262,6 +269,7 @@ impl Hosts {
             nics,
             rails: None,
             performed: 0,
+            starts: plan.hears_of_starts(),
             log: None,
             stretches: None,
             unit: 1,
@@ -332,7 +340,8 @@ impl Hosts {
                 let time = time.saturating_mul(self.unit);
                 let end = now.saturating_add(time);
                 self.idle((rank, place), operation.cpu, now, now);
-                self.hosts[place].usage.calc += time;
+                let usage = &mut self.hosts[place].usage;
+                usage.calc = usage.calc.saturating_add(time);
                 self.does(rank, operation.cpu, Doing::Calc, now, end);
                 self.free[cpu] = end;
                 self.started(which, operation, now, effects);
@@ -393,7 +402,7 @@ impl Hosts {
         let end = now.wrapping_add(overhead).wrapping_add(rest(bytes, overhead_per_byte));
         self.idle((rank, place), cpu, now, now);
         let host = &mut self.hosts[place];
-        host.usage.overhead += end.saturating_sub(now);
+        host.usage.overhead = host.usage.overhead.saturating_add(end.saturating_sub(now));
         host.turns = host.turns.wrapping_add(1);
         self.does(rank, cpu, Doing::Send, now, end);
         self.free[own_cpu] = end;
@@ -421,7 +430,8 @@ impl Hosts {
         let rest_of_it = rest(bytes, overhead_per_byte).max(rest(bytes, gap_per_byte));
         let end = now.wrapping_add(overhead).wrapping_add(rest_of_it);
         self.idle((rank, place), cpu, left, now);
-        self.hosts[place].usage.overhead += end.saturating_sub(now);
+        let usage = &mut self.hosts[place].usage;
+        usage.overhead = usage.overhead.saturating_add(end.saturating_sub(now));
         self.does(rank, cpu, Doing::Receive, now, end);
         self.free[own_cpu] = end;
         self.free[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
@@ -447,7 +457,7 @@ impl Hosts {
     pub fn taken(&mut self, taken: Taken, told: u64, now: u64, effects: &mut Effects) {
         let Taken { source: rank, number, nic } = taken;
         let place = self.ranks.place(rank);
-        let cpu = self.plan.operation(rank, number).cpu;
+        let cpu = self.plan.cpu_of(rank, number);
         self.idle((rank, place), cpu, told, now);
         for one in [self.cpu(place, cpu), self.sending(place, nic)] {
             self.free[one] = self.free[one].max(now);
@@ -455,9 +465,16 @@ impl Hosts {
         self.done((rank, number), now, effects);
     }
 
-    /// Takes the operations that have nothing left to wait for, in the order in which they are performed if their times
-    /// are equal: by rank, sends before receives before calculations.
-    pub fn ready(&self, effects: &mut Effects, mut each: impl FnMut(Ready)) {
+    /// Puts the operations that an event has released in the order in which they are performed if their times are
+    /// equal: by rank, sends before receives before calculations; behind those that were released before. From when on
+    /// they can be performed is seen now.
+    #[inline]
+    pub fn order(&self, effects: &mut Effects) {
+        let Effects { released, in_order, .. } = effects;
+        let new = &mut released[*in_order..];
+        if new.is_empty() {
+            return;
+        }
         let order = |released: &Released| {
             let kind = match released.operation.action {
                 Action::Send(_) => 0,
@@ -466,19 +483,34 @@ impl Hosts {
             };
             (released.rank, kind)
         };
-        if !effects.released.is_sorted_by_key(order) {
-            effects.released.sort_by_key(order);
+        if !new.is_sorted_by_key(order) {
+            new.sort_by_key(order);
         }
-        for &Released { rank, number, operation, earliest } in &effects.released {
-            let place = self.ranks.place(rank);
-            let mut at = self.free[self.cpu(place, operation.cpu)];
+        for Released { rank, operation, earliest, .. } in &mut *new {
+            let place = self.ranks.place(*rank);
+            *earliest = (*earliest).max(self.free[self.cpu(place, operation.cpu)]);
             // Which rail a message takes is not known before.
             if self.rails.is_none() && matches!(operation.action, Action::Send(_)) {
-                at = at.max(self.free[self.sending(place, operation.nic)]);
+                *earliest = (*earliest).max(self.free[self.sending(place, operation.nic)]);
             }
-            each(Ready { rank, number, operation, at: at.max(earliest) });
         }
-        effects.released.clear();
+        *in_order = released.len();
+    }
+
+    /// The first of the operations that have been put in order, which is taken out.
+    #[inline]
+    pub fn next_ready(effects: &mut Effects) -> Option<Ready> {
+        let Effects { released, taken_out, in_order, .. } = effects;
+        if *taken_out == *in_order {
+            return None;
+        }
+        let Released { rank, number, operation, earliest } = released[*taken_out];
+        *taken_out += 1;
+        if *taken_out == released.len() {
+            released.clear();
+            (*taken_out, *in_order) = (0, 0);
+        }
+        Some(Ready { rank, number, operation, at: earliest })
     }
 
     /// The time at which the last CPU of a rank is free.
@@ -531,6 +563,13 @@ impl Hosts {
         left
     }
 
+    /// Brings what is known of all ranks into the cache, if there is little of it.
+    pub fn fetch(&self) {
+        fetch(&self.free);
+        fetch(&self.hosts);
+        self.plan.fetch();
+    }
+
     /// Bytes of the state, without the program's.
     pub fn bytes(&self) -> usize {
         let Self { plan, log, stretches, free, hosts, .. } = self;
@@ -564,10 +603,12 @@ impl Hosts {
         }
         let coming = now - since.clamp(free, now);
         let usage = &mut self.hosts[place].usage;
-        usage.blocked += coming;
-        usage.waiting += now - free - coming;
-        self.does(rank, cpu, Doing::Waiting, free, now - coming);
-        self.does(rank, cpu, Doing::Blocked, now - coming, now);
+        usage.blocked = usage.blocked.saturating_add(coming);
+        usage.waiting = usage.waiting.saturating_add(now - free - coming);
+        if self.stretches.is_some() {
+            self.does(rank, cpu, Doing::Waiting, free, now - coming);
+            self.does(rank, cpu, Doing::Blocked, now - coming, now);
+        }
     }
 
     fn does(&mut self, rank: u32, cpu: u8, doing: Doing, start: u64, end: u64) {
@@ -584,7 +625,9 @@ impl Hosts {
             open.insert((rank, number), spans.len());
             spans.push(Span { rank, number, operation, start: now, end: None });
         }
-        self.plan.started(rank, number, now, &mut effects.released);
+        if self.starts {
+            self.plan.started(rank, number, now, &mut effects.released);
+        }
     }
 
     fn done(&mut self, (rank, number): Which, end: u64, effects: &mut Effects) {

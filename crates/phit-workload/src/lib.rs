@@ -14,6 +14,8 @@ mod queue;
 mod ranks;
 mod totals;
 
+pub mod archive;
+pub mod cache;
 pub mod chakra;
 pub mod collective;
 pub mod compose;
@@ -23,6 +25,7 @@ pub mod generated;
 pub mod goal;
 pub mod host;
 pub mod network;
+pub mod patience;
 pub mod rails;
 pub mod run;
 pub mod script;

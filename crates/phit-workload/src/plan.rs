@@ -34,6 +34,9 @@ pub trait Executable: Debug + Send + Sync {
 
     /// Bytes of what all parts share.
     fn bytes(&self) -> usize;
+
+    /// Bytes that the [plans](Plan) of all ranks take when they have begun, about.
+    fn state(&self) -> f64;
 }
 
 /// A program while it runs, or the part of some ranks: knows their operations by number, and says which ones have
@@ -51,8 +54,18 @@ pub trait Plan: Debug + Send {
     /// Adds the operations of a rank that wait for nothing to `released`: asked once, at the start.
     fn begin(&mut self, rank: u32, released: &mut Vec<Released>);
 
-    /// An operation that has been released, and has not ended.
-    fn operation(&self, rank: u32, number: u32) -> Operation;
+    /// The CPU of an operation that has been released, and has not ended.
+    fn cpu_of(&self, rank: u32, number: u32) -> u8;
+
+    /// An operation; `None` of a plan that makes its operations while it runs, and does not hold them.
+    fn operation(&self, _rank: u32, _number: u32) -> Option<Operation> {
+        None
+    }
+
+    /// False if no operation waits for the start of another one: [`Self::started`] is not called then.
+    fn hears_of_starts(&self) -> bool {
+        true
+    }
 
     /// An operation has started at `time`: adds what waited for this alone to `released`.
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
@@ -74,6 +87,9 @@ pub trait Plan: Debug + Send {
 
     /// Bytes of the state, without those of a program that others use, too.
     fn bytes(&self) -> usize;
+
+    /// Brings the state of all ranks into the cache, if there is little of it.
+    fn fetch(&self) {}
 }
 
 /// A part of a program that a rank has ended.
@@ -164,6 +180,11 @@ impl Executable for Program {
     fn bytes(&self) -> usize {
         self.bytes()
     }
+
+    fn state(&self) -> f64 {
+        let each = size_of::<u32>() + if self.cpus() > 1 { size_of::<u64>() } else { 0 };
+        (self.operations() * each) as f64 + f64::from(self.ranks()) * size_of::<usize>() as f64
+    }
 }
 
 impl Plan for StoredPlan {
@@ -190,8 +211,12 @@ impl Plan for StoredPlan {
         }));
     }
 
-    fn operation(&self, rank: u32, number: u32) -> Operation {
-        self.program.operation(rank, number)
+    fn operation(&self, rank: u32, number: u32) -> Option<Operation> {
+        Some(self.program.operation(rank, number))
+    }
+
+    fn cpu_of(&self, rank: u32, number: u32) -> u8 {
+        self.program.operation(rank, number).cpu
     }
 
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {

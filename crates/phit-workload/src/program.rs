@@ -397,7 +397,8 @@ impl Program {
                 break;
             }
         }
-        Err(Error::new(format!("operations wait for one another: {}", circle.join(" for "))))
+        let message = format!("operations wait for one another: {}", circle.join(" for "));
+        Err(Error { operation: Some(first), ..Error::new(message) })
     }
 
     fn stored(&self, rank: u32, number: u32) -> &Stored {

@@ -124,6 +124,12 @@ impl<E: Copy> Queue<E> {
         }
     }
 
+    /// True if an event is due by `time`.
+    #[inline]
+    pub fn is_due(&self, time: u64) -> bool {
+        !self.today.is_empty() && self.now <= time || self.heap.peek().is_some_and(|Reverse((at, ..))| *at <= time)
+    }
+
     /// Takes out the next event, if it is due by `time`.
     pub fn take(&mut self, time: u64) -> Option<(Due, E)> {
         loop {
@@ -214,6 +220,13 @@ impl<E: Copy> Queue<E> {
         if let Some(&Reverse((number, place))) = self.lines[line as usize].events.peek() {
             self.heap.push(Reverse((until, number, place)));
         }
+    }
+
+    /// Adds an event that could not take place at the time that has been reached, see [`Self::defer`].
+    pub fn put_off(&mut self, event: E, wait: Wait) {
+        let due = Due { time: self.now, number: self.number, place: NOWHERE };
+        self.number += 1;
+        self.defer(due, event, wait);
     }
 
     fn new_line(&mut self, need: Need) -> u32 {

@@ -191,9 +191,10 @@ fn settle(
             false => queue.add(time, Event::Hop { message, hops: 0 }),
         }
     }
-    hosts.ready(effects, |Ready { rank, number, operation, at }| {
+    hosts.order(effects);
+    while let Some(Ready { rank, number, operation, at }) = Hosts::next_ready(effects) {
         queue.add(at, Event::Operation { rank, number, operation });
-    });
+    }
 }
 
 fn go_on(message: Message, hops: u32, now: u64, queue: &mut Queue<Event>, network: &mut impl Network) {

@@ -32,7 +32,7 @@ impl Costs {
         let fixed = if step.receives.is_empty() { 0 } else { self.step };
         match self.combine == 0.0 {
             true => fixed,
-            false => fixed + (step.reduced() as f64 * self.combine).round() as u64,
+            false => fixed.saturating_add((step.reduced() as f64 * self.combine).round() as u64),
         }
     }
 }
@@ -54,15 +54,20 @@ pub enum Work {
     /// It computes for so long, in units of time.
     Calc(u64),
     /// It sends and receives at once; peers are ranks.
-    Exchange(Step),
+    Exchange(Box<Step>),
     /// Its part of a collective, as this member.
-    Collective(Communicator, u32),
+    Collective(Arc<Communicator>, u32),
 }
 
 impl Work {
     /// Nothing.
     pub fn nothing() -> Self {
-        Self::Exchange(Step::default())
+        Self::exchange(Step::default())
+    }
+
+    /// Messages that are sent and received at once.
+    pub fn exchange(step: Step) -> Self {
+        Self::Exchange(Box::new(step))
     }
 
     pub(crate) fn lanes(&self) -> u32 {
@@ -83,15 +88,31 @@ impl Work {
 
     /// A step of a lane, whose peers are ranks, and the time of the calculation after what it receives.
     pub(crate) fn step(&self, lane: u32, number: u32) -> Option<(Step, u64)> {
+        let (mut step, time) = self.members_step(lane, number)?;
+        step.sends.iter_mut().chain(&mut step.receives).for_each(|part| part.peer = self.rank_of(part.peer));
+        Some((step, time))
+    }
+
+    /// The same with the peers that [`Self::rank_of`] names.
+    #[inline]
+    pub(crate) fn members_step(&self, lane: u32, number: u32) -> Option<(Step, u64)> {
         match self {
             Self::Calc(_) => None,
-            Self::Exchange(step) => (number == 0).then(|| (step.clone(), 0)),
-            Self::Collective(Communicator { ranks, steps, costs }, member) => {
-                let mut step = steps.step(*member, lane, number)?;
-                let time = costs.after(&step);
-                step.sends.iter_mut().chain(&mut step.receives).for_each(|part| part.peer = ranks[part.peer as usize]);
+            Self::Exchange(step) => (number == 0).then(|| (Step::clone(step), 0)),
+            Self::Collective(communicator, member) => {
+                let step = communicator.steps.step(*member, lane, number)?;
+                let time = communicator.costs.after(&step);
                 Some((step, time))
             }
+        }
+    }
+
+    /// The rank of a peer.
+    #[inline]
+    pub(crate) fn rank_of(&self, peer: u32) -> u32 {
+        match self {
+            Self::Calc(_) | Self::Exchange(_) => peer,
+            Self::Collective(communicator, _) => communicator.ranks[peer as usize],
         }
     }
 }
@@ -310,7 +331,7 @@ impl Script for Calc {
 /// A collective in each of some communicators; a rank belongs to one of them, or does nothing.
 #[derive(Debug)]
 pub struct Communicators {
-    each: Vec<Communicator>,
+    each: Vec<Arc<Communicator>>,
     /// By rank: communicator and member, the former all ones if it takes no part.
     place: Vec<(u32, u32)>,
 }
@@ -326,7 +347,7 @@ impl Communicators {
                 place[rank as usize] = (number, member);
             }
         }
-        Self { each: communicators, place }
+        Self { each: communicators.into_iter().map(Arc::new).collect(), place }
     }
 }
 

@@ -53,6 +53,10 @@ impl Executable for Together {
     fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.program.bytes()).sum()
     }
+
+    fn state(&self) -> f64 {
+        self.parts.iter().map(|part| part.program.state()).sum()
+    }
 }
 
 /// A part of each program.
@@ -123,9 +127,18 @@ impl Plan for TogetherPlan {
         self.ask(rank, released, |plan, rank, released| plan.begin(rank, released));
     }
 
-    fn operation(&self, rank: u32, number: u32) -> Operation {
+    fn operation(&self, rank: u32, number: u32) -> Option<Operation> {
         let part = &self.parts[self.of(rank)];
-        part.named(part.plan.operation(rank - part.first, number))
+        part.plan.operation(rank - part.first, number).map(|operation| part.named(operation))
+    }
+
+    fn cpu_of(&self, rank: u32, number: u32) -> u8 {
+        let part = &self.parts[self.of(rank)];
+        part.plan.cpu_of(rank - part.first, number)
+    }
+
+    fn hears_of_starts(&self) -> bool {
+        self.parts.iter().any(|part| part.plan.hears_of_starts())
     }
 
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
@@ -153,6 +166,10 @@ impl Plan for TogetherPlan {
 
     fn bytes(&self) -> usize {
         self.parts.iter().map(|part| part.plan.bytes()).sum()
+    }
+
+    fn fetch(&self) {
+        self.parts.iter().for_each(|part| part.plan.fetch());
     }
 }
 
@@ -201,6 +218,6 @@ mod tests {
         released.clear();
         even.done(2, 0, 10, &mut released);
         assert_eq!(names(&released), ["2.1 send 8b to 3"]);
-        assert_eq!(even.operation(2, 1), released[0].operation);
+        assert_eq!(even.operation(2, 1), Some(released[0].operation));
     }
 }

@@ -16,7 +16,7 @@ from phit import mpi
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
-from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options
+from phit.cli.where import shared_out
 from phit.errors import InputError, one_line
 from phit.experiment import Experiment, heading
 from phit.hints import PAGE, hints, watched
@@ -24,6 +24,7 @@ from phit.progress import run_progress
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
+from phit.where import ASKED, Asked
 from phit.workloads import contention, contention_by_phase, without_contention
 from phit.workloads import interference as jobs_alone_and_together
 
@@ -298,44 +299,34 @@ def _show_phases(result: Result, ideal: Result) -> None:
 
 
 @commands.command()
+@shared_out
 def sweep(
     file: File,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Results folder; by default results/NAME.")
     ] = None,
     settings: Settings = [],  # noqa: B006
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Write plots and tables as well.")] = False,
     force: Force = False,
-    shard: ShardText = None,
-    executor: ExecutorName = None,
-    partition: Partition = None,
-    time: Time = None,
-    account: Account = None,
     trust: Trust = False,  # noqa: ARG001
+    asked: Asked = ASKED,
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
+    from phit.sweeping import sweep_into
+
     experiment = Experiment.read(file, settings)
-    if plot and shard is not None:
+    if plot and asked.shard is not None:
         raise InputError("--plot: a shard has some of the points; expected `phit plot` when all are there")
     target = folder or Path("results") / experiment.name
     with interruptible():
-        points = phit.sweep(
-            experiment,
-            target,
-            workers=workers,
-            executor=executor,
-            progress=True,
-            force=force,
-            shard=shard,
-            cluster=options(partition, time, account),
-        )
+        points = sweep_into(experiment, target, asked, progress=True, force=force)
     from phit import report
 
     out(report.rich_table(points, experiment.keys))
     note(f"results in {target}")
-    if shard is not None:
-        note(f"shard {shard}: {points.height} points; when all shards have ended, `phit merge` makes what tables lack")
+    if asked.shard is not None:
+        later = "when all shards have ended, `phit merge` makes what tables lack"
+        note(f"shard {asked.shard}: {points.height} points; {later}")
     if plot:
         _write_all(target)
 
@@ -366,6 +357,7 @@ def _write_all(target: Path) -> None:
 
 
 @commands.command()
+@shared_out
 def saturate(
     file: File,
     settings: Settings = [],  # noqa: B006
@@ -395,37 +387,23 @@ def saturate(
         Path | None, typer.Option("--out", metavar="DIR", help="Keep all runs and the table in this folder.")
     ] = None,
     plot: Annotated[bool, typer.Option("--plot", help="Draw a bar for each curve, with --out.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes for an experiment; one per core.")] = None,
-    shard: ShardText = None,
-    executor: ExecutorName = None,
-    partition: Partition = None,
-    time: Time = None,
-    account: Account = None,
+    asked: Asked = ASKED,
 ) -> None:
     """Find the largest load that a scenario sustains, or each curve of an experiment."""
     from dataclasses import asdict
 
-    from phit.saturation import Rule, Trial
+    from phit.saturated_curves import saturations_of
+    from phit.saturation import Rule, Trial, saturation_of
 
     document = apply_settings(load(file), settings)
-    if "sweep" in document or folder is not None or executor is not None or shard is not None:
-        if plot and (folder is None or shard is not None):
+    rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
+    if "sweep" in document or folder is not None or asked.executor is not None or asked.shard is not None:
+        if plot and (folder is None or asked.shard is not None):
             raise InputError("--plot: expected --out DIR, where the bars are written when all curves are known")
-        rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
         document.setdefault("sweep", {}).setdefault("name", file.stem)
         with interruptible():
-            table = phit.saturations(
-                document,
-                folder,
-                rule=rule,
-                seeds=seeds,
-                workers=workers,
-                executor=executor,
-                progress=True,
-                force=force,
-                shard=shard,
-                cluster=options(partition, time, account),
-            )
+            experiment = Experiment.read(document)
+            table = saturations_of(experiment, folder, rule, seeds, asked, progress=True, force=force)
         _show_saturations(table, as_json=as_json)
         if plot and folder is not None:
             _write_bars(table, folder)
@@ -437,19 +415,7 @@ def saturate(
         note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
 
     with interruptible():
-        found = phit.saturate(
-            document,
-            first=first,
-            last=last,
-            step=step,
-            tolerance=tolerance,
-            share=share,
-            latency_factor=latency_factor,
-            latency_limit=latency_limit,
-            seeds=seeds,
-            tell=tell,
-            force=force,
-        )
+        found = saturation_of(document, rule, seeds, tell=tell, force=force)
         limit = _bound(document) if bounds else None
     if as_json:
         out(json.dumps({**asdict(found), "bound": limit.to_dict() if isinstance(limit, phit.Bounds) else None}))

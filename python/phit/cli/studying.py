@@ -8,11 +8,12 @@ import typer
 
 from phit.cli import completing
 from phit.cli.app import Settings, interruptible, note, out
-from phit.cli.where import Account, ExecutorName, Partition, ShardText, Time, options, where
+from phit.cli.where import shared_out
 from phit.errors import InputError
 from phit.scenario import apply_settings, load
 from phit.sections import SECTIONS
 from phit.studies import registry
+from phit.where import ASKED, Asked
 
 commands = typer.Typer()
 
@@ -24,6 +25,7 @@ def _words(names: list[str]) -> str:
 
 
 @commands.command()
+@shared_out
 def validate(
     quick: Annotated[bool, typer.Option("--quick", help="Only the cheap comparisons, with fewer seeds.")] = False,
     folder: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the page and its plots.")] = Path(
@@ -32,7 +34,6 @@ def validate(
     reference: Annotated[
         Path, typer.Option("--reference", metavar="DIR", help="The other simulators' numbers.")
     ] = Path("tests/reference"),
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; by default one per core.")] = None,
     results: Annotated[
         Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs there, and go on from there.")
     ] = None,
@@ -42,15 +43,11 @@ def validate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of Phit's runs, with --against.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with --against.")] = False,
-    shard: ShardText = None,
-    executor: ExecutorName = None,
-    partition: Partition = None,
-    time: Time = None,
-    account: Account = None,
+    asked: Asked = ASKED,
 ) -> None:
     """Compare Phit with other simulators; exit status 1 if something differs."""
     if printed is not None:
-        _against(printed, seeds, workers, as_json)
+        _against(printed, seeds, asked.workers, as_json)
         return
     from phit.studies import validation
     from phit.studies.validation.summary import rich_table
@@ -61,14 +58,14 @@ def validate(
                 folder,
                 folder=reference,
                 quick=quick,
-                where=where(workers, executor, options(partition, time, account), shard),
+                where=asked.where(),
                 progress=True,
                 results=results,
             )
     except OSError as error:
         raise InputError(f"{folder}: cannot write the page there ({error.strerror})") from None
-    if shard is not None:
-        note(f"shard {shard} is in {results}; when all have ended, the same command without --shard compares")
+    if asked.shard is not None:
+        note(f"shard {asked.shard} is in {results}; when all have ended, the same command without --shard compares")
         return
     out(rich_table(report.comparisons, report.phases))
     for path in report.written:
@@ -91,6 +88,7 @@ def _against(printed: Path, seeds: int, workers: int | None, as_json: bool) -> N
 
 
 @commands.command()
+@shared_out
 def reproduce(
     study: Annotated[
         str,
@@ -111,7 +109,6 @@ def reproduce(
         Path | None,
         typer.Option("--output", "--out", metavar="DIR", help="Results folder; by default results/STUDY-SCALE."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "--workers", min=1, help="Processes; one per core.")] = None,
     run: Annotated[
         bool, typer.Option("--run/--no-run", help="Run what is missing, or only show what is there.")
     ] = True,
@@ -122,11 +119,7 @@ def reproduce(
     target: Annotated[
         Path | None, typer.Option("--publish", metavar="DIR", help="Also write the study's page into this folder.")
     ] = None,
-    shard: ShardText = None,
-    executor: ExecutorName = None,
-    partition: Partition = None,
-    time: Time = None,
-    account: Account = None,
+    asked: Asked = ASKED,
 ) -> None:
     """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
     from phit.studies.kit import budget as budgets
@@ -145,14 +138,15 @@ def reproduce(
             warmup=warmup,
             cycles=cycles,
             out=place,
-            where=where(jobs, executor, options(partition, time, account), shard),
+            where=asked.where(),
             run=run,
             budget=None if budget is None else budgets.seconds(budget),
             progress=True,
             say=note,
         )
-    if shard is not None:
-        note(f"shard {shard} is in {place}; when all have ended, the same command without --shard makes the figures")
+    if asked.shard is not None:
+        later = "when all have ended, the same command without --shard makes the figures"
+        note(f"shard {asked.shard} is in {place}; {later}")
         if report.failure is not None:
             raise report.failure
         return

@@ -1,42 +1,59 @@
 """Options that say which processes run points."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
 from phit.cli import completing
-from phit.sharding import Shard
-from phit.where import Cluster, Where
-
-ExecutorName = Annotated[
-    str | None,
-    typer.Option(
-        "--executor",
-        metavar="WHERE",
-        help="local (the default), slurm, or dask://HOST:PORT: where points run.",
-        autocompletion=completing.executors,
-    ),
-]
-Partition = Annotated[str | None, typer.Option(help="Of Slurm jobs, before [cluster] of the experiment.")]
-Time = Annotated[str | None, typer.Option("--time", metavar="TIME", help="Longest time of a Slurm job, as 2h.")]
-Account = Annotated[str | None, typer.Option(help="That Slurm charges.")]
-ShardText = Annotated[
-    str | None,
-    typer.Option(
-        "--shard",
-        metavar="K/N",
-        help="Run the K-th of N parts of equal work, with others that share the folder or do not.",
-    ),
-]
+from phit.where import Asked
 
 
-def options(partition: str | None, time: str | None, account: str | None) -> dict[str, Any]:
-    """Keys of `[cluster]` that the command line gives."""
-    given = {"partition": partition, "time": time, "account": account}
-    return {key: value for key, value in given.items() if value is not None}
-
-
-def where(workers: int | None, executor: str | None, cluster: Mapping[str, Any], shard: str | None = None) -> Where:
+def _options(
+    workers: Annotated[
+        int | None, typer.Option("--workers", "--jobs", min=1, help="Processes; by default one per core.")
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Run the K-th of N parts of equal work, with others that share the folder or do not.",
+        ),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            "--executor",
+            metavar="WHERE",
+            help="local (the default), slurm, or dask://HOST:PORT: where points run.",
+            autocompletion=completing.executors,
+        ),
+    ] = None,
+    partition: Annotated[str | None, typer.Option(help="Of Slurm jobs, before [cluster] of the experiment.")] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="TIME", help="Longest time of a Slurm job, as 2h.")
+    ] = None,
+    account: Annotated[str | None, typer.Option(help="That Slurm charges.")] = None,
+) -> Asked:
     """What the options say."""
-    return Where(workers, executor, Cluster.of(cluster), None if shard is None else Shard.parse(shard))
+    cluster = {"partition": partition, "time": time, "account": account}
+    return Asked(workers, executor, {key: value for key, value in cluster.items() if value is not None}, shard)
+
+
+def shared_out(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command these options, in place of its parameter `asked`, which has what they say."""
+    ours = inspect.signature(_options).parameters
+    theirs = [one for name, one in inspect.signature(command).parameters.items() if name != "asked"]
+
+    @wraps(command)
+    def wrapped(*first: Any, **given: Any) -> None:
+        asked = _options(**{name: given.pop(name) for name in ours if name in given})
+        command(*first, **given, asked=asked)
+
+    parameters = [*theirs, *ours.values()]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {one.name: one.annotation for one in parameters}
+    return wrapped

@@ -15,6 +15,19 @@ def shift(offset: int, endpoints: int) -> Document:
     return {"kind": "shift", "offset": offset} if offset else {"kind": "shift", "offset": 0, "include_self": True}
 
 
+def to_router(routers: int, each: int, to: Callable[[int], int]) -> Document:
+    """Every endpoint draws one of the `each` at the router that `to` says: a mix of as many patterns as there are.
+
+    Part n leads from the endpoint with number i of its router to number i + n, modulo `each`, of the other router.
+    """
+
+    def place(n: int) -> Callable[[int], int]:
+        return lambda source: to(source // each) * each + (source + n) % each
+
+    parts = [{"weight": 1, "pattern": moved(routers * each, place(n))} for n in range(each)]
+    return {"kind": "mix", "parts": parts}
+
+
 def moved(endpoints: int, to: Callable[[int], int]) -> Document:
     """Every endpoint sends to the one that `to` says: those that move alike are listed together."""
     groups: defaultdict[int, list[int]] = defaultdict(list)

@@ -12,6 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct Ideal {}
 
 impl AllocatorParams for Ideal {
+    fn matches(&self) -> bool {
+        false
+    }
+
     fn build(&self, _: &AllocatorContext) -> Box<dyn Allocator> {
         Box::new(Rule)
     }

@@ -175,7 +175,8 @@ impl<const IN_TURN: bool> Rule<IN_TURN> {
             let output = (request.output - round.first_port) as u16;
             let own = self.inputs.key::<IN_TURN>(at, output, request.birth, round);
             let lane = self.lanes.as_ref().map_or(0, |lanes| lanes.key::<true>(at, request.lane, 0, round));
-            (own, lane)
+            // Requests without a channel come after those that have one.
+            (request.class >> 1, own, lane)
         };
         let keys = requests.iter().map(&mut key);
         keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)

@@ -70,7 +70,8 @@ impl Allocator for Rule {
         self.matrix.fill(&round, requests);
         let mut first = None;
         // Those of a rank see those before them as taken.
-        for class in 0..2 {
+        let last = requests.iter().map(|request| request.class).max().unwrap_or(0);
+        for class in 0..=last {
             for diagonal in (0..radix).map(|step| (start + step) % radix) {
                 for output in 0..radix {
                     let input = (diagonal + radix - output) % radix;

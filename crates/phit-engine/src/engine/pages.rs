@@ -20,34 +20,40 @@ impl<T> Default for Pages<T> {
 
 /// Empty pages: those that one list gives back are those that the next one takes.
 #[derive(Debug)]
-pub(crate) struct Spare<T>(Vec<Vec<T>>);
-
-impl<T> Default for Spare<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
+pub(crate) struct Spare<T> {
+    pages: Vec<Vec<T>>,
+    /// More are given back to the system: how many are read and how many filled differs from one epoch to the next, and
+    /// what were kept of them all would add up.
+    most: usize,
 }
 
 impl<T> Spare<T> {
-    /// More are given back to the system: how many are read and how many filled differs from one epoch to the next, and
-    /// what were kept of them all would add up.
-    const MOST: usize = 4;
+    /// Keeps so many pages.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { pages: Vec::new(), most }
+    }
+
+    /// Keeps so many pages from now on, and gives back what is more; returns how many it has kept.
+    pub(crate) fn keep(&mut self, most: usize) -> usize {
+        self.pages.truncate(most);
+        std::mem::replace(&mut self.most, most)
+    }
 
     fn give(&mut self, mut page: Vec<T>) {
-        if self.0.len() < Self::MOST && page.capacity() > 0 {
+        if self.pages.len() < self.most && page.capacity() > 0 {
             page.clear();
-            self.0.push(page);
+            self.pages.push(page);
         }
     }
 
     fn take(&mut self) -> Vec<T> {
-        self.0.pop().unwrap_or_else(|| Vec::with_capacity((PAGE / size_of::<T>()).max(1)))
+        self.pages.pop().unwrap_or_else(|| Vec::with_capacity((PAGE / size_of::<T>()).max(1)))
     }
 }
 
 impl<T> Bytes for Spare<T> {
     fn bytes(&self) -> usize {
-        self.0.iter().map(Bytes::bytes).sum::<usize>() + self.0.bytes()
+        self.pages.iter().map(Bytes::bytes).sum::<usize>() + self.pages.bytes()
     }
 }
 
@@ -90,6 +96,11 @@ impl<T> Pages<T> {
         self.full.iter().chain(std::iter::once(&self.last)).map(Vec::as_slice)
     }
 
+    /// Gives all pages to `spare`.
+    pub(crate) fn give(self, spare: &mut Spare<T>) {
+        self.full.into_iter().chain([self.last]).for_each(|page| spare.give(page));
+    }
+
     /// Calls `see` with all items in order; pages that have been gone through are given to `spare` on the way.
     #[inline(always)]
     pub(crate) fn consume(mut self, spare: &mut Spare<T>, mut see: impl FnMut(&T)) {
@@ -115,7 +126,8 @@ mod tests {
 
     #[test]
     fn items_come_out_in_order_whatever_their_number() {
-        let mut spare = Spare::default();
+        const MOST: usize = 4;
+        let mut spare = Spare::new(MOST);
         for count in [0, 1, PAGE / 8 - 1, PAGE / 8, PAGE / 8 + 1, 1000] {
             let mut pages = Pages::default();
             (0..count as u64).for_each(|item| pages.push(item, &mut spare));
@@ -125,7 +137,7 @@ mod tests {
             let mut taken = Vec::new();
             pages.consume(&mut spare, |item| taken.push(*item));
             assert!(taken.into_iter().eq(0..count as u64));
-            assert!(spare.0.len() <= Spare::<u64>::MOST && spare.0.iter().all(Vec::is_empty));
+            assert!(spare.pages.len() <= MOST && spare.pages.iter().all(Vec::is_empty));
         }
     }
 }

@@ -10,6 +10,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What partitions send to one another.
 pub trait Post: Default + Send {
+    /// Memory of mail that has been read, for mail to be written.
+    type Room: Send;
+    /// Room for the mail of so many partitions.
+    fn room(partitions: usize) -> Self::Room;
     /// True if there is nothing in it.
     fn is_empty(&self) -> bool;
 }
@@ -20,10 +24,17 @@ pub(crate) trait Runs: Send {
     type Mail: Post;
     /// Brings what it is going to need into the cache: it has been driven out by the others of its thread.
     fn fetch(&self);
-    /// Takes in mail, to be handled at ticks from the current one on.
-    fn receive(&mut self, mail: Self::Mail);
-    /// Runs all ticks before `end`, putting what is for partition `i` into `outbox[i]`.
-    fn run_until(&mut self, end: Tick, outbox: &mut Vec<Self::Mail>);
+    /// Takes in mail, to be handled at ticks from the current one on, and runs all ticks before `end`.
+    fn run_until(&mut self, end: Tick, mail: Vec<Self::Mail>, outbox: &mut Outbox<Self::Mail>);
+}
+
+/// What the partitions of a thread send: it is lent to one after the other.
+#[derive(Debug)]
+pub(crate) struct Outbox<M: Post> {
+    /// By partition.
+    pub mail: Vec<M>,
+    /// For more of it.
+    pub room: M::Room,
 }
 
 /// A barrier that spins briefly and then yields: epochs may be as short as microseconds.
@@ -77,14 +88,27 @@ impl Drop for Abandon<'_> {
 
 /// The mail that waits for each partition between two calls of [`advance`], from each thread that had some.
 #[derive(Debug)]
-pub struct Inboxes<M> {
+pub struct Inboxes<M: Post> {
     mail: Vec<Mutex<Vec<M>>>,
+    /// What threads keep from one call to the next.
+    rooms: Mutex<Vec<M::Room>>,
 }
 
 impl<M: Post> Inboxes<M> {
     /// Empty inboxes for `partitions` partitions.
     pub fn new(partitions: usize) -> Self {
-        Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect() }
+        Self { mail: (0..partitions).map(|_| Mutex::new(Vec::new())).collect(), rooms: Mutex::default() }
+    }
+
+    /// Empty mail for all partitions, and room for it, for one of `threads` threads.
+    fn outbox(&self, threads: usize) -> Outbox<M> {
+        let room = lock(&self.rooms).pop().unwrap_or_else(|| M::room(self.len().div_ceil(threads)));
+        Outbox { mail: (0..self.len()).map(|_| M::default()).collect(), room }
+    }
+
+    /// Calls `see` with the room that threads keep.
+    pub fn for_each_room(&self, see: impl FnMut(&M::Room)) {
+        lock(&self.rooms).iter().for_each(see);
     }
 
     /// Takes the mail for partition `index` away.
@@ -148,13 +172,13 @@ fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>]) {
 }
 
 /// What brings mail to partitions in other processes, and from there.
-pub(crate) trait Carrier<M>: Sync {
+pub(crate) trait Carrier<M: Post>: Sync {
     /// Empties the inboxes of partitions elsewhere, and fills those here with what has come for them.
-    fn carry(&self, inboxes: &Inboxes<M>);
+    fn carry(&self, inboxes: &Inboxes<M>, room: &mut M::Room);
 }
 
 /// Of a network in several processes: what of it is here.
-pub(crate) struct Here<'a, M> {
+pub(crate) struct Here<'a, M: Post> {
     /// The first partition of this process.
     pub first: usize,
     /// What leads to the others.
@@ -178,7 +202,7 @@ pub(crate) fn advance<P: Runs>(
     let barrier = Barrier::new(threads);
     let work = |first: usize, own: &mut [P], clusters: &[Cluster], last: bool| {
         let _abandon = Abandon(&barrier);
-        let mut outbox: Vec<P::Mail> = inboxes.mail.iter().map(|_| P::Mail::default()).collect();
+        let mut outbox = inboxes.outbox(threads);
         let mut at = now;
         while at < end {
             let from = at;
@@ -195,12 +219,11 @@ pub(crate) fn advance<P: Runs>(
                             partition.fetch();
                         }
                         let mail = std::mem::take(&mut *lock(&inboxes.mail[index]));
-                        mail.into_iter().for_each(|mail| partition.receive(mail));
-                        partition.run_until(until, &mut outbox);
+                        partition.run_until(until, mail, &mut outbox);
                     }
                     // Nobody else runs, or sends to, these partitions before the epoch's end.
                     if until < at {
-                        deliver(&mut outbox[start..end], &inboxes.mail[start..end]);
+                        deliver(&mut outbox.mail[start..end], &inboxes.mail[start..end]);
                     }
                 }
                 start = end;
@@ -210,19 +233,20 @@ pub(crate) fn advance<P: Runs>(
             if !barrier.wait() {
                 return;
             }
-            deliver(&mut outbox, &inboxes.mail);
+            deliver(&mut outbox.mail, &inboxes.mail);
             if !barrier.wait() {
                 return;
             }
             if let Some(Here { carrier, .. }) = here {
                 if last {
-                    carrier.carry(inboxes);
+                    carrier.carry(inboxes, &mut outbox.room);
                 }
                 if !barrier.wait() {
                     return;
                 }
             }
         }
+        lock(&inboxes.rooms).push(outbox.room);
     };
     if threads == 1 {
         work(first, partitions, own, true);

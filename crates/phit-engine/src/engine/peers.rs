@@ -18,9 +18,19 @@ pub trait Peers: Send + Sync {
     /// How many they are.
     fn count(&self) -> usize;
 
-    /// Hands `mail[p]` to process `p`, and returns by process what each has for this one. What a process has for
-    /// itself is not looked at, and what comes back from itself is empty.
-    fn exchange(&self, mail: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Parted>;
+    /// Sends a letter to every other process, of `lengths[p]` bytes to process `p`, and takes one from each. The memory
+    /// is the carrier's, which needs none that is new from one exchange to the next: letters are long, and come by the
+    /// thousand. First all are written, then all are read, in the order of the processes.
+    fn exchange(&self, lengths: &[usize], letters: &mut dyn Letters) -> Result<(), Parted>;
+}
+
+/// Who writes letters to other processes, and reads theirs. What carries letters is not called meanwhile.
+pub trait Letters {
+    /// Writes the letter to a process, every byte of it.
+    fn write(&mut self, process: usize, letter: &mut [u8]);
+
+    /// Reads the letter of a process.
+    fn read(&mut self, process: usize, letter: &[u8]);
 }
 
 /// The processes of a run have lost one another: why.
@@ -55,8 +65,8 @@ impl Team {
     }
 
     /// See [`Peers::exchange`].
-    pub(crate) fn exchange(&self, mail: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        self.0.exchange(mail).unwrap_or_else(|parted| resume_unwind(Box::new(parted)))
+    pub(crate) fn exchange(&self, lengths: &[usize], letters: &mut dyn Letters) {
+        self.0.exchange(lengths, letters).unwrap_or_else(|parted| resume_unwind(Box::new(parted)));
     }
 
     /// What each process says, by process.
@@ -72,16 +82,35 @@ impl Team {
             true => Some(self.gathered(own, mail)),
             false => {
                 mail[0] = written(&own);
-                self.exchange(mail);
+                self.swap(&mail);
                 None
             }
         }
     }
 
     fn gathered<T: DeserializeOwned>(&self, own: T, mail: Vec<Vec<u8>>) -> Vec<T> {
-        let (rank, mut own) = (self.rank(), Some(own));
-        let came = self.exchange(mail).into_iter().enumerate();
-        came.filter_map(|(from, bytes)| if from == rank { own.take() } else { Some(read(&bytes)) }).collect()
+        let mut all: Vec<T> = self.swap(&mail).iter().map(|bytes| read(bytes)).collect();
+        all.insert(self.rank(), own);
+        all
+    }
+
+    /// Hands `mail[p]` to process `p`, and returns what the others have for this one.
+    fn swap(&self, mail: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        /// What is sent, and what has come.
+        struct Whole<'a>(&'a [Vec<u8>], Vec<Vec<u8>>);
+        impl Letters for Whole<'_> {
+            fn write(&mut self, process: usize, letter: &mut [u8]) {
+                letter.copy_from_slice(&self.0[process]);
+            }
+
+            fn read(&mut self, _: usize, letter: &[u8]) {
+                self.1.push(letter.to_vec());
+            }
+        }
+        let lengths: Vec<usize> = mail.iter().map(Vec::len).collect();
+        let mut whole = Whole(mail, Vec::new());
+        self.exchange(&lengths, &mut whole);
+        whole.1
     }
 
     /// The sums over all processes.

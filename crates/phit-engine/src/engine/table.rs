@@ -1,6 +1,6 @@
 //! Tables whose indices are right by construction.
 
-use std::mem::MaybeUninit;
+pub(crate) use phit_workload::cache::fetch;
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A fixed table read with 32-bit indices that are known to be in range.
@@ -19,24 +19,10 @@ impl<T> From<Vec<T>> for Table<T> {
     }
 }
 
-/// Bytes of a cache line, or less: a guess costs time at most.
-const CACHE_LINE: usize = 64;
-
 /// Makes room for `more` items, and then some: an eighth, where a vector would double.
 pub(crate) fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
         items.reserve_exact(more.max(items.len() / 8).max(16));
-    }
-}
-
-/// Reads a byte of every cache line, so that all items are in the cache for the accesses that follow: in order they
-/// come several times as fast as line by line on demand.
-#[allow(unsafe_code)]
-pub(crate) fn fetch<T>(items: &[T]) {
-    let bytes = items.as_ptr().cast::<MaybeUninit<u8>>();
-    for at in (0..size_of_val(items)).step_by(CACHE_LINE) {
-        // SAFETY: `at` lies within the items, and a byte of them that is padding may be uninitialised.
-        unsafe { bytes.add(at).read_volatile() };
     }
 }
 

@@ -11,7 +11,7 @@
 //! sent, then words that a receive has taken a message.
 
 use super::incoming::{Announced, Coming, Incoming};
-use crate::engine::{Tick, poll};
+use crate::engine::{Tick, fetch, poll};
 use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
@@ -20,7 +20,7 @@ use phit_workload::host::{Effects, Hosts, Left, Message, Ready, Taken};
 
 use phit_workload::rails::Rails;
 use phit_workload::run::Asked;
-use phit_workload::{Operation, Queue, Ranks};
+use phit_workload::{Operation, Queue, Ranks, Wait};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -28,6 +28,10 @@ use std::sync::Arc;
 
 /// Events after which it is asked whether the run is to stop.
 const POLLED: u32 = 1024;
+
+/// The state of all hosts is fetched where at least one event in so many hosts was handled in a turn: read in order, it
+/// takes a fraction of the time that it takes line by line.
+const BUSY: usize = 4;
 
 /// Something that a rank hears of.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +90,29 @@ struct Outgoing {
     cycle: u32,
     /// and the endpoint that it goes to.
     to: u32,
-    /// The messages after it.
+    /// The message after it,
+    second: Option<Sending>,
+    /// and those after that.
     messages: VecDeque<Sending>,
+}
+
+impl Outgoing {
+    /// Adds a message behind all others.
+    fn put(&mut self, sending: Sending) {
+        match self.second {
+            None => self.second = Some(sending),
+            Some(_) => self.messages.push_back(sending),
+        }
+    }
+
+    /// Takes out the message to be sent next.
+    fn take(&mut self) -> Option<Sending> {
+        let next = self.second.take()?;
+        if !self.messages.is_empty() {
+            self.second = self.messages.pop_front();
+        }
+        Some(next)
+    }
 }
 
 /// The hosts of a part of the ranks, and what they send and receive.
@@ -100,6 +125,10 @@ pub(crate) struct Executor {
     hosts: Hosts,
     effects: Effects,
     events: Queue<Event>,
+    /// Messages that have arrived in this tick.
+    arrived: Vec<Message>,
+    /// Events in this turn of the partition.
+    handled: u32,
     begun: bool,
     /// Endpoints of a rank.
     each: u32,
@@ -147,6 +176,8 @@ impl Executor {
             cycles,
             effects: Effects::default(),
             events: Queue::default(),
+            arrived: Vec::new(),
+            handled: 0,
             begun: false,
             each,
             outgoing,
@@ -169,7 +200,7 @@ impl Executor {
             self.begun = true;
             let ranks = self.hosts.ranks().clone();
             ranks.iter().for_each(|rank| self.hosts.begin(rank, &mut self.effects));
-            self.settle();
+            self.settle(now, false);
         }
         self.events.reach(now);
         self.take_in(now);
@@ -178,41 +209,71 @@ impl Executor {
             let taken = Taken { source: word.rank, number: word.number, nic: word.nic };
             self.events.add(now, Event::Taken { taken, told: word.told });
         }
-        let mut count = 0u32;
+        self.handle(now);
+    }
+
+    /// Handles all events that are due by `now`.
+    fn handle(&mut self, now: u64) {
         while let Some((due, event)) = self.events.take(now) {
-            // Any number of messages may be posted in one tick.
-            count += 1;
-            if count % POLLED == 0 {
-                poll();
-            }
-            let outcome = match event {
-                Event::Operation { rank, number, operation } => {
-                    let (outgoing, each) = (&self.outgoing, self.each as usize);
-                    let place = self.hosts.ranks().place(rank);
-                    let queued = |rail| outgoing[place * each + usize::from(rail)].phits;
-                    self.hosts.perform((rank, number), operation, now, queued, &mut self.effects)
-                }
-                Event::Message(message) => self.hosts.arrive(message, now, &mut self.effects),
-                Event::Taken { taken, told } => {
-                    self.hosts.taken(taken, told, now, &mut self.effects);
-                    Ok(())
-                }
-            };
-            match outcome {
+            match self.take_place(event, now) {
                 Err(wait) => self.events.defer(due, event, wait),
                 Ok(()) => {
                     self.events.end(due);
-                    self.note(now);
-                    self.settle();
+                    self.settle(now, false);
                 }
             }
         }
     }
 
+    /// Lets an event take place at `now`, or says until when it has to wait.
+    fn take_place(&mut self, event: Event, now: u64) -> Result<(), Wait> {
+        self.handled = self.handled.wrapping_add(1);
+        // Any number of messages may be posted in one tick.
+        if self.handled % POLLED == 0 {
+            poll();
+        }
+        match event {
+            Event::Operation { rank, number, operation } => {
+                let (outgoing, each) = (&self.outgoing, self.each as usize);
+                let place = self.hosts.ranks().place(rank);
+                let queued = |rail| outgoing[place * each + usize::from(rail)].phits;
+                self.hosts.perform((rank, number), operation, now, queued, &mut self.effects)
+            }
+            Event::Message(message) => self.hosts.arrive(message, now, &mut self.effects),
+            Event::Taken { taken, told } => {
+                self.hosts.taken(taken, told, now, &mut self.effects);
+                Ok(())
+            }
+        }
+    }
+
     /// Messages of one tick arrive by destination, source and order.
+    ///
+    /// Where a rank hears of nothing else in the tick, what it does about a message need not be queued.
     fn take_in(&mut self, now: u64) {
-        let Self { incoming, events, rows, asked, workload, .. } = self;
-        incoming.take_in(|coming| arrive(coming, now, events, asked.messages.then_some((rows, workload.rails))));
+        if self.incoming.at_rest() {
+            return;
+        }
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let Self { incoming, rows, asked, workload, .. } = self;
+        incoming.take_in(|coming| {
+            arrived.push(message_of(&coming, asked.messages.then_some((&mut *rows, workload.rails))));
+        });
+        let is_due = self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now);
+        for of_rank in arrived.chunk_by(|one, other| one.destination == other.destination) {
+            match of_rank {
+                &[message] if !is_due => match self.take_place(Event::Message(message), now) {
+                    Err(wait) => self.events.put_off(Event::Message(message), wait),
+                    Ok(()) => self.settle(now, true),
+                },
+                several => several.iter().for_each(|message| self.events.add(now, Event::Message(*message))),
+            }
+            if !is_due {
+                self.handle(now);
+            }
+        }
+        arrived.clear();
+        self.arrived = arrived;
     }
 
     /// Notes what an event at `now` has led to with other ranks.
@@ -227,6 +288,7 @@ impl Executor {
         }
         match self.effects.taken.take() {
             Some(taken) if message.source == message.destination => {
+                self.file_ready();
                 self.events.add(now, Event::Taken { taken, told: now });
             }
             Some(taken) => self.told.push((message, taken, now)),
@@ -234,18 +296,42 @@ impl Executor {
         }
     }
 
-    /// Queues what an event has led to.
-    fn settle(&mut self) {
-        if let Some((message, left)) = self.effects.sent.take() {
-            match message.source == message.destination {
-                true => self.send_to_itself(message, left),
-                false => self.send(message, left),
+    /// Sees to what an event at `now` has led to: queues it, or, if nothing else is due for its rank, does `at_once`
+    /// what is due.
+    fn settle(&mut self, now: u64, at_once: bool) {
+        loop {
+            self.note(now);
+            if let Some((message, left)) = self.effects.sent.take() {
+                match message.source == message.destination {
+                    true => self.send_to_itself(message, left),
+                    false => self.send(message, left),
+                }
+            }
+            self.hosts.order(&mut self.effects);
+            if !at_once {
+                return self.file_ready();
+            }
+            loop {
+                let Some(Ready { rank, number, operation, at }) = Hosts::next_ready(&mut self.effects) else { return };
+                let event = Event::Operation { rank, number, operation };
+                // What has been queued comes before what is released after it.
+                if at != now || self.events.is_due(now) {
+                    self.events.add(at, event);
+                    continue;
+                }
+                match self.take_place(event, now) {
+                    Err(wait) => self.events.put_off(event, wait),
+                    Ok(()) => break,
+                }
             }
         }
-        let events = &mut self.events;
-        self.hosts.ready(&mut self.effects, |Ready { rank, number, operation, at }| {
-            events.add(at, Event::Operation { rank, number, operation });
-        });
+    }
+
+    /// Queues the operations that have been released, and put in order.
+    fn file_ready(&mut self) {
+        while let Some(Ready { rank, number, operation, at }) = Hosts::next_ready(&mut self.effects) {
+            self.events.add(at, Event::Operation { rank, number, operation });
+        }
     }
 
     /// What a rank sends to itself never enters the network.
@@ -254,6 +340,7 @@ impl Executor {
             message.mark = self.rows.len() as u32;
             self.rows.push(MessageRow { last: Some(left), ..MessageRow::new(&message, self.workload.rails) });
         }
+        self.file_ready();
         self.events.add(left, Event::Message(message));
     }
 
@@ -280,7 +367,7 @@ impl Executor {
             let from = self.workload.endpoints[slot as usize];
             self.posted.push(Announced { message, slot, from, first, packets });
         }
-        outgoing.messages.push_back(Sending { message, first, packets, last });
+        outgoing.put(Sending { message, first, packets, last });
         self.unsent += 1;
         self.senders.push(slot);
     }
@@ -299,7 +386,7 @@ impl Executor {
         outgoing.phits -= u64::from(std::mem::take(&mut outgoing.in_hand));
         let mut announced = None;
         if outgoing.left == 0 {
-            let Sending { message, first, packets, last } = outgoing.messages.pop_front()?;
+            let Sending { message, first, packets, last } = outgoing.take()?;
             (outgoing.left, outgoing.last, outgoing.cycle) = (packets, last, first);
             outgoing.to = self.workload.endpoint(message.destination, message.nic);
             if self.sent.is_empty() {
@@ -411,6 +498,21 @@ impl Executor {
         }
     }
 
+    /// A turn of the partition begins.
+    pub(crate) fn begin_turn(&mut self) {
+        self.handled = 0;
+    }
+
+    /// Brings what the hosts are going to need into the cache, if they had much to do in the last turn.
+    pub(crate) fn fetch(&self) {
+        if self.handled as usize * BUSY < self.outgoing.len() {
+            return;
+        }
+        self.hosts.fetch();
+        fetch(&self.outgoing);
+        self.incoming.fetch();
+    }
+
     /// Bytes held, without the program's.
     pub(crate) fn bytes(&self) -> usize {
         let queues: usize =
@@ -434,14 +536,14 @@ fn rail_of(slot: u32, each: u32) -> (u32, usize) {
     }
 }
 
-/// A message has arrived at `now`, of which a row is kept where such are asked for.
-fn arrive(coming: Coming, now: u64, events: &mut Queue<Event>, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) {
-    let Coming { mut message, injected, first, last, .. } = coming;
+/// A message that has arrived, of which a row is kept where such are asked for.
+fn message_of(coming: &Coming, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) -> Message {
+    let &Coming { mut message, injected, first, last, .. } = coming;
     if let Some((rows, rails)) = rows {
         message.mark = rows.len() as u32;
         let at = |tick: Tick| Some(u64::from(tick));
         let row = MessageRow::new(&message, rails);
         rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), ..row });
     }
-    events.add(now, Event::Message(message));
+    message
 }

@@ -8,7 +8,7 @@
 //! rails a message may be there before the packets of one that was sent earlier are made: there messages are known as
 //! soon as they are sent, and are numbered.
 
-use crate::engine::{NONE, Tick};
+use crate::engine::{NONE, Tick, fetch};
 use crate::packet::Packet;
 use phit_workload::Ranks;
 use phit_workload::host::Message;
@@ -217,6 +217,11 @@ impl Incoming {
             }
         }
         self.come = come;
+    }
+
+    /// Brings what is known of all ranks into the cache.
+    pub(super) fn fetch(&self) {
+        fetch(&self.coming);
     }
 
     /// True if no message has come that has not been taken in.

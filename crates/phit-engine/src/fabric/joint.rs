@@ -1,6 +1,6 @@
 //! A network that several processes run together: what it is asked is answered for all of them.
 
-use super::{Fabric, News, Progress};
+use super::{Fabric, News, Progress, gathered};
 use crate::engine::{Team, Tick};
 use crate::measure::{Collector, Share, Snapshot};
 use phit_workload::host::{Left, Message};
@@ -63,11 +63,9 @@ impl Fabric for Joint {
     fn tables(&self) -> BTreeMap<&'static str, usize> {
         let mut all = self.own.tables();
         // Every process has the same tables.
-        for of in self.team.each(all.values().copied().collect::<Vec<usize>>()).into_iter().enumerate() {
-            match of {
-                (0, of) => all.values_mut().zip(of).for_each(|(sum, bytes)| *sum = bytes),
-                (_, of) => all.values_mut().zip(of).for_each(|(sum, bytes)| *sum += bytes),
-            }
+        let each = self.team.each(all.values().copied().collect::<Vec<usize>>());
+        for (place, sum) in all.values_mut().enumerate() {
+            *sum = each.iter().map(|of| of[place]).sum();
         }
         all
     }
@@ -108,14 +106,7 @@ impl Fabric for Joint {
     }
 
     fn left(&self) -> (Left, Vec<Message>) {
-        let mut all: (Left, Vec<Message>) = Default::default();
-        for (left, lost) in self.team.each(self.own.left()) {
-            all.0.add(left);
-            all.1.extend(lost);
-        }
-        all.0.sort();
-        Message::sort(&mut all.1);
-        all
+        gathered(self.team.each(self.own.left()))
     }
 
     fn beyond(&self) -> bool {

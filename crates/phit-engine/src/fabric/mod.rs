@@ -104,6 +104,9 @@ pub struct News<'a> {
     pub table: Option<Arc<RouteTable>>,
 }
 
+/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
+pub(crate) const LAST: Tick = 1 << 31;
+
 /// A network in motion, of one kernel.
 pub trait Fabric: Send {
     /// Runs all ticks before `end`, from the end of the last call on.
@@ -187,9 +190,14 @@ pub trait Fabric: Send {
         Default::default()
     }
 
-    /// The program goes on beyond the last tick that can be simulated.
+    /// The program goes on beyond [`Self::last`].
     fn beyond(&self) -> bool {
         false
+    }
+
+    /// The last tick that can be simulated.
+    fn last(&self) -> u64 {
+        LAST.into()
     }
 
     /// Notes in the collectors how the ranks of the program have fared.
@@ -204,6 +212,18 @@ pub trait Fabric: Send {
 
     /// The kernel itself, to change, for tests that put something of their own into it.
     fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+/// What is left of the parts of a program, in an order that does not depend on the parts.
+pub(crate) fn gathered(parts: impl IntoIterator<Item = (Left, Vec<Message>)>) -> (Left, Vec<Message>) {
+    let mut all: (Left, Vec<Message>) = Default::default();
+    for (left, lost) in parts {
+        all.0.add(left);
+        all.1.extend(lost);
+    }
+    all.0.sort();
+    Message::sort(&mut all.1);
+    all
 }
 
 /// What a scenario asks of a kernel, for its checks.

@@ -116,7 +116,9 @@ impl Plan {
                 let own = Wires::new(&**graph);
                 let there = reached(&own);
                 let own_order = order.iter().copied().filter(|&router| there[router as usize]).collect();
-                let table = up_down::tables(&**graph, &own, &levels.among(own_order))?;
+                let table = up_down::tables(&**graph, &own, &levels.among(own_order)).map_err(|error| {
+                    ScenarioError::missing("topology.faults", format!("detours around them need {}", error.expected))
+                })?;
                 let detours = Some(Detours { number, order: places.clone(), table });
                 phases.push(Phase { graph: graph.clone(), seen: graph.faulty().map(Faulty::with_all_hops), detours });
             }
@@ -294,6 +296,9 @@ impl RoutingParams for Around {
     }
     fn sends_messages(&self) -> bool {
         self.mechanism.sends_messages()
+    }
+    fn loads_links(&self) -> bool {
+        self.mechanism.loads_links()
     }
     fn bubble(&self) -> Option<&dyn Bubble> {
         self.mechanism.bubble()

@@ -2,7 +2,7 @@
 
 use super::RoutingContext;
 use super::in_transit::{GLOBAL, LOCAL};
-use crate::topology::{Routers, Topology};
+use crate::topology::Routers;
 use std::ops::Range;
 
 /// Tables with an entry for each router of a partition and each global link of its group. A link is known by its number
@@ -16,6 +16,8 @@ pub(super) struct GroupLinks {
     pub global: Range<u16>,
     /// Global links of a group.
     pub count: usize,
+    /// Routers of a group: those of one follow those of another.
+    group: u32,
 }
 
 impl GroupLinks {
@@ -24,8 +26,9 @@ impl GroupLinks {
         let first = context.routers.first();
         let ports = |class| topology.class_ports(first, class);
         let (local, global) = (ports(LOCAL), ports(GLOBAL));
-        let count = topology.group_routers(topology.group_of(first)).len() * global.len();
-        Self { routers: context.routers.clone(), local, global, count }
+        let group = topology.group_routers(topology.group_of(first)).len();
+        let count = group * global.len();
+        Self { routers: context.routers.clone(), local, global, count, group: group as u32 }
     }
 
     /// The place of `router` among those of the partition.
@@ -34,20 +37,22 @@ impl GroupLinks {
     }
 
     /// The number of a global port of `owner` in its group.
-    pub(super) fn number(&self, topology: &dyn Topology, owner: u32, port: u16) -> u16 {
-        let first = topology.group_routers(topology.group_of(owner)).start;
-        (owner - first) as u16 * self.global.len() as u16 + port - self.global.start
+    #[inline]
+    pub(super) fn number(&self, owner: u32, port: u16) -> u16 {
+        (owner % self.group) as u16 * self.global.len() as u16 + port - self.global.start
     }
 
     /// The entries of `router`.
+    #[inline]
     pub(super) fn of(&self, router: u32) -> Range<usize> {
         let first = self.index(router) * self.count;
         first..first + self.count
     }
 
     /// The entries that `router` has for the links of `owner`, a router of its group.
-    pub(super) fn owned(&self, topology: &dyn Topology, router: u32, owner: u32) -> Range<usize> {
-        let first = self.of(router).start + usize::from(self.number(topology, owner, self.global.start));
+    #[inline]
+    pub(super) fn owned(&self, router: u32, owner: u32) -> Range<usize> {
+        let first = self.of(router).start + usize::from(self.number(owner, self.global.start));
         first..first + self.global.len()
     }
 }

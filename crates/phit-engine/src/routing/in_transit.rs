@@ -72,9 +72,9 @@ pub trait Trigger: Send {
     }
     /// Should `head` not take its minimal output?
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Self::Reason>;
-    /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, and on what is
-    /// announced of it ([`Site::wake`]), but not on whether it is free.
-    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Self::Reason, other: Hop) -> bool;
+    /// May it take `other`, if that has room for it? This may depend on the occupancy of `other`, which is given in
+    /// phits, and on what is announced of it ([`Site::wake`]), but not on whether it is free.
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Self::Reason, other: (Hop, u32)) -> bool;
 
     /// See [`Routing::head_arrived`].
     fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &Packet) {}
@@ -89,13 +89,14 @@ pub trait Trigger: Send {
 }
 
 /// The minimal output port of `packet`, ejection included: the same whenever it is asked for.
+#[inline(always)]
 pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     match packet.destination_router == view.router {
         true => packet.ejection_port,
-        false => {
+        false => view.known.only_port(view.router, packet.destination_router).unwrap_or_else(|| {
             let mut rng = packet.rng(view.router);
             view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng).port
-        }
+        }),
     }
 }
 
@@ -204,14 +205,15 @@ impl<T: Trigger> InTransit<T> {
         Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Vec::new() }
     }
 
-    /// One of `ports`, drawn among those that can take `packet` now and are permitted.
+    /// One of `ports`, drawn among those that can take `packet` now and are permitted: of each is said its hop and the
+    /// occupancy of its channel.
     #[inline]
     fn draw(
         found: &mut Vec<u16>,
         view: &mut View<'_>,
         packet: &Packet,
         ports: Range<u16>,
-        mut permitted: impl FnMut(&RouterView<'_>, Hop) -> bool,
+        mut permitted: impl FnMut(&RouterView<'_>, Hop, u32) -> bool,
     ) -> Option<Hop> {
         found.clear();
         // The ports are of one class.
@@ -220,9 +222,11 @@ impl<T: Trigger> InTransit<T> {
         let phits = packet.size.into();
         // Those that are permitted and lack something.
         let mut lacking = ports.end..ports.start;
-        for port in ports.clone() {
-            if permitted(view, Hop { port, vc, vcs: 1 }) {
-                match view.takes(port, vc, phits) {
+        let lane = view.lane(ports.clone(), vc);
+        for (port, output) in lane.ports() {
+            let (occupancy, credits) = lane.occupancy((port, output));
+            if permitted(view, Hop { port, vc, vcs: 1 }, occupancy) {
+                match lane.takes((port, output), credits, phits) {
                     true => found.push(port),
                     false => lacking = lacking.start.min(port)..port + 1,
                 }
@@ -296,10 +300,10 @@ impl<T: Trigger> Routing for InTransit<T> {
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if packet.flags & GLOBAL_NEXT != 0 {
-            return Self::draw(&mut self.found, view, packet, self.global.clone(), |_, _| true);
+            return Self::draw(&mut self.found, view, packet, self.global.clone(), |_, _, _| true);
         }
         let memo = Memo::of(packet).unwrap_or_else(|| {
-            let group = |router| view.topology.group_of(router);
+            let group = |router| view.known.group_of(view.topology, router);
             let leaves_home = packet.hops.of(GLOBAL) == 0 && group(packet.destination_router) != group(view.router);
             Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves_home)
         });
@@ -322,9 +326,9 @@ impl<T: Trigger> Routing for InTransit<T> {
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
         let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
         let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
-        let other = Self::draw(&mut self.found, view, packet, ports, |view, hop| {
+        let other = Self::draw(&mut self.found, view, packet, ports, |view, hop, occupancy| {
             let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
-            hop.port != out && goes_on && trigger.admits(view, &head, reason, hop)
+            hop.port != out && goes_on && trigger.admits(view, &head, reason, (hop, occupancy))
         });
         if other.is_some() {
             packet.scratch |= detour as u32;

@@ -9,6 +9,7 @@ pub mod contention;
 pub(crate) mod detours;
 mod dfsssp;
 mod dimension_order;
+mod dragonfly_phases;
 mod group_links;
 pub mod in_transit;
 mod ladder;
@@ -40,6 +41,7 @@ crate::registry::registry! {
         "valiant" => Valiant(valiant::Valiant),
         "ugal_l" => UgalL(ugal::UgalL),
         "ugal_g" => UgalG(ugal::UgalG),
+        "dragonfly_phases" => DragonflyPhases(dragonfly_phases::DragonflyPhases),
         "par" => Par(par::Par),
         "par_graph" => ParGraph(par_graph::ParGraph),
         "polarized" => Polarized(polarized::Polarized),

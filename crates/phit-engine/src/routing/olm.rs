@@ -119,7 +119,7 @@ impl Trigger for Credits {
         self.params.restriction.is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Most> {
         let Hop { port, vc, .. } = head.minimal;
         if view.takes(port, vc, head.packet.size.into()) {
@@ -131,8 +131,8 @@ impl Trigger for Credits {
     }
 
     #[inline]
-    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, most: Most, other: Hop) -> bool {
-        view.occupancy(other.port, other.vc) <= most.phits
+    fn admits(&self, _: &RouterView<'_>, _: &Candidate<'_>, most: Most, (_, occupancy): (Hop, u32)) -> bool {
+        occupancy <= most.phits
     }
 }
 

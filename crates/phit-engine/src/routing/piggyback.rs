@@ -100,6 +100,9 @@ impl RoutingParams for Piggyback {
     fn sends_messages(&self) -> bool {
         true
     }
+    fn loads_links(&self) -> bool {
+        false
+    }
     fn observables(&self) -> &'static [Observable] {
         &[FLAG]
     }
@@ -155,25 +158,25 @@ impl Flags {
     }
 
     /// The flags that `router` has of the global links of `owner`, a router of its group.
-    fn of(&mut self, topology: &dyn Topology, router: u32, owner: u32) -> &mut [bool] {
-        &mut self.saturated[self.links.owned(topology, router, owner)]
-    }
-
-    /// The queue of global port `port`.
-    fn queue(site: &Site<'_>, port: u16) -> u32 {
-        site.occupancy(port, 0)
+    #[inline]
+    fn of(&mut self, router: u32, owner: u32) -> &mut [bool] {
+        &mut self.saturated[self.links.owned(router, owner)]
     }
 
     /// Looks at the router's own global ports, and tells the group what has changed.
     fn refresh(&mut self, site: &mut Site<'_>) {
         let (global, router) = (self.links.global.clone(), site.router);
-        let sum: u32 = global.clone().map(|port| Self::queue(site, port)).sum();
+        let queues = site.lane(global.clone(), 0);
+        let mut sum = 0;
+        for port in queues.ports() {
+            sum += queues.occupancy(port).0;
+        }
         // Rounded down, as it is not negative.
         let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin) as u32;
         let mut changed = false;
-        let own = self.of(site.topology, router, router);
-        for (flag, port) in own.iter_mut().zip(global) {
-            let saturated = Self::queue(site, port) > limit;
+        let own = self.of(router, router);
+        for (flag, port) in own.iter_mut().zip(queues.ports()) {
+            let saturated = queues.occupancy(port).0 > limit;
             changed |= saturated != std::mem::replace(flag, saturated);
         }
         if changed {
@@ -188,7 +191,7 @@ impl Flags {
         let crate::topology::Peer::Router { router: owner, .. } = site.topology.port(site.router, port).peer else {
             return;
         };
-        let known = self.of(site.topology, site.router, owner);
+        let known = self.of(site.router, owner);
         known.iter_mut().zip(payload.iter()).for_each(|(flag, said)| *flag = *said != 0);
         site.wake_all();
     }
@@ -206,12 +209,12 @@ struct Rule {
 impl Rule {
     /// True if the global link of the packet's minimal route is flagged.
     fn is_flagged(&mut self, view: &View<'_>, packet: &Packet) -> bool {
-        let mut rng = packet.rng(view.router);
-        let Some((owner, port)) = view.topology.exit(view.router, packet.destination_router, &mut rng) else {
+        let rng = || packet.rng(view.router);
+        let Some((owner, port)) = view.known.exit(view.topology, view.router, packet.destination_router, rng) else {
             return false;
         };
         let first = self.flags.links.global.start;
-        self.flags.of(view.topology, view.router, owner)[usize::from(port - first)]
+        self.flags.of(view.router, owner)[usize::from(port - first)]
     }
 }
 
@@ -239,8 +242,11 @@ impl Routing for Rule {
                 prefers_minimal(&direct, &detour, Cost::QueueHops, threshold) && !self.is_flagged(view, packet);
             choose(packet, !minimally);
             // The other first hop counts as well.
-            let other = if minimally { detour.first.port } else { direct.first.port };
-            view.watch_occupancy(other..other + 1);
+            let (chosen, other) = if minimally { (direct.first, detour.first) } else { (detour.first, direct.first) };
+            view.watch_occupancy(other.port..other.port + 1);
+            // Both routes have been followed from here.
+            debug_assert_eq!(chosen, hop(view, packet, self.params.via, self.params.second_half));
+            return Some(chosen);
         }
         Some(hop(view, packet, self.params.via, self.params.second_half))
     }

@@ -45,9 +45,9 @@ pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
 
 /// The next hop over the route that has been chosen.
 pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf) -> Hop {
-    let (at, to, mut rng) = (view.router, packet.destination_router, packet.stream(view.router, packet.flags));
+    let (to, mut rng) = (packet.destination_router, packet.stream(view.router, packet.flags));
     match packet.legs {
-        1 => view.topology.minimal_hop(at, to, DIRECT, packet.hop_state(), view.vcs(), &mut rng),
+        1 => view.minimal_hop(to, packet.hop_state(), &mut rng),
         _ => valiant::hop(view, packet, via, second_half, &mut rng),
     }
 }
@@ -68,6 +68,7 @@ pub enum Queue {
 
 impl Queue {
     /// Phits of virtual channel `vc` of output `port`, or of all its channels.
+    #[inline]
     pub(super) fn length(self, view: &RouterView<'_>, port: u16, vc: u8) -> u32 {
         match self {
             Self::Phits => view.occupancy(port, vc),
@@ -212,7 +213,7 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     let towards = |at: u32, stop: u32, leg: Leg, state: HopState| {
         let mut rng = packet.stream(at, draw);
         match stop & GROUP {
-            0 => view.topology.minimal_hop(at, stop, leg, state, view.vcs(), &mut rng),
+            0 => view.known.leg_hop(view.topology, (at, stop, leg), state, view.vcs(), &mut rng),
             _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs(), &mut rng),
         }
     };
@@ -228,7 +229,7 @@ fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], s
     if !far_sighted && stops.iter().all(|stop| stop & GROUP == 0) {
         let mut at = view.router;
         for &stop in stops {
-            route.hops += view.topology.distance(at, stop);
+            route.hops += view.known.distance(view.topology, at, stop);
             at = stop;
         }
         return route;

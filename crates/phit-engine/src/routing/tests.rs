@@ -126,6 +126,9 @@ impl RoutingParams for WatchedParams {
     fn sends_messages(&self) -> bool {
         self.inner.params().sends_messages()
     }
+    fn loads_links(&self) -> bool {
+        self.inner.params().loads_links()
+    }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let inner = self.inner.params().build(context);
         let crate::proof::Proof::Escape(rules) = self.inner.params().proof() else { unreachable!("no escape") };

@@ -58,9 +58,10 @@ impl UpDown {
 pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) -> Result<RouteTable, ScenarioError> {
     let mut table = empty(topology)?;
     let mut balance = Balance::new(wires);
+    let (senders, receivers) = (Above::senders(wires, levels), Above::receivers(wires, levels));
     let mut ways = Ways::default();
     for to in wires.hosts() {
-        ways.find(wires, levels, to);
+        ways.find(&senders, &receivers, levels, to);
         let leads = |at: u32, wire: Wire| {
             let (here, next) = (at as usize, wire.router as usize);
             match ways.down[here] {
@@ -122,6 +123,40 @@ impl Levels {
     }
 }
 
+/// By router the routers above it that it has links with, once for each link: a list that is gone through for every
+/// destination.
+struct Above {
+    /// Where the list of a router ends, and that of the next begins.
+    ends: Vec<u32>,
+    above: Vec<u32>,
+}
+
+impl Above {
+    /// Those that have links to it.
+    fn senders(wires: &Wires, levels: &Levels) -> Self {
+        Self::new(wires, levels, |router| wires.incoming(router).iter().map(|&place| wires.owner(place).0))
+    }
+
+    /// Those to which it has links.
+    fn receivers(wires: &Wires, levels: &Levels) -> Self {
+        Self::new(wires, levels, |router| wires.leaving(router).map(|(_, wire)| wire.router))
+    }
+
+    fn new<I: Iterator<Item = u32>>(wires: &Wires, levels: &Levels, linked: impl Fn(u32) -> I) -> Self {
+        let (mut ends, mut above) = (vec![0], Vec::new());
+        for router in 0..wires.routers() {
+            above.extend(linked(router).filter(|&other| levels.is_up(router, other)));
+            ends.push(above.len() as u32);
+        }
+        Self { ends, above }
+    }
+
+    fn of(&self, router: u32) -> &[u32] {
+        let at = router as usize;
+        &self.above[self.ends[at] as usize..self.ends[at + 1] as usize]
+    }
+}
+
 /// The ways to one destination.
 #[derive(Default)]
 struct Ways {
@@ -134,7 +169,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn find(&mut self, wires: &Wires, levels: &Levels, to: u32) {
+    fn find(&mut self, senders: &Above, receivers: &Above, levels: &Levels, to: u32) {
         self.down.clear();
         self.down.resize(levels.levels.len(), NONE);
         self.down[to as usize] = 0;
@@ -144,9 +179,8 @@ impl Ways {
         while let Some(&router) = self.order.get(next) {
             poll();
             next += 1;
-            for &place in wires.incoming(router) {
-                let before = wires.owner(place).0;
-                if self.down[before as usize] == NONE && levels.is_up(router, before) {
+            for &before in senders.of(router) {
+                if self.down[before as usize] == NONE {
                     self.down[before as usize] = self.down[router as usize] + 1;
                     self.order.push(before);
                 }
@@ -155,8 +189,7 @@ impl Ways {
         self.length.clone_from(&self.down);
         for &router in &levels.order {
             if self.down[router as usize] == NONE {
-                let above = wires.leaving(router).filter(|(_, wire)| levels.is_up(router, wire.router));
-                let least = above.map(|(_, wire)| self.length[wire.router as usize]).min();
+                let least = receivers.of(router).iter().map(|&above| self.length[above as usize]).min();
                 // The root has a way down to every router.
                 self.length[router as usize] = least.unwrap_or(0) + 1;
                 self.order.push(router);

@@ -224,9 +224,9 @@ pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half:
     let (at, state) = (view.router, packet.hop_state());
     let (topology, vcs) = (view.topology, view.vcs());
     let mut hop = match packet.intermediate {
-        u32::MAX => topology.minimal_hop(at, packet.destination_router, leg, state, vcs, rng),
+        u32::MAX => view.known.leg_hop(topology, (at, packet.destination_router, leg), state, vcs, rng),
         group if group & GROUP != 0 => topology.group_hop(at, group & !GROUP, leg, state, vcs, rng),
-        router => topology.minimal_hop(at, router, leg, state, vcs, rng),
+        router => view.known.leg_hop(topology, (at, router, leg), state, vcs, rng),
     };
     let met_at_entry = packet.leg == 1 && state.came_by == GLOBAL && packet.hops == packet.leg_start;
     if second_half == SecondHalf::Next && met_at_entry && topology.port(at, hop.port).class == LOCAL {

@@ -10,19 +10,23 @@ const LONG: Duration = Duration::from_millis(100);
 const SHORT: Duration = Duration::from_millis(20);
 
 /// The length of a step, by how long the one before took. Steps end anywhere: nothing that is measured depends on them.
+/// But one that ends within an epoch cuts it in two, and partitions take turns twice.
 #[derive(Debug)]
 pub(super) struct Pace {
     step: Tick,
+    epoch: Tick,
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
-        Self { step: 16 }
+    /// For a network whose partitions run ahead by an `epoch`, if there are several.
+    pub(super) fn new(epoch: Tick) -> Self {
+        Self { step: 16, epoch: if epoch == Tick::MAX { 1 } else { epoch.max(1) } }
     }
 
     /// Ticks of the next step, which never has more than `most`.
     pub(super) fn next(&self, most: Tick) -> Tick {
-        self.step.clamp(1, most.max(1))
+        let step = self.step.clamp(1, most.max(1));
+        if step > self.epoch { step - step % self.epoch } else { step }
     }
 
     /// A step of `ticks` took so long.
@@ -31,6 +35,8 @@ impl Pace {
             self.step = (ticks / 2).max(1);
         } else if time < SHORT {
             self.step = self.step.max(ticks.saturating_mul(2));
+        } else if ticks < self.epoch && time * self.epoch < LONG * ticks {
+            self.step = self.step.max(self.epoch);
         }
     }
 }
@@ -42,7 +48,7 @@ mod tests {
     #[test]
     fn steps_take_about_as_long_as_they_may() {
         for cost in [1, 1_000, 300_000, 50_000_000, 1_000_000_000] {
-            let mut pace = Pace::new();
+            let mut pace = Pace::new(Tick::MAX);
             let mut all = Vec::new();
             for _ in 0..60 {
                 let ticks = pace.next(1 << 20);
@@ -57,5 +63,20 @@ mod tests {
             pace.took(1, Duration::ZERO);
             assert!(pace.next(1 << 20) >= ticks);
         }
+    }
+
+    #[test]
+    fn epochs_are_cut_only_where_they_take_too_long() {
+        let settled = |nanoseconds: u64| {
+            let mut pace = Pace::new(101);
+            for _ in 0..60 {
+                let ticks = pace.next(1000);
+                pace.took(ticks, Duration::from_nanos(u64::from(ticks) * nanoseconds));
+            }
+            pace.next(1000)
+        };
+        assert_eq!(settled(1_000), 909);
+        // An epoch in 20, 40, 90 and 200 ms.
+        assert_eq!([200_000, 400_000, 900_000, 2_000_000].map(settled), [101, 101, 101, 16]);
     }
 }

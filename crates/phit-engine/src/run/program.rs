@@ -2,14 +2,12 @@
 
 use super::{Measured, Progress, RunError, Simulation, Stopped};
 use crate::engine::Tick;
+use crate::fabric::LAST;
 use crate::measure::Snapshot;
 use crate::result::Outcome;
 use crate::workload::Workload;
 use phit_workload::Ranks;
 use phit_workload::host::{Left, Message};
-
-/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
-const LAST: Tick = 1 << 31;
 
 /// Link cycles between two looks at whether a program has ended.
 const LOOK: Tick = 1000;
@@ -34,7 +32,7 @@ impl Simulation {
                 let reason = format!(
                     "the program goes on beyond cycle {}, the last that can be simulated: choose a longer cycle in \
                      [units], or fewer operations",
-                    LAST / cycle
+                    self.fabric.last() / u64::from(cycle)
                 );
                 return Err(RunError::Unfinished(reason));
             }
@@ -50,10 +48,11 @@ impl Simulation {
             let end = self.now.saturating_add(LOOK.saturating_mul(cycle));
             let end = end.min(self.watchdog.next()).min(LAST);
             while self.now < end {
-                self.step_towards(end, end);
+                let step = self.step_towards(end, end);
                 let (done, performed) = (self.now / cycle, self.fabric.performed());
                 let share = all.map_or(1.0, |all| performed as f64 / all.max(1) as f64);
-                if !self.goes_on(progress, done, (f64::from(done) / share.max(1e-6)) as u32) {
+                let planned = (f64::from(done) / share.max(1e-6)) as u32;
+                if !self.goes_on(step, progress, done, planned) {
                     return Err(Stopped { partial: self.partial_program(before).map(Box::new) }.into());
                 }
             }
@@ -117,11 +116,10 @@ fn explain(workload: &Workload, left: &Left, lost: &[Message]) -> String {
             parts.push(format!("{what}: {}{more}", named.join("; ")));
         }
     };
-    // Asked anew: only what has been released and not ended can be shown, and that is what waits.
     let program = workload.program.clone();
-    let stored = program.operations().is_some().then(|| program.clone().plan(Ranks::all(program.ranks())));
-    let shown = |rank: u32, number: u32| match &stored {
-        Some(plan) => format!("{}: {}", place(rank, number), plan.operation(rank, number)),
+    let plan = program.clone().plan(Ranks::all(program.ranks()));
+    let shown = |rank: u32, number: u32| match plan.operation(rank, number) {
+        Some(operation) => format!("{}: {operation}", place(rank, number)),
         None => place(rank, number),
     };
     let of = |list: &[(u32, u32)]| list.iter().take(MOST_NAMED).map(|&(rank, number)| shown(rank, number)).collect();

@@ -215,6 +215,9 @@ impl DragonflyGraph {
     /// Fewest hops over any link of a bundle, and the number of links over which it takes that many.
     #[inline]
     fn fewest(&self, bundle: Bundle, from: u32, to: Option<u32>) -> (u32, u32) {
+        if self.links == 1 {
+            return (self.hops(bundle, 0, from, to), 1);
+        }
         let mut best = (u32::MAX, 0);
         for link in 0..self.links {
             let hops = self.hops(bundle, link, from, to);
@@ -279,19 +282,54 @@ impl DragonflyGraph {
         if leg.to_group || self.groups == 1 { 1 } else { 2 }
     }
 
+    /// Port of a step of router `from` of a group.
+    #[inline(always)]
+    fn port_of(&self, step: Step, from: u32) -> u16 {
+        match step {
+            Step::Local(to) => (self.p.get() + to - u32::from(to > from)) as u16,
+            Step::Global(port) => (self.p.get() + self.a.get() - 1 + port) as u16,
+        }
+    }
+
     /// Port and VC of a step of router `from` of a group. VCs increase along the route: with l and g for a local and a
     /// global hop, l0 g0 l1 for one leg; l0 g0 l1 - l2 g1 l3 for two that meet at a router; l0 g0 - l1 g1 l2 for two
     /// that meet at a group.
     #[inline]
     fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState) -> Hop {
-        match step {
-            Step::Local(to) => Hop {
-                port: (self.p.get() + to - u32::from(to > from)) as u16,
-                vc: leg.index * self.locals_of_leg(leg) + state.leg_hops.of(GLOBAL),
-                vcs: 1,
-            },
-            Step::Global(port) => Hop { port: (self.p.get() + self.a.get() - 1 + port) as u16, vc: leg.index, vcs: 1 },
+        let vc = match step {
+            Step::Local(_) => leg.index * self.locals_of_leg(leg) + state.leg_hops.of(GLOBAL),
+            Step::Global(_) => leg.index,
+        };
+        Hop { port: self.port_of(step, from), vc, vcs: 1 }
+    }
+
+    /// True if no two groups are joined by more than a link.
+    #[inline(always)]
+    pub(super) fn has_one_link(&self) -> bool {
+        self.links <= 1
+    }
+
+    /// [`Topology::exit`] with one link between two groups.
+    #[inline(always)]
+    pub(super) fn only_exit(&self, at: u32, to: u32) -> Option<(u32, u16)> {
+        let (here, there) = (self.a.quotient(at), self.a.quotient(to));
+        if here == there {
+            return None;
         }
+        let (router, port) = self.near(self.bundle(here, there), 0);
+        Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
+    }
+
+    /// The port of router `at` that leads to router `to`, unless parallel links do.
+    #[inline(always)]
+    pub(super) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
+        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
+        let step = match here == there {
+            true => Step::Local(to),
+            false if !self.has_one_link() => return None,
+            false => self.step_to(self.bundle(here, there), 0, from),
+        };
+        Some(self.port_of(step, from))
     }
 
     /// The diameter: hops of the longest of all minimal routes.

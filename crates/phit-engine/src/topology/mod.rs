@@ -239,11 +239,66 @@ impl Known {
         rng: &mut Rng,
     ) -> Hop {
         const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
+        self.leg_hop(topology, (at, to, LEG), state, vcs, rng)
+    }
+
+    /// [`Topology::minimal_hop`] of `topology`, which is this one, from a router to another in a leg of a route.
+    #[inline(always)]
+    pub(crate) fn leg_hop(
+        &self,
+        topology: &dyn Topology,
+        (at, to, leg): (u32, u32, Leg),
+        state: HopState,
+        vcs: &[u8],
+        rng: &mut Rng,
+    ) -> Hop {
         match self {
-            Self::Dragonfly(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
-            Self::Grid(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
-            Self::Clos(graph) => graph.minimal_hop(at, to, LEG, state, vcs, rng),
-            Self::Other => topology.minimal_hop(at, to, LEG, state, vcs, rng),
+            Self::Dragonfly(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
+            Self::Grid(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
+            Self::Clos(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
+            Self::Other => topology.minimal_hop(at, to, leg, state, vcs, rng),
+        }
+    }
+
+    /// The port of [`Topology::minimal_hop`] from a router to another, if it is known that there is no other.
+    #[inline(always)]
+    pub(crate) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
+        match self {
+            Self::Dragonfly(graph) => graph.only_port(at, to),
+            _ => None,
+        }
+    }
+
+    /// [`Topology::exit`] of `topology`, which is this one; `rng` is asked for only where there is a choice.
+    #[inline]
+    pub(crate) fn exit(
+        &self,
+        topology: &dyn Topology,
+        at: u32,
+        to: u32,
+        rng: impl FnOnce() -> Rng,
+    ) -> Option<(u32, u16)> {
+        match self {
+            Self::Dragonfly(graph) if graph.has_one_link() => graph.only_exit(at, to),
+            _ => topology.exit(at, to, &mut rng()),
+        }
+    }
+
+    /// [`Topology::group_of`] of `topology`, which is this one.
+    #[inline]
+    pub(crate) fn group_of(&self, topology: &dyn Topology, router: u32) -> u32 {
+        match self {
+            Self::Dragonfly(graph) => graph.group_of(router),
+            _ => topology.group_of(router),
+        }
+    }
+
+    /// [`Topology::distance`] of `topology`, which is this one.
+    #[inline]
+    pub(crate) fn distance(&self, topology: &dyn Topology, a: u32, b: u32) -> u32 {
+        match self {
+            Self::Dragonfly(graph) => graph.distance(a, b),
+            _ => topology.distance(a, b),
         }
     }
 

@@ -61,7 +61,9 @@ impl TopologyParams for Multistage {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let &Self { arity, stages, pattern, .. } = self;
         limits::ports("arity", arity, arity.into())?;
-        let fits = u64::from(arity).checked_pow(stages).filter(|lines| lines * u64::from(1 + stages) <= limits::MOST);
+        let fits = u64::from(arity)
+            .checked_pow(stages)
+            .filter(|lines| lines.saturating_mul(1 + u64::from(stages)) <= limits::MOST);
         let Some(lines) = fits else {
             let expected = format!("too large; expected at most {} adapters and switches", limits::MOST);
             return Err(ScenarioError::new("arity", arity, expected));

@@ -137,6 +137,15 @@ fn settings() -> Vec<(Model, Value)> {
         (base, json!({})),
         (Model { latency: 4, allocation_delay: 2, ..base }, json!({ "latency": 4, "allocation_delay": 2 })),
         (Model { stage: true, ..base }, json!({ "vc_allocation": "stage" })),
+        // A head that meets nobody gets channel and crossbar in one cycle.
+        (base, json!({ "vc_allocation": "speculative" })),
+        (
+            Model { flit: 2, speedup: 2, crossbar_clock: true, ..base },
+            json!({
+                "switching": "wormhole", "flit_size": 2, "speedup": 2, "clock": "crossbar", "connection": "packet",
+                "vc_allocation": "speculative", "speculation": "alike",
+            }),
+        ),
         (Model { speedup: 3, latency: 5, ..base }, json!({ "speedup": 3, "latency": 5 })),
         (
             Model { speedup: 3, latency: 5, crossbar_clock: true, stage: true, ..base },

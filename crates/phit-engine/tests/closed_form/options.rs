@@ -105,6 +105,58 @@ fn a_channel_that_is_reused_when_empty_carries_a_packet_in_a_credit_loop_more() 
 }
 
 #[test]
+fn a_packet_keeps_its_ports_until_its_tail_has_crossed() {
+    // Two packets of eight flits of a phit for one output, a flit of each in every cycle. If the ports are connected
+    // for a flit, their flits take turns: one packet is through after 15 cycles, the other after 16. If for a packet,
+    // that with two flits there when it has its first turn, in the second cycle, is through after 9, and the other
+    // after 16.
+    let both = [[0, 0, 5, PACKET], [0, 1, 5, PACKET]];
+    // Of two heads one gets a channel in its first cycle. In the next the other speculates: where that comes after what
+    // has a channel, the first has another turn before it, and is through after 14 cycles; the packet that comes in at
+    // the third cycle after 10.
+    for (stage, speculation, waits) in [
+        ("with_switch", "after", [7 + 8, 1 + 8]),
+        // A stage before the first turn lets the second flit catch up: 8 and 16.
+        ("stage", "after", [7 + 8, 8]),
+        ("speculative", "alike", [7 + 8, 1 + 8]),
+        ("speculative", "after", [6 + 8, 2 + 8]),
+    ] {
+        for vcs in [2, 4] {
+            let router = |connection: &str| {
+                json!({
+                    "switching": "wormhole", "vc_allocation": stage, "speculation": speculation,
+                    "connection": connection,
+                    "links": { "endpoint": { "vcs": vcs } },
+                })
+            };
+            let alone = latency(&router("flit"), &both[..1]);
+            let found = ["flit", "packet"].map(|connection| latency(&router(connection), &both) - alone);
+            assert_eq!(found, waits.map(|sum| f64::from(sum) / 2.0), "{stage} {speculation} {vcs}");
+        }
+    }
+}
+
+#[test]
+fn a_head_that_speculates_needs_no_stage() {
+    // A ring in which every router sends all it can to the next over one channel. With a stage the channel rests for a
+    // cycle after each packet: L / (L + 1). A head that asks for the crossbar at once follows the tail without a gap.
+    for size in [1, 2, 4] {
+        for (stage, expected) in [("stage", f64::from(size) / f64::from(size + 1)), ("speculative", 1.0)] {
+            let value = json!({
+                "topology": { "kind": "torus", "dims": [8] },
+                "router": {
+                    "switching": "wormhole", "vc_allocation": stage,
+                    "links": { "endpoint": { "vcs": 1, "buffer": 16 }, "dim0": { "vcs": 2, "buffer": 16 } },
+                },
+                "traffic": { "load": 1, "packet_size": size, "pattern": "neighbor", "process": "periodic" },
+                "measure": { "warmup": 1000, "cycles": 10_000 },
+            });
+            assert_close(number(&run(&value), "/accepted_load"), expected, 0.003, &format!("{stage} {size}"));
+        }
+    }
+}
+
+#[test]
 fn links_by_length_take_as_long_as_they_are() {
     let latency = |to: u32, lengths: Value, link: u32| {
         let links = match lengths.is_null() {

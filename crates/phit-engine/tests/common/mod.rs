@@ -278,10 +278,16 @@ pub fn random(choices: &[u32]) -> Value {
         router["output_speedup"] = draw.of(&[json!(1), json!(1), json!(2), json!(3)]);
         if switching == "wormhole" {
             router["vc_reuse"] = draw.of(&["tail", "empty"]).into();
+            router["connection"] = draw.of(&["flit", "packet"]).into();
         }
     }
     if router["allocator"]["arbiter"] != "random" && router["allocator"]["kind"] == "separable_input_first" {
         router["allocator"]["among"] = draw.of(&["queues", "outputs"]).into();
+    }
+    if vc_allocation == "stage" && draw.bool() {
+        router["vc_allocation"] = "speculative".into();
+        let ranks = router["allocator"] != "maximum_matching";
+        router["speculation"] = if ranks { draw.of(&["after", "alike"]) } else { "alike" }.into();
     }
     json!({
         "seed": draw.below(1000),

@@ -1,6 +1,6 @@
 //! Runs by several processes, which are threads here: all that one knows of another comes through channels of bytes.
 
-use phit_engine::engine::{Parted, Peers, Team};
+use phit_engine::engine::{Letters, Parted, Peers, Team};
 use phit_engine::result::Outcome;
 use phit_engine::run::{Options, RunError, Simulation};
 use phit_engine::scenario::Scenario;
@@ -39,16 +39,19 @@ impl Peers for Channels {
         self.to.len()
     }
 
-    fn exchange(&self, mail: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Parted> {
+    fn exchange(&self, lengths: &[usize], letters: &mut dyn Letters) -> Result<(), Parted> {
         let parted = |process: usize| Parted(format!("process {process} has ended"));
-        for (process, letter) in mail.into_iter().enumerate().filter(|(process, _)| *process != self.rank) {
+        let others = || (0..self.count()).filter(|process| *process != self.rank);
+        for process in others() {
+            // Every byte is to be written, whatever stood there.
+            let mut letter = vec![0xa5; lengths[process]];
+            letters.write(process, &mut letter);
             self.to[process].send(letter).map_err(|_| parted(process))?;
         }
-        let receive = |(process, from): (usize, &Mutex<Receiver<_>>)| match process == self.rank {
-            true => Ok(vec![]),
-            false => from.lock().unwrap().recv().map_err(|_| parted(process)),
-        };
-        self.from.iter().enumerate().map(receive).collect()
+        for process in others() {
+            letters.read(process, &self.from[process].lock().unwrap().recv().map_err(|_| parted(process))?);
+        }
+        Ok(())
     }
 }
 

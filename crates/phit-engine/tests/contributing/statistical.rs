@@ -77,7 +77,7 @@ impl Trigger for Rule {
         (head.packet.rng(view.router).unit() < share).then_some(())
     }
 
-    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), other: Hop) -> bool {
+    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), (other, _): (Hop, u32)) -> bool {
         self.counters.of(view.router, other.port) < self.params.first
     }
 }

@@ -18,6 +18,7 @@ mod verdict;
 use cpu_time::ProcessTime;
 use phit_engine::engine::Rng;
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -106,7 +107,10 @@ fn every_case_is_answered() {
     let (first, most) = (number("PHIT_FUZZ_CASE").unwrap_or(0), number("PHIT_FUZZ_CASES"));
     let (corpus, programs) = (documents::Corpus::new(), files::Corpus::new());
     let at = watch(seed);
+    // Of a process that is aborted this file is left. It is written in place: a new one for every case would be most of
+    // the work.
     let left = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz.case");
+    let left = minutes.and_then(|_| std::fs::File::create(left).ok());
     let start = Instant::now();
     let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
     let mut wrong: BTreeMap<String, (u64, String)> = BTreeMap::new();
@@ -122,8 +126,7 @@ fn every_case_is_answered() {
             break;
         }
         at.store(case, Ordering::Relaxed);
-        // Of a process that is aborted this is what is left.
-        let _ = minutes.map(|_| std::fs::write(&left, format!("seed {seed}, case {case}\n")));
+        let _ = left.as_ref().map(|file| file.write_all_at(format!("seed {seed}, case {case:<20}\n").as_bytes(), 0));
         let drawn = Case::draw(seed, case, &corpus, &programs);
         match drawn.verdict() {
             Verdict::Answered(how) => *counts.entry(how).or_default() += 1,

@@ -257,12 +257,26 @@ fn a_random_arbiter_is_fair() {
 fn the_lower_class_goes_first_whatever_the_arbiter_says() {
     // A maximum matching knows no classes, and is refused where there are any.
     for kind in all_kinds().into_iter().filter(|kind| kind["kind"] != "maximum_matching") {
-        let mut rule = allocator(kind.clone());
-        let mut requests = [request(0, 0, 3), request(2, 0, 3), request(5, 0, 3)];
-        requests[0].class = 1;
-        requests[2].class = 1;
-        requests[0].birth = 1;
-        assert_eq!(winners(&mut *rule, &requests, 5), [2; 5], "{kind}");
+        for (first, others) in [(0, [1, 1]), (0, [2, 2]), (1, [2, 3])] {
+            let mut rule = allocator(kind.clone());
+            let mut requests = [request(0, 0, 3), request(2, 0, 3), request(5, 0, 3)];
+            (requests[0].class, requests[1].class, requests[2].class) = (others[0], first, others[1]);
+            requests[0].birth = 1;
+            assert_eq!(winners(&mut *rule, &requests, 5), [2; 5], "{kind} {first} {others:?}");
+        }
+    }
+}
+
+#[test]
+fn an_input_that_chooses_among_outputs_speculates_last() {
+    let mut rule = allocator(json!({ "kind": "separable_input_first", "among": "outputs" }));
+    let mut requests = [request(2, 0, 4), request(2, 1, 5)];
+    for speculative in [0, 1] {
+        requests[speculative].class = 2;
+        for _ in 0..4 {
+            assert_eq!(pairs(&mut *rule, &requests), [(2, 5 - speculative as u32)], "{speculative}");
+        }
+        requests[speculative].class = 0;
     }
 }
 

@@ -591,6 +591,8 @@ fn errors_name_key_value_and_expectation() {
         refused("kind = \"clos\"\ndown = [4, 60000, 60000]\nup = [9, 9]")
             .starts_with("topology.down = [4, 60000, 60000]: too large")
     );
+    // 2^62 lines, of which 32 times as many are counted.
+    assert!(refused("kind = \"multistage\"\narity = 4\nstages = 31").starts_with("topology.arity = 4: too large"));
     assert!(
         refused("kind = \"clos\"\ndown = [4, 4]\nup = [4]\nfaults = { links = [[0, 9]] }")
             .starts_with("topology.faults")

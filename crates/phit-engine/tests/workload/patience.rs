@@ -9,15 +9,25 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Half a million messages that are posted in cycle 0.
+/// Half a million messages that are posted in cycle 0; a million chunks that are begun then; a million parts in which
+/// most ranks have nothing to do.
 #[test]
 fn posting_listens() {
-    for (router, threads) in [(json!({ "kind": "ideal" }), 1), (json!({}), 1), (json!({}), 2)] {
+    let direct = json!({ "kind": "collective", "collective": "all_to_all", "algorithm": "direct", "bytes": 8 });
+    let chunks = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 900, "chunks": 1_000_000 });
+    let times = json!({ "kind": "incast", "sources": 20, "bytes": 200, "times": 1_000_000 });
+    for (router, threads, workload) in [
+        (json!({ "kind": "ideal" }), 1, &direct),
+        (json!({}), 1, &direct),
+        (json!({}), 2, &direct),
+        (json!({}), 1, &chunks),
+        (json!({}), 1, &times),
+    ] {
         let document = json!({
             "units": { "phit": "8 B" },
             "topology": { "kind": "mesh", "dims": [8], "endpoints_per_router": 90 },
             "router": router,
-            "workload": { "kind": "collective", "collective": "all_to_all", "algorithm": "direct", "bytes": 8 },
+            "workload": workload,
         });
         let simulation = common::simulation(&document, Options { threads, partitions: Some(threads) });
         let asked = Rc::new(Cell::new(0));

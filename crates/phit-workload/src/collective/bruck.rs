@@ -6,7 +6,7 @@
 //! Barrier Synchronization", IJPP 17(1), 1988.
 
 use super::pairs::Pairs;
-use super::{Blocks, Cut, Part, Step, Steps, log2_up};
+use super::{Blocks, Cut, Part, Step, Steps, log2_up, total};
 use smallvec::smallvec;
 
 /// All-gather: each member collects the blocks of those after it.
@@ -56,7 +56,7 @@ impl Steps for BruckAllToAll {
                 // What is for `on` places further has come as many of these as the smaller powers of two make up.
                 _ => {
                     let source = |on: u32| cut.back(sender, on & (distance - 1));
-                    moved().map(|on| pairs.bytes(*members, source(on), cut.next(source(on), on))).sum()
+                    total(moved().map(|on| pairs.bytes(*members, source(on), cut.next(source(on), on))))
                 }
             };
             Part { peer, bytes, blocks: Blocks::run(0, count) }

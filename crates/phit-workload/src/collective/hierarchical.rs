@@ -10,7 +10,7 @@ use super::pairs::Pairs;
 use super::pairwise::{Pairwise, Sizes};
 use super::phased::{Phase, Phased, Where};
 use super::ring::{Around, Ring};
-use super::{Blocks, Collective, Cut, Steps};
+use super::{Blocks, Collective, Cut, Steps, total};
 use crate::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ impl Hierarchical {
     /// All-to-all inside the groups: what is for the members of a place, in whichever group.
     fn to_places(&self, size: u32, pairs: &Pairs) -> Phase {
         let count = self.groups.len() as u32;
-        let of = |source, place| (0..count).map(|g| pairs.bytes(self.members, source, g * size + place)).sum();
+        let of = |source, place| total((0..count).map(|g| pairs.bytes(self.members, source, g * size + place)));
         let in_turn = |pairs| -> Arc<dyn Steps> { Arc::new(Pairwise::in_turn(size, Sizes::Each(pairs))) };
         let same = pairs.same_from_all().then(|| in_turn(sums(pairs, size, |place| of(0, place))));
         self.inside(|group, _| {
@@ -184,7 +184,7 @@ impl Hierarchical {
         let count = self.groups.len() as u32;
         self.across(size, |place| {
             let of = |group: u32, to: u32| {
-                (0..size).map(|i| pairs.bytes(self.members, group * size + i, to * size + place)).sum()
+                total((0..size).map(|i| pairs.bytes(self.members, group * size + i, to * size + place)))
             };
             let pairs = match pairs.same_from_all() {
                 true => sums(pairs, count, |to| of(0, to)),

@@ -80,8 +80,13 @@ pub struct Step {
 impl Step {
     /// Bytes that are combined.
     pub fn reduced(&self) -> u64 {
-        if self.reduces { self.receives.iter().map(|part| part.bytes).sum() } else { 0 }
+        if self.reduces { total(self.receives.iter().map(|part| part.bytes)) } else { 0 }
     }
+}
+
+/// The sum of sizes, or the largest number: no message of so many bytes ever ends.
+pub(crate) fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
 }
 
 /// An algorithm of a collective for a communicator of one size.

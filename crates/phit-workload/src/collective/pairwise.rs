@@ -1,7 +1,7 @@
 //! Pairwise exchange and direct messages: what a member has for another one goes straight there.
 
 use super::pairs::Pairs;
-use super::{Blocks, Cut, Part, Step, Steps};
+use super::{Blocks, Cut, Part, Parts, Step, Steps};
 
 /// What a member has for another one.
 #[derive(Debug, Clone)]
@@ -67,11 +67,13 @@ impl Steps for Pairwise {
         let distances = first..first.saturating_add(*in_step).min(*members);
         let to = |distance| cut.next(member, distance);
         let from = |distance| cut.back(member, distance);
-        let mut step = Step {
-            sends: distances.clone().map(|d| sizes.part(*members, to(d), member, to(d))).collect(),
-            receives: distances.map(|d| sizes.part(*members, from(d), from(d), member)).collect(),
-            reduces: matches!(sizes, Sizes::Theirs(_)),
+        let send = |distance| sizes.part(*members, to(distance), member, to(distance));
+        let receive = |distance| sizes.part(*members, from(distance), from(distance), member);
+        let (sends, receives) = match in_step {
+            1 => (Parts::from_buf([send(first)]), Parts::from_buf([receive(first)])),
+            _ => (distances.clone().map(send).collect(), distances.map(receive).collect()),
         };
+        let mut step = Step { sends, receives, reduces: matches!(sizes, Sizes::Theirs(_)) };
         // Nothing is sent to those for whom there is nothing.
         if matches!(sizes, Sizes::Each(pairs) if !pairs.is_equal()) {
             step.sends.retain(|part| part.bytes > 0);

@@ -1,7 +1,7 @@
 //! All-to-all over a ring: what is not for the next member goes on with it.
 
 use super::pairs::Pairs;
-use super::{Blocks, Cut, Part, Step, Steps};
+use super::{Blocks, Cut, Part, Step, Steps, total};
 use smallvec::smallvec;
 
 /// In step k a member hands on what comes from the member k places before it, but for its own.
@@ -20,7 +20,7 @@ impl Steps for Relay {
             let source = cut.back(sender, number);
             let bytes = match pairs {
                 Pairs::Equal(bytes) => bytes * u64::from(count),
-                _ => (number + 1..*members).map(|on| pairs.bytes(*members, source, cut.next(source, on))).sum(),
+                _ => total((number + 1..*members).map(|on| pairs.bytes(*members, source, cut.next(source, on)))),
             };
             Part { peer, bytes, blocks: Blocks::run(0, count) }
         };

@@ -2,8 +2,7 @@
 //!
 //! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
 
-use super::{Blocks, Cut, Step, Steps};
-use smallvec::smallvec;
+use super::{Blocks, Cut, Parts, Step, Steps};
 
 /// What goes round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +37,8 @@ impl Steps for Ring {
         // A block is summed up on its way to its member, which begins to hand it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
         Some(Step {
-            sends: smallvec![cut.part(cut.next(member, 1), Blocks::one(sent))],
-            receives: smallvec![cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))],
+            sends: Parts::from_buf([cut.part(cut.next(member, 1), Blocks::one(sent))]),
+            receives: Parts::from_buf([cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))]),
             reduces,
         })
     }

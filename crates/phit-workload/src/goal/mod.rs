@@ -40,6 +40,14 @@ pub fn line_of(input: impl Read, rank: u32, operation: u32) -> Result<Option<u64
     }
 }
 
+/// The error with the line of the operation that it names; `again` opens what was read.
+pub fn with_line<R: Read>(error: Error, again: impl FnOnce() -> Option<R>) -> Error {
+    let named = error.rank.zip(error.operation);
+    let line = named.and_then(|(rank, operation)| line_of(again()?, rank, operation).ok()?);
+    // A reader may have said where the rank ends, which is where it was found out.
+    Error { line: line.or(error.line), ..error }
+}
+
 fn is_binary(start: &[u8]) -> bool {
     [binary::MAGIC, binary::SPOILT].iter().any(|magic| start.starts_with(&magic.to_le_bytes()))
 }

@@ -70,7 +70,7 @@ impl Script for Halo {
         };
         match number {
             0 => Some(Task::new(Work::Calc(self.calc))),
-            1 => Some(Task::new(Work::Exchange(Step { sends: parts(false), receives: parts(true), reduces: false }))),
+            1 => Some(Task::new(Work::exchange(Step { sends: parts(false), receives: parts(true), reduces: false }))),
             _ => None,
         }
     }

@@ -84,6 +84,6 @@ impl Script for Incast {
             false if is_source(rank) => Step { sends: from(root).collect(), ..Step::default() },
             false => return None,
         };
-        (number == 0).then(|| Task::new(Work::Exchange(step)))
+        (number == 0).then(|| Task::new(Work::exchange(step)))
     }
 }

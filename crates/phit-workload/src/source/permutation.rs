@@ -93,7 +93,7 @@ impl Script for Permutation {
         let Self { to, from, bytes, messages } = self;
         let parts = |peer| smallvec![Part { peer, bytes: *bytes, blocks: Blocks::one(0) }; *messages as usize];
         let (to, from) = (to[rank as usize], from[rank as usize]);
-        let work = || Work::Exchange(Step { sends: parts(to), receives: parts(from), reduces: false });
+        let work = || Work::exchange(Step { sends: parts(to), receives: parts(from), reduces: false });
         (number == 0 && to != rank).then(|| Task::new(work()))
     }
 }

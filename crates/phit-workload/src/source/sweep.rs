@@ -91,9 +91,9 @@ impl Script for Sweep {
             self.bytes.iter().enumerate().filter_map(part).collect()
         };
         Some(Task::new(match part {
-            0 => Work::Exchange(Step { receives: parts(false), ..Step::default() }),
+            0 => Work::exchange(Step { receives: parts(false), ..Step::default() }),
             1 => Work::Calc(self.calc),
-            _ => Work::Exchange(Step { sends: parts(true), ..Step::default() }),
+            _ => Work::exchange(Step { sends: parts(true), ..Step::default() }),
         }))
     }
 }

@@ -205,7 +205,8 @@ impl Training {
                 return Err(Error::key(key, value, "expected 0 or more"));
             }
         }
-        let (backward, passes) = (params.backward.unwrap_or(2 * params.forward), 2 * u64::from(micro_batches));
+        let (backward, passes) =
+            (params.backward.unwrap_or(params.forward.saturating_mul(2)), 2 * u64::from(micro_batches));
         if passes * (1 + u64::from(OF_LAYER) * u64::from(layers / pipeline)) > u64::from(u32::MAX) / 2 {
             return Err(Error::key("micro_batches", micro_batches, "expected fewer passes of fewer layers"));
         }
@@ -316,7 +317,7 @@ impl Training {
         let costs = Costs::combining(self.params.combine);
         // Ranks of a communicator ascend.
         let member = ranks.partition_point(|other| *other < rank) as u32;
-        Work::Collective(Communicator { ranks: ranks.clone(), steps: steps.clone(), costs }, member)
+        Work::Collective(Arc::new(Communicator { ranks: ranks.clone(), steps: steps.clone(), costs }), member)
     }
 
     fn lanes(groups: &Groups) -> u32 {
@@ -341,7 +342,7 @@ impl Training {
         let Some(task) = task.checked_sub(1) else {
             let receives = self.part(self.neighbour(place, !forward));
             let tag = if forward { FORWARD_TAG } else { BACKWARD_TAG };
-            let work = Work::Exchange(Step { receives, ..Step::default() });
+            let work = Work::exchange(Step { receives, ..Step::default() });
             return Some(Task { cpu: COMMUNICATION, tag, ..Task::new(work) });
         };
         let time = if forward { self.params.forward } else { self.backward };
@@ -428,7 +429,7 @@ impl Training {
         let sends = self.part(self.neighbour(place, forward));
         let after = vec![Point { stream: COMPUTE, tasks: (pass + 1) * self.of_pass() }];
         let tag = if forward { FORWARD_TAG } else { BACKWARD_TAG };
-        let work = Work::Exchange(Step { sends, ..Step::default() });
+        let work = Work::exchange(Step { sends, ..Step::default() });
         Some(Task { work, after, cpu: COMMUNICATION, tag })
     }
 }

@@ -72,6 +72,7 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
+PHASES: Document = {"kind": "dragonfly_phases"}
 UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
 
 ADVANTAGE = 2
@@ -238,11 +239,16 @@ def _dragonfly(given: Configuration) -> Network:
         given.refuse("n", "expected 1, as BookSim does itself")
     topology: Document = {"kind": "dragonfly", "p": size, "a": 2 * size, "h": size, "arrangement": "consecutive"}
     given.findings.put("topology", topology, given["topology"], given["k"])
-    _choose(given, {"min": {"kind": "minimal"}})
+    choice = _choose(given, {"min": PHASES | {"adaptive": False}, "ugal": PHASES})
+    phases = 2
+    if choice == "ugal":
+        phases = 3
+        if given.whole("num_vcs") != phases:
+            given.refuse("num_vcs", f"expected {phases} with ugal, as BookSim does itself")
     _least_vcs(given, 2, "one before the global link, one from it on")
     groups = 2 * size * size + 1
     links = {"local": LOCAL, "global": GLOBAL}
-    return Network(groups * 2 * size * size, links, vcs={"local": 2, "global": 1}, groups=groups)
+    return Network(groups * 2 * size * size, links, vcs=dict.fromkeys(links, phases), groups=groups)
 
 
 def _fly(given: Configuration) -> Network:

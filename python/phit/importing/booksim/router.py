@@ -11,6 +11,8 @@ SOURCES = {
     "latency": ("st_prepare_delay", "st_final_delay"),
     "allocation_delay": ("routing_delay",),
     "vc_allocation": ("speculative",),
+    "speculation": ("speculative", "sw_allocator"),
+    "connection": ("hold_switch_for_packet",),
     "speedup": ("internal_speedup",),
     "input_speedup": ("input_speedup",),
     "output_speedup": ("output_speedup",),
@@ -42,11 +44,12 @@ def router(given: Configuration, network: Network) -> None:
         switch_delay=transfer,
         credit_delay=check_range(given, "credit_delay", 0, 1 << 16),
         speedup=_speedup(given),
-        speculative=given.whole("speculative") > 0,
     )
     document["allocator"] = _priority(given, _allocator(given, "sw_allocator"))
-    if not given.whole("speculative"):
-        document["vc_allocator"] = _allocator(given, "vc_allocator")
+    document["vc_allocator"] = _allocator(given, "vc_allocator")
+    _speculation(given, document)
+    if given.whole("hold_switch_for_packet"):
+        document["connection"] = "packet"
     document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
     document["links"] = _links(document["links"], network)
     for key in ("input_speedup", "output_speedup"):
@@ -96,21 +99,26 @@ def _speedup(given: Configuration) -> int:
 
 def _left_out(given: Configuration) -> None:
     """Options without an equivalent whose effect is bounded, or nothing with these settings."""
-    if given.whole("hold_switch_for_packet"):
-        sizes = str(given["packet_size"].value).strip("{}").split(",")
-        if any(size != "1" for size in sizes) or given.whole("use_read_write"):
-            given.refuse("hold_switch_for_packet", "cannot be expressed for packets of several flits; expected 0")
-        else:
-            setting = given["hold_switch_for_packet"]
-            given.findings.note(Status.IGNORED, setting, "packets have one flit")
-    if given.whole("speculative"):
-        given.drop(
-            "speculative", "a head gets channel and switch at once or neither: the same when empty, not under load"
-        )
     if given.whole("routing_delay") > 1:
         given.drop(
             "routing_delay", "BookSim's stage takes one head at a time, Phit's is pipelined: the same when empty"
         )
+
+
+RANKING = ("separable_input_first", "separable_output_first", "wavefront", "rr_wavefront", "select")
+"""Its allocators that put requests with a channel before those without one; to the others all are alike."""
+
+
+def _speculation(given: Configuration, document: Document) -> None:
+    """What heads do that have no channel yet."""
+    if not given.whole("speculative"):
+        return
+    document["vc_allocation"] = "speculative"
+    if called(str(given["sw_allocator"].value))[0] not in RANKING:
+        document["speculation"] = "alike"
+    for key, expected in (("spec_check_elig", 1), ("spec_check_cred", 1), ("spec_sw_allocator", "prio")):
+        if given[key].value != expected:
+            given.refuse(key, f"cannot be expressed; expected {expected} with speculative")
 
 
 ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}

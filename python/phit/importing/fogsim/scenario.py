@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from phit.importing.fogsim.configuration import Configuration
 from phit.importing.found import Setting, Status
-from phit.importing.moves import moved
+from phit.importing.moves import to_router
 from phit.scenario import Document
 from phit.studies.peers import fogsim as peer
 
@@ -157,18 +157,10 @@ def _pattern(given: Configuration, name: str, size: tuple[int, int, int], distan
 def _any_endpoint(
     given: Configuration, size: tuple[int, int, int], setting: Setting, to: Callable[[int], int]
 ) -> Document:
-    """Every endpoint draws one of those at the router that `to` says: a mix of as many shifts as there are at one.
-
-    Part n leads from the endpoint with number i of its router to number i + n, modulo p, of the other router.
-    """
+    """Every endpoint draws one of those at the router that `to` says."""
     p, a, h = size
     routers = (a * h + 1) * a
     if routers * p * p > MOST_LISTED:
         given.findings.refuse(setting, f"cannot be expressed for more than {MOST_LISTED:,} pairs of endpoints")
         return {}
-    parts = [moved(routers * p, _to_place(n, p, to)) for n in range(p)]
-    return {"kind": "mix", "parts": [{"weight": 1, "pattern": part} for part in parts]}
-
-
-def _to_place(n: int, p: int, to: Callable[[int], int]) -> Callable[[int], int]:
-    return lambda source: to(source // p) * p + (source + n) % p
+    return to_router(routers, p, to)

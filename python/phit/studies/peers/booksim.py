@@ -37,12 +37,14 @@ def router(
 ) -> Document:
     """BookSim's input-queued router: stages of one router cycle each, flits of one phit.
 
-    On a speculative pipeline a head asks for channel and crossbar at once; here it gets both or neither.
+    On a speculative pipeline a head asks for channel and crossbar at once. iSLIP knows no priorities: it grants heads
+    without a channel as others, the other allocators after them.
     """
     return {
         "latency": 1 + switch_delay,
         "allocation_delay": routing_delay,
-        "vc_allocation": "with_switch" if speculative else "stage",
+        "vc_allocation": "speculative" if speculative else "stage",
+        **({"speculation": "alike"} if speculative and allocator == "islip" else {}),
         "speedup": speedup,
         "clock": "crossbar",
         "switching": "wormhole",

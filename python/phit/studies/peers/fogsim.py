@@ -61,12 +61,13 @@ PATTERNS: dict[str, Document] = {
     "ADV+1": {"kind": "adversarial", "offset": 1},
     "ADV+4": {"kind": "adversarial", "offset": 4},
 }
-"""The patterns that Phit has. The other: adversarial to routers of the same index, `ADV+1s`."""
+"""The patterns that have a name in Phit."""
 
 
-def traffic(pattern: str, load: float) -> Document:
+def traffic(pattern: str | Document, load: float) -> Document:
     """Bernoulli arrivals of packets of 8 phits, at a load in phits/(endpoint·cycle)."""
-    return {"pattern": PATTERNS[pattern], "process": "bernoulli", "load": load, "packet_size": 8}
+    found = PATTERNS[pattern] if isinstance(pattern, str) else pattern
+    return {"pattern": found, "process": "bernoulli", "load": load, "packet_size": 8}
 
 
 Keys = Mapping[str, str]

@@ -28,15 +28,21 @@ NETWORKS = {
     "d_ff_k8c9_uniform_ran_min": "8x8 flattened butterfly of 576, uniform",
     "d_ff_k8c9_tornado_ran_min": "8x8 flattened butterfly of 576, tornado",
     "d_ff_k8c16_bitcomp_ran_min": "8x8 flattened butterfly of 1,024, bit complement",
+    "d_ff_k8c9_uniform_valiant": "8x8 flattened butterfly of 576, uniform, Valiant",
+    "d_ff_k8c9_tornado_valiant": "8x8 flattened butterfly of 576, tornado, Valiant",
+    "d_ff_k8c16_bitcomp_valiant": "8x8 flattened butterfly of 1,024, bit complement, Valiant",
+    "d_ff_k8c9_uniform_ugal": "8x8 flattened butterfly of 576, uniform, UGAL",
+    "d_ff_k8c9_tornado_ugal": "8x8 flattened butterfly of 576, tornado, UGAL",
+    "d_ff_k8c16_bitcomp_ugal": "8x8 flattened butterfly of 1,024, bit complement, UGAL",
     "c_df1056_uniform_min": "Dragonfly of 1,056, uniform",
     "c_df1056_baddragon_min": "Dragonfly of 1,056, to the next group",
+    "c_df1056_uniform_ugal": "Dragonfly of 1,056, uniform, UGAL",
+    "c_df1056_baddragon_ugal": "Dragonfly of 1,056, to the next group, UGAL",
 }
 """The series that Phit can express, and what they are."""
 
-EJECTION = (
-    "BookSim's Dragonfly ejects a packet on the virtual channel of its phase, Phit on any: BookSim saturates earlier "
-    "(no option for this was tried)"
-)
+QUICK = {"a_torus88_uniform": (0.3, 0.5), "c_df1056_uniform_min": (0.9,), "c_df1056_uniform_ugal": (0.3,)}
+"""What the fast tests run: by series, some loads."""
 
 NEAR_SATURATION = "above 80 % of saturation"
 
@@ -84,19 +90,18 @@ def curves(folder: Path) -> list[Case]:
     for series, points in grouped.items():
         limit = saturation([run for runs in points.values() for run in runs])
         for (load, _), runs in sorted(points.items()):
-            quick = "torus88_uniform" in series and load in (0.3, 0.5)
+            quick = load in QUICK.get(series, ())
             # What saturates never drains.
             drained = runs[0]["sim_type"] == "latency" and runs[0]["saturated"] == "no"
             document = scenario(runs[0], drained=drained)
-            case = point(NETWORKS[series], load, runs, document, limit, quick=quick)
-            if series == "c_df1056_uniform_min" and not drained:
-                case = replace(case, tolerances={}, notes=dict.fromkeys(case.theirs, EJECTION))
-            found.append(case)
+            found.append(point(NETWORKS[series], load, runs, document, limit, quick=quick))
     return found
 
 
 OPTIONS = {
     "mesh88_speedups": "8x8 mesh, uniform, paths through the crossbar",
+    "mesh88_speculative": "8x8 mesh, uniform, speculation",
+    "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
     "ff44_ugal": "4x4 flattened butterfly of 64, UGAL",
@@ -112,7 +117,8 @@ def options(folder: Path) -> list[Case]:
     found = []
     for row in rows(folder, "booksim_options.csv"):
         given = configuration(row)
-        keys = ("input_speedup", "output_speedup", "vc_allocator", "sw_allocator", "traffic")
+        allocation = ("speculative", "input_speedup", "output_speedup", "vc_allocator", "sw_allocator")
+        keys = (*allocation, "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.
@@ -177,6 +183,7 @@ EMPTY: dict[str, dict[str, Any]] = {
 RING: dict[str, dict[str, Any]] = {
     "1 VC/class, 1-flit, rd0": {},
     "1 VC/class, 1-flit, rd1": {"routing_delay": 1},
+    "1 VC/class, 1-flit, spec": {"speculative": True},
     "1 VC/class, 1-flit, IS2": {"speedup": 2},
     "1 VC/class, 4-flit rd0": {"packet": 4},
     "1 VC/class, 4-flit rd1": {"packet": 4, "routing_delay": 1},
@@ -195,7 +202,21 @@ RING: dict[str, dict[str, Any]] = {
         "routing_delay": 1,
     },
     "64-flit, 1VC/class, buf 4, credit_delay0 d2": {"packet": 64, "buffer": 4, "credit_delay": 0, "channel": 2},
+    "64-flit, 1VC/class, buf 4, credit_delay0 IS2 spec": {
+        "packet": 64,
+        "buffer": 4,
+        "credit_delay": 0,
+        "speedup": 2,
+        "speculative": True,
+    },
     "64-flit, 1VC/class, buf 8, credit_delay2": {"packet": 64, "buffer": 8},
+    "64-flit, 1VC/class, buf 8, credit_delay0 IS2 spec": {
+        "packet": 64,
+        "buffer": 8,
+        "credit_delay": 0,
+        "speedup": 2,
+        "speculative": True,
+    },
     "64-flit, 1VC/class, buf 8, rd1 credit_delay0": {
         "packet": 64,
         "buffer": 8,
@@ -204,8 +225,7 @@ RING: dict[str, dict[str, Any]] = {
     },
     "64-flit, 1VC/class, buf 8, credit_delay0 d2": {"packet": 64, "buffer": 8, "credit_delay": 0, "channel": 2},
 }
-"""The settings of a saturated ring of 8 that Phit can express. The others: a crossbar of two unpipelined cycles, and
-speculation under load."""
+"""The settings of a saturated ring of 8 that Phit can express. The others: a crossbar of two unpipelined cycles."""
 
 
 def empty_network(packet: int = 1, **settings: Any) -> Document:

@@ -61,16 +61,16 @@ Settings that are not obvious, with what an independent model needs to know to r
 * **FOGSim**'s shares of misrouted packets are those that took a nonminimal global link, that made a nonminimal local
   hop, and that decided for the former at the source router; with PB, those that took the Valiant route.
 * **FOGSim** ran some settings that are left out: two and three rounds of allocation in a cycle, which Phit's allocator
-  of that kind does not have (they change FOGSim's accepted load by at most 0.002), and adversarial traffic to the
-  router of the same index.
+  of that kind does not have (they change FOGSim's accepted load by at most 0.002).
 * **FOGSim**'s endpoints make no packets while an injection queue is full; Phit's sources keep all packets. So latencies
   far beyond saturation are two different quantities.
 * **FOGSim**'s latencies without load are 14, 29, 134 and 149 cycles for routes of no link, a local link, a local and a
   global link, and two local links and a global one. The tests check these exactly.
 * **BookSim**'s stages of one cycle are `router.latency = 2` (switch allocation and traversal), `vc_allocation` =
   `"stage"` and `allocation_delay` 0 or 1 (routing ahead or in a stage of its own); `internal_speedup` is `speedup` with
-  `clock = "crossbar"`. Speculation is not modelled; in an empty network it is the same as
-  `vc_allocation = "with_switch"`.
+  `clock = "crossbar"`. `speculative` is `vc_allocation = "speculative"`: a head asks for a channel and the crossbar at
+  once, and what the crossbar grants a head without a channel is lost. iSLIP grants such requests like others
+  (`speculation = "alike"`).
 * **BookSim** allocates virtual channels with one round-robin pointer for each virtual channel of an input, over the
   channels of all outputs of the router. A head for another output than the one before it begins with the first channel
   there: low channels get more packets, which stand behind one another. `router.vc_allocator` does the same. Without it

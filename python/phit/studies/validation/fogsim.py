@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from phit.importing.moves import to_router
 from phit.scenario import Document
 from phit.studies.peers import fogsim
 from phit.studies.validation.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case, Known
@@ -93,14 +94,26 @@ def scenario(row: Row) -> Document:
     """One of FOGSim's runs in Phit's words."""
     return {
         **fogsim.network(int(row["P"]), int(row["A"]), int(row["H"]), configuration(row)),
-        "traffic": fogsim.traffic(row["pattern"], float(row["offered_load"])),
+        "traffic": fogsim.traffic(_pattern(row), float(row["offered_load"])),
         "measure": {"warmup": int(row["warmup_cycles"]), "cycles": int(row["measured_cycles"])},
     }
 
 
+SAME_INDEX = "ADV+1s"
+"""Adversarial traffic to the router of the same index in the next group."""
+
+
+def _pattern(row: Row) -> str | Document:
+    if row["pattern"] != SAME_INDEX:
+        return row["pattern"]
+    p, a, h = (int(row[key]) for key in ("P", "A", "H"))
+    routers = (a * h + 1) * a
+    return to_router(routers, p, lambda router: (router + a) % routers)
+
+
 def can_be_expressed(row: Row) -> bool:
     """True if Phit has all that a run needs."""
-    named = row["mechanism"] in fogsim.CONFIGURATION and row["pattern"] in fogsim.PATTERNS
+    named = row["mechanism"] in fogsim.CONFIGURATION and row["pattern"] in (*fogsim.PATTERNS, SAME_INDEX)
     return named and not fogsim.UNTRANSLATED & extra(row).keys()
 
 

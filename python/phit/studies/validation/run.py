@@ -17,6 +17,7 @@ from phit.studies.validation import (
     document,
     figures,
     fogsim,
+    more_settings,
     outflank,
     reference,
     transient,
@@ -57,6 +58,7 @@ def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]
         *booksim.cases(folder),
         *booksim_fattree.cases(folder),
         *booksim_cascade.cases(folder),
+        *more_settings.cases(folder),
         *outflank.cases(folder),
     )
     return [case for case in found if case.quick or not quick]

@@ -87,7 +87,12 @@ struct Counted<'a, N> {
 /// Phits of a message, those of its packets' headers among them.
 fn phits(packets: &Packets, bytes: u64) -> u64 {
     let (count, last) = packets.cut(bytes);
-    (count - 1) * u64::from(packets.full()) + u64::from(last)
+    (count - 1).saturating_mul(packets.full().into()).saturating_add(last.into())
+}
+
+/// Of all counts, or the largest number.
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 impl<N: Network> Network for Counted<'_, N> {
@@ -95,8 +100,10 @@ impl<N: Network> Network for Counted<'_, N> {
         poll();
         if hops == 0 && message.source != message.destination {
             let phits = phits(&self.of.packets, message.bytes);
-            self.count.0[self.of.endpoint(message.source, message.nic) as usize] += phits;
-            self.count.1[self.of.endpoint(message.destination, message.nic) as usize] += phits;
+            for (counts, rank) in [(&mut self.count.0, message.source), (&mut self.count.1, message.destination)] {
+                let count = &mut counts[self.of.endpoint(rank, message.nic) as usize];
+                *count = count.saturating_add(phits);
+            }
         }
         self.inner.hop(message, hops, now)
     }
@@ -129,12 +136,12 @@ impl Network for ZeroLoad<'_> {
         let way = *self.known.entry((from, to)).or_insert_with(|| self.ways.between(from, to));
         let phits = phits(&self.of.packets, bytes);
         let cycle = u64::from(self.ways.ticks_per_cycle());
-        let time = |bandwidth: u32| phits.div_ceil(bandwidth.into()) * cycle;
+        let time = |bandwidth: u32| phits.div_ceil(bandwidth.into()).saturating_mul(cycle);
         let free = &mut self.free[from as usize];
         // As every packet, in the cycle after that of its generation.
-        let start = (now.next_multiple_of(cycle) + cycle).max(*free);
-        *free = start + time(self.ways.injected()).max(cycle);
-        Hop::Arrives(start + u64::from(way.latency) + time(way.bandwidth))
+        let start = now.div_ceil(cycle).saturating_add(1).saturating_mul(cycle).max(*free);
+        *free = start.saturating_add(time(self.ways.injected()).max(cycle));
+        Hop::Arrives(start.saturating_add(way.latency.into()).saturating_add(time(way.bandwidth)))
     }
 
     fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
@@ -161,11 +168,10 @@ impl Network for Links<'_> {
         let steps = self.known.entry((from, to)).or_insert_with(|| self.ways.steps(from, to));
         let Some(step) = steps.get(hops as usize) else { return Hop::Arrives(now) };
         let phits = phits(&self.of.packets, bytes);
-        let time = phits.div_ceil(step.bandwidth.into()) * u64::from(self.ways.ticks_per_cycle());
+        let time = phits.div_ceil(step.bandwidth.into()).saturating_mul(self.ways.ticks_per_cycle().into());
         let free = self.free.entry(step.link).or_default();
-        let start = now.max(*free);
-        *free = start + time;
-        let there = start + time + u64::from(step.latency);
+        *free = now.max(*free).saturating_add(time);
+        let there = free.saturating_add(step.latency.into());
         match hops as usize + 1 == steps.len() {
             true => Hop::Arrives(there),
             false => Hop::Next(there),
@@ -185,7 +191,7 @@ impl Fabric for IdealNetwork {
     }
 
     fn close_window(&mut self) -> u64 {
-        self.collector.counters.load.delivered_phits = self.carried.1.iter().sum();
+        self.collector.counters.load.delivered_phits = sum(&self.carried.1);
         0
     }
 
@@ -200,7 +206,7 @@ impl Fabric for IdealNetwork {
         Snapshot {
             ports: ports.collect(),
             injected: self.carried.0.clone(),
-            offered: self.carried.0.iter().sum(),
+            offered: sum(&self.carried.0),
             ..Snapshot::default()
         }
     }
@@ -228,6 +234,15 @@ impl Fabric for IdealNetwork {
 
     fn at_rest(&self) -> bool {
         self.finish.is_some()
+    }
+
+    fn beyond(&self) -> bool {
+        // Times that are too large are the largest there is.
+        self.finish.as_ref().is_some_and(|finish| finish.ranks.contains(&self.last()))
+    }
+
+    fn last(&self) -> u64 {
+        u64::MAX
     }
 
     fn performed(&self) -> u64 {

@@ -161,6 +161,11 @@ impl Admittance {
         self.held[destination as usize / 64] >> (destination % 64) & 1 == 1
     }
 
+    /// Bytes of empty queues for `endpoints` destinations.
+    pub(crate) fn needs(endpoints: u32) -> f64 {
+        f64::from(endpoints) * (size_of::<Queue>() as f64 + 2.0 / 8.0) + size_of::<Self>() as f64
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.packets.capacity() * size_of::<Waiting>()

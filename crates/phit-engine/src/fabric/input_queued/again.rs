@@ -107,7 +107,7 @@ impl Partition {
         match again {
             None => self.collector.lost(&packet, self.now),
             Some((home, again)) if home == self.index => self.take_back(again, self.now),
-            Some((home, again)) => self.outbox[home as usize].again.push(again),
+            Some((home, again)) => self.outbox.mail[home as usize].again.push(again),
         }
     }
 

@@ -4,17 +4,19 @@ use super::admittance::Admittance;
 use super::again::Repeats;
 use super::candidates::Candidates;
 use super::config::{Config, Policies, Settings, Times};
+use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
-use super::mail::Slices;
+use super::mail::{Room, Slices};
 use super::params::RouterParams;
 use super::partition::Partition;
 use super::paths::Paths;
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
-use super::vc_allocation::{Asked, VcAllocator};
+use super::vc_allocation::{Arbiters, Asked, VcAllocator};
 use super::wait_lists::WaitLists;
-use crate::engine::{NONE, Rng, Spare, Stream, Tick, Wheel, poll};
+use crate::engine::parallel::Outbox;
+use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
 use crate::fabric::executor::Executor;
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
@@ -41,7 +43,7 @@ pub(super) struct Plan<'a> {
     /// What the scenario says.
     blueprint: &'a Blueprint,
     /// Settings in ticks.
-    config: Arc<Config>,
+    pub(super) config: Arc<Config>,
     /// Crossbar allocator.
     allocator: Arc<dyn AllocatorParams + Send + Sync>,
     /// Allocator of virtual channels, if it is not made up of arbiters.
@@ -508,6 +510,7 @@ impl<'a> Plan<'a> {
             ways: shared.ways.clone(),
             workload: workload.clone(),
             wake: 0,
+            spare: Vec::new(),
         }))
     }
 
@@ -565,7 +568,7 @@ impl<'a> Plan<'a> {
                 ideal: allocator.ideal(),
                 by_age: allocator.by_age(),
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
-                messages: self.routing.sends_messages() || self.queueing.sends_messages(),
+                messages: self.routing.loads_links() || self.queueing.sends_messages(),
                 sizes: self.traffic.packet_sizes(),
                 requests: self.traffic.requests(),
                 repeats: self.retransmit().is_some(),
@@ -592,6 +595,7 @@ impl<'a> Plan<'a> {
             first_port: first_port.into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             buffers: vec![OutputBuffer::default(); if settings.timed { 0 } else { outputs.len() }].into(),
+            ready: vec![0; if settings.wants.batch && settings.timed { outputs.len() } else { 0 }].into(),
             rings: vec![0; ports as usize * ring as usize].into(),
             ring_phits: vec![0; ports as usize * ring as usize].into(),
             ring,
@@ -620,14 +624,16 @@ impl<'a> Plan<'a> {
             manager,
             allocator,
             vc_allocator: config.vc_stage.then(|| {
-                let (channels, queues) = (injection_channels, queues.len() as u32);
-                let all = self.allocator.considers_all();
-                let arbiters = VcAllocator::new(all, channels, queues, queues_per_router, radix * widest);
+                let Some(asked) = &self.vc_allocator else {
+                    let (channels, queues) = (injection_channels, queues.len() as u32);
+                    let all = self.allocator.considers_all();
+                    let arbiters = Arbiters::new(all, channels, queues, queues_per_router, radix * widest);
+                    return VcAllocator::Arbiters(arbiters);
+                };
                 // Heads are its inputs, channels its outputs.
                 let (ports, radix) = (count as u32 * queues_per_router, queues_per_router);
                 let context = AllocatorContext { ports, radix, queues: 64 };
-                let asked = self.vc_allocator.as_ref();
-                arbiters.or(asked.map(|asked| Asked::new(asked.build(&context), radix)))
+                VcAllocator::Asked(Asked::new(asked.build(&context), radix))
             }),
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             injection_bounds,
@@ -644,6 +650,7 @@ impl<'a> Plan<'a> {
             }
             .into(),
             paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
+            connections: settings.connects_packets.then(|| Box::new(Connections::new(config.paths, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             routers,
@@ -651,11 +658,13 @@ impl<'a> Plan<'a> {
             progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
             queues: queues.into(),
             tables,
-            admittances: if settings.admits {
-                vec![Admittance::new(topology.endpoints()); endpoints.len()]
-            } else {
-                Vec::new()
-            },
+            // Each is as large as the network: a sample has none.
+            admittances: (0..if settings.admits && !layout.sample { endpoints.len() } else { 0 })
+                .map(|_| {
+                    poll();
+                    Admittance::new(topology.endpoints())
+                })
+                .collect(),
             injection_rngs: match settings.wants.settled {
                 true => Vec::new(),
                 false => endpoints.iter().map(injection_rng).collect(),
@@ -667,9 +676,7 @@ impl<'a> Plan<'a> {
             now: 0,
             coming: Default::default(),
             slices: Slices::new(0),
-            spare_heads: Spare::default(),
-            spare_events: Spare::default(),
-            outbox: Vec::new(),
+            outbox: Outbox { mail: Vec::new(), room: Room::new(0) },
             collector,
             offered_phits: 0,
             requests: Vec::new(),

@@ -1,7 +1,6 @@
 //! The queues to be looked at next, in order.
 
 use crate::engine::Table;
-use crate::engine::bits::for_each_member;
 
 /// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its
 /// members come out in ascending order without sorting, whatever order they went in.
@@ -57,16 +56,6 @@ impl Candidates {
     /// Moves all members to the end of `list`, in ascending order.
     pub(crate) fn drain_into(&mut self, list: &mut Vec<u32>) {
         self.drain(|member| list.push(member));
-    }
-
-    /// Copies all members to the end of `list`, in ascending order.
-    pub(crate) fn list(&self, list: &mut Vec<u32>) {
-        for (base, &summary) in self.summary.iter().enumerate() {
-            for_each_member(summary, 64, |word| {
-                let word = base as u32 * 64 + word;
-                for_each_member(self.words[word], 64, |bit| list.push(word * 64 + bit));
-            });
-        }
     }
 
     /// Bytes held.

@@ -1,9 +1,9 @@
 //! Mail for partitions of other processes: it travels as bytes, packets and events as they stand in memory.
 
-use super::mail::{Mail, SLICES};
+use super::mail::{Mail, Room, SLICES};
 use crate::engine::parallel::{Carrier, Inboxes};
 use crate::engine::peers::{self, garbled};
-use crate::engine::{Pages, Spare, Team};
+use crate::engine::{Letters, Pages, Spare, Team};
 use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -36,64 +36,117 @@ impl Carriage {
 }
 
 impl Carrier<Mail> for Carriage {
-    fn carry(&self, inboxes: &Inboxes<Mail>) {
-        let letter = |process: usize| {
-            let mut bytes = Vec::new();
-            if process != self.team.rank() {
-                for part in self.of(process) {
-                    inboxes.take(part).iter().for_each(|mail| write(part, mail, &mut bytes));
-                }
+    fn carry(&self, inboxes: &Inboxes<Mail>, room: &mut Room) {
+        let parcels_for = |process: usize| match process == self.team.rank() {
+            true => Vec::new(),
+            false => {
+                let of = |part: usize| inboxes.take(part).into_iter().map(move |mail| Parcel::new(part, mail));
+                self.of(process).flat_map(of).collect()
             }
-            bytes
         };
-        let own = self.own();
-        let (mut heads, mut events) = (Spare::default(), Spare::default());
-        for bytes in self.team.exchange((0..self.ends.len()).map(letter).collect()) {
-            let mut left = Reader(&bytes);
-            while !left.0.is_empty() {
-                let part = left.number();
-                let mut mail = Mail::default();
-                for slice in &mut mail.slices {
-                    left.list(&mut slice.heads, &mut heads);
-                    left.list(&mut slice.events, &mut events);
-                }
-                let length = left.number();
-                if length > 0 {
-                    (mail.messages, mail.announced, mail.words, mail.again) = peers::read(left.bytes(length));
-                }
-                if !own.contains(&part) {
-                    garbled(format_args!("mail for partition {part}"));
-                }
-                inboxes.put(part, mail);
+        let parcels: Vec<Vec<Parcel>> = (0..self.ends.len()).map(parcels_for).collect();
+        let lengths: Vec<usize> = parcels.iter().map(|to| to.iter().map(Parcel::length).sum()).collect();
+        // About as much comes as is sent.
+        room.unbounded(|room| {
+            let mut letters = Mails { parcels, own: self.own(), inboxes, room };
+            self.team.exchange(&lengths, &mut letters);
+        });
+    }
+}
+
+/// The mail of an epoch.
+struct Mails<'a> {
+    /// By process: what it is sent.
+    parcels: Vec<Vec<Parcel>>,
+    /// The partitions of this process.
+    own: Range<usize>,
+    inboxes: &'a Inboxes<Mail>,
+    room: &'a mut Room,
+}
+
+impl Letters for Mails<'_> {
+    fn write(&mut self, process: usize, letter: &mut [u8]) {
+        let mut left = Writer(letter);
+        for parcel in std::mem::take(&mut self.parcels[process]) {
+            parcel.write(&mut left);
+            for slice in parcel.mail.slices {
+                slice.heads.give(&mut self.room.heads);
+                slice.events.give(&mut self.room.events);
             }
+        }
+        debug_assert!(left.0.is_empty(), "{} bytes are left", left.0.len());
+    }
+
+    fn read(&mut self, _: usize, letter: &[u8]) {
+        let mut left = Reader(letter);
+        while !left.0.is_empty() {
+            let (part, mail) = left.parcel(self.room);
+            if !self.own.contains(&part) {
+                garbled(format_args!("mail for partition {part}"));
+            }
+            self.inboxes.put(part, mail);
         }
     }
 }
 
-/// Writes what there is for partition `part`: its number; of every slice packets and events, each list after its
-/// length; and the rest, which is rare, after its length in bytes.
-fn write(part: usize, mail: &Mail, bytes: &mut Vec<u8>) {
-    let Mail { slices, messages, announced, words, again } = mail;
-    number(part, bytes);
-    const { assert!(SLICES == 8, "readers and writers of mail are of one version") };
-    for slice in slices {
-        list(&slice.heads, bytes);
-        list(&slice.events, bytes);
+/// Mail for a partition as it is written: its number; of every slice packets and events, each list after its length;
+/// and the rest, which is rare, after its length in bytes.
+struct Parcel {
+    part: usize,
+    mail: Mail,
+    rest: Vec<u8>,
+}
+
+/// Bytes of a number.
+const NUMBER: usize = size_of::<u32>();
+
+impl Parcel {
+    fn new(part: usize, mail: Mail) -> Self {
+        let Mail { slices: _, messages, announced, words, again } = &mail;
+        let nothing = messages.is_empty() && announced.is_empty() && words.is_empty() && again.is_empty();
+        let rest = if nothing { Vec::new() } else { peers::written(&(messages, announced, words, again)) };
+        Self { part, mail, rest }
     }
-    let nothing = messages.is_empty() && announced.is_empty() && words.is_empty() && again.is_empty();
-    let rest = if nothing { Vec::new() } else { peers::written(&(messages, announced, words, again)) };
-    number(rest.len(), bytes);
-    bytes.extend_from_slice(&rest);
+
+    /// Bytes of all of it.
+    fn length(&self) -> usize {
+        fn list<T>(pages: &Pages<T>) -> usize {
+            NUMBER + pages.len() * size_of::<T>()
+        }
+        let slices = self.mail.slices.iter().map(|slice| list(&slice.heads) + list(&slice.events));
+        2 * NUMBER + slices.sum::<usize>() + self.rest.len()
+    }
+
+    fn write(&self, to: &mut Writer<'_>) {
+        to.number(self.part);
+        const { assert!(SLICES == 8, "readers and writers of mail are of one version") };
+        for slice in &self.mail.slices {
+            to.list(&slice.heads);
+            to.list(&slice.events);
+        }
+        to.number(self.rest.len());
+        to.bytes(&self.rest);
+    }
 }
 
-fn number(number: usize, bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&(number as u32).to_le_bytes());
-}
+/// What of a letter has not been written.
+struct Writer<'a>(&'a mut [u8]);
 
-fn list<T: IntoBytes + Immutable>(pages: &Pages<T>, bytes: &mut Vec<u8>) {
-    number(pages.len(), bytes);
-    bytes.reserve(pages.len() * size_of::<T>());
-    pages.pages().for_each(|page| bytes.extend_from_slice(page.as_bytes()));
+impl Writer<'_> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        let (place, rest) = std::mem::take(&mut self.0).split_at_mut(bytes.len());
+        place.copy_from_slice(bytes);
+        self.0 = rest;
+    }
+
+    fn number(&mut self, number: usize) {
+        self.bytes(&(number as u32).to_le_bytes());
+    }
+
+    fn list<T: IntoBytes + Immutable>(&mut self, pages: &Pages<T>) {
+        self.number(pages.len());
+        pages.pages().for_each(|page| self.bytes(page.as_bytes()));
+    }
 }
 
 /// What is left of a letter.
@@ -110,6 +163,20 @@ impl<'a> Reader<'a> {
         let (number, rest) = u32::read_from_prefix(self.0).unwrap_or_else(|_| garbled("mail ends too early"));
         self.0 = rest;
         u32::from_le(number) as usize
+    }
+
+    /// Mail, and the partition that it is for.
+    fn parcel(&mut self, room: &mut Room) -> (usize, Mail) {
+        let (part, mut mail) = (self.number(), Mail::default());
+        for slice in &mut mail.slices {
+            self.list(&mut slice.heads, &mut room.heads);
+            self.list(&mut slice.events, &mut room.events);
+        }
+        let length = self.number();
+        if length > 0 {
+            (mail.messages, mail.announced, mail.words, mail.again) = peers::read(self.bytes(length));
+        }
+        (part, mail)
     }
 
     fn list<T: FromBytes>(&mut self, pages: &mut Pages<T>, spare: &mut Spare<T>) {
@@ -133,13 +200,16 @@ mod tests {
 
     #[test]
     fn mail_is_read_as_it_was_written() {
-        let (mut heads, mut events) = (Spare::default(), Spare::default());
-        let mail = |count: u32, heads: &mut Spare<Packet>, events: &mut Spare<Timed>| {
+        let mut room = Room::new(2);
+        let mail = |count: u32, room: &mut Room| {
             let mut mail = Mail::default();
             for number in 0..count {
                 let slice = &mut mail.slices[number as usize % 3];
-                slice.heads.push(Packet { birth: number, size: 7, ..Packet::new(number, 2 * number) }, heads);
-                slice.events.push(Timed { at: number + 9, event: Event { target: 3 * number, data: number } }, events);
+                slice.heads.push(Packet { birth: number, size: 7, ..Packet::new(number, 2 * number) }, &mut room.heads);
+                slice.events.push(
+                    Timed { at: number + 9, event: Event { target: 3 * number, data: number } },
+                    &mut room.events,
+                );
             }
             if count > 1 {
                 let payload = vec![1, count as u16].into();
@@ -147,23 +217,16 @@ mod tests {
             }
             mail
         };
-        let mut bytes = Vec::new();
-        let sent: Vec<Mail> = [0, 1, 100].map(|count| mail(count, &mut heads, &mut events)).into();
-        sent.iter().zip([4, 6, 7]).for_each(|(mail, part)| write(part, mail, &mut bytes));
-        let mut left = Reader(&bytes);
-        for (mail, part) in sent.iter().zip([4, 6, 7]) {
-            assert_eq!(left.number(), part);
-            let mut again = Mail::default();
-            for slice in &mut again.slices {
-                left.list(&mut slice.heads, &mut heads);
-                left.list(&mut slice.events, &mut events);
-            }
-            let length = left.number();
-            if length > 0 {
-                (again.messages, again.announced, again.words, again.again) = peers::read(left.bytes(length));
-            }
-            assert_eq!(format!("{again:?}"), format!("{mail:?}"));
+        for count in [0, 1, 100] {
+            let parcel = Parcel::new(4, mail(count, &mut room));
+            let mut bytes = vec![0; parcel.length()];
+            let mut left = Writer(&mut bytes);
+            parcel.write(&mut left);
+            assert!(left.0.is_empty());
+            let mut left = Reader(&bytes);
+            let (part, again) = left.parcel(&mut room);
+            assert_eq!((part, format!("{again:?}")), (4, format!("{:?}", parcel.mail)));
+            assert!(left.0.is_empty());
         }
-        assert!(left.0.is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::build::Plan;
 use super::network::InputQueued;
-use super::params::{Admittance, Clock, RouterParams, Switching, VcAllocation, VcReuse};
+use super::params::{Admittance, Clock, Connection, RouterParams, Speculation, Switching, VcAllocation, VcReuse};
 use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -61,7 +61,11 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         check(&self.links, topology)?;
         if let Some(allocator) = &self.vc_allocator {
             allocator.shared().check().map_err(|e| e.under("router.vc_allocator"))?;
-            if self.vc_allocation != VcAllocation::Stage {
+            if !allocator.shared().matches() {
+                let expected = "gives a channel to several packets at once; expected an allocator that gives it to one";
+                return Err(ScenarioError::missing("router.vc_allocator", expected));
+            }
+            if self.vc_allocation == VcAllocation::WithSwitch {
                 let expected = "expected \"stage\" with router.vc_allocator: elsewhere channels come with the crossbar";
                 return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
             }
@@ -70,17 +74,30 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
             let expected = "expected false with this router.allocator, which puts no request before another";
             return Err(ScenarioError::new("router.transit_priority", "true", expected));
         }
+        let speculative = self.vc_allocation == VcAllocation::Speculative;
+        if speculative && self.speculation == Speculation::After && !self.allocator.shared().ranks() {
+            let expected = "expected \"alike\" with this router.allocator, which puts no request before another";
+            return Err(ScenarioError::new("router.speculation", "\"after\"", expected));
+        }
+        if !speculative && self.speculation != Speculation::After {
+            let expected = "expected router.vc_allocation = \"speculative\": elsewhere no request is speculative";
+            return Err(ScenarioError::new("router.speculation", "\"alike\"", expected));
+        }
+        if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
+            let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
+            return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
+        }
         if self.vc_reuse == VcReuse::Empty && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere no packet holds a virtual channel";
             return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
         }
         for (class, params) in &self.links {
             let path = |key: &str| format!("router.links.{class}.{key}");
-            if self.vc_allocation == VcAllocation::Stage && params.vcs > 64 {
+            if self.vc_allocation != VcAllocation::WithSwitch && params.vcs > 64 {
                 return Err(ScenarioError::new(
                     path("vcs"),
                     params.vcs,
-                    "expected at most 64 virtual channels with router.vc_allocation = \"stage\"",
+                    "expected at most 64 virtual channels with router.vc_allocation = \"stage\" or \"speculative\"",
                 ));
             }
         }
@@ -194,7 +211,7 @@ impl<A> RouterParams<A> {
         let topology = demands.topology;
         let (params, links) =
             (demands.queueing, topology.classes().iter().map(|class| described(&self.links, class).1));
-        let whole_packets = self.switching != Switching::Wormhole && self.vc_allocation != VcAllocation::Stage;
+        let whole_packets = self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch;
         let (vcs, buffer): (Vec<u16>, Vec<u32>) = links.map(|link| (link.vcs, link.buffer.or_huge())).unzip();
         let fit = Fit {
             topology,

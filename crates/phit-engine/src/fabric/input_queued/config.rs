@@ -2,8 +2,8 @@
 
 use crate::engine::Tick;
 use crate::fabric::input_queued::params::{
-    Admittance, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams, Switching,
-    VcAllocation, VcReuse,
+    Admittance, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams,
+    Speculation, Switching, VcAllocation, VcReuse,
 };
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
@@ -27,6 +27,10 @@ pub(crate) struct Config {
     pub switching: Switching,
     /// VCs are allocated in a stage of their own.
     pub vc_stage: bool,
+    /// Heads ask for the crossbar in that stage already, if so after others or not.
+    pub speculation: Option<Speculation>,
+    /// The crossbar connects an input with an output for a packet.
+    pub connects_packets: bool,
     /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
     pub reuse_when_empty: bool,
     /// Credits are sent when the flit leaves the output buffer.
@@ -54,6 +58,11 @@ pub(crate) struct Config {
     /// Virtual networks; `buffers` has the virtual channels of one.
     pub networks: u16,
 }
+
+/// In [`Request::class`]: after all without it, injected packets included.
+///
+/// [`Request::class`]: crate::fabric::seams::allocator::Request::class
+const AFTER_ALL: u8 = 2;
 
 /// Phits of a flit where the packet is the flit: more than those of any packet, whose sizes are 16-bit numbers.
 pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
@@ -145,6 +154,7 @@ impl Compiled {
             transit_priority: _,
             detours: _,
             networks: _,
+            speculative_class: _,
             endpoints_keep: _,
             in_turn: _,
             kernel: _,
@@ -167,6 +177,8 @@ impl Compiled {
             reuse_when_empty,
             repeats,
             several_paths,
+            speculates,
+            connects_packets,
             // What the fixed kernel knows.
             size,
             timed,
@@ -185,7 +197,10 @@ impl Compiled {
             || inputs_at_link_rate
             || reuse_when_empty
             || repeats
-            || several_paths;
+            || several_paths
+            || speculates
+            || connects_packets
+            || wants.ejects;
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
@@ -344,6 +359,12 @@ pub(crate) struct Settings {
     pub inputs_at_link_rate: bool,
     /// Ports have several paths through the crossbar, see [`super::paths`].
     pub several_paths: bool,
+    /// Heads ask for the crossbar before they have a channel, see [`super::speculation`].
+    pub speculates: bool,
+    /// What is added to the class of such a request.
+    pub speculative_class: u8,
+    /// The crossbar connects an input with an output for a packet, see [`super::connections`].
+    pub connects_packets: bool,
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// The routing mechanism has reserved channels for detours around faults.
@@ -472,6 +493,9 @@ impl Settings {
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
             several_paths,
+            speculates: config.speculation.is_some(),
+            speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
+            connects_packets: config.connects_packets,
             transit_priority: config.transit_priority,
             detours,
             immediate,
@@ -505,7 +529,7 @@ pub(crate) struct Policies<'a> {
     pub by_age: bool,
     /// The topology is one of Phit's own.
     pub own_topology: bool,
-    /// Control messages go over the links, too.
+    /// Control messages take links' time, too.
     pub messages: bool,
     /// Phits of the smallest and of the largest packet.
     pub sizes: (u16, u16),
@@ -591,7 +615,9 @@ impl Config {
             speedup: params.speedup,
             credit_delay: params.credit_delay * ticks_per_cycle,
             switching: params.switching,
-            vc_stage: params.vc_allocation == VcAllocation::Stage,
+            vc_stage: params.vc_allocation != VcAllocation::WithSwitch,
+            speculation: (params.vc_allocation == VcAllocation::Speculative).then_some(params.speculation),
+            connects_packets: params.connection == Connection::Packet,
             reuse_when_empty: params.vc_reuse == VcReuse::Empty,
             credit_at_output: params.credit_release == CreditRelease::Output,
             credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,

@@ -185,7 +185,7 @@ impl Partition {
     pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
         match far == self.index {
             true => self.expect(at, message),
-            false => self.outbox[far as usize].messages.push((at, message)),
+            false => self.outbox.mail[far as usize].messages.push((at, message)),
         }
     }
 

@@ -10,6 +10,9 @@ use crate::traffic::Generated;
 use crate::workload::{NO_SLOT, Workload};
 use std::sync::Arc;
 
+/// Empty lists that are kept.
+const MOST_SPARE: usize = 64;
+
 /// What a partition's endpoints execute.
 pub(crate) struct Hosted {
     pub(super) executor: Executor,
@@ -25,6 +28,8 @@ pub(crate) struct Hosted {
     pub(super) workload: Arc<Workload>,
     /// Tick of the latest wake-up filed for it.
     pub(super) wake: Tick,
+    /// Empty lists for what is announced to other partitions.
+    pub(super) spare: Vec<Vec<Announced>>,
 }
 
 impl Partition {
@@ -45,7 +50,7 @@ impl Partition {
             let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
             match hosted.homes[message.source as usize] {
                 home if home == self.index => executor.hear(word),
-                home => self.outbox[home as usize].words.push(word),
+                home => self.outbox.mail[home as usize].words.push(word),
             }
         }
         let mut posted = std::mem::take(&mut executor.posted);
@@ -88,9 +93,11 @@ impl Partition {
         if slot == NO_SLOT {
             return self.draw_beside(e);
         }
-        let drawn = hosted.executor.next_packet(slot);
-        self.endpoints[e].next = drawn.map(|(packet, _)| packet);
-        let Some((packet, announced)) = drawn else { return };
+        let Some((packet, announced)) = hosted.executor.next_packet(slot) else {
+            self.endpoints[e].next = None;
+            return;
+        };
+        self.endpoints[e].next = Some(packet);
         self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
         if let Some(announced) = announced {
             self.tell_of(announced);
@@ -102,7 +109,13 @@ impl Partition {
         let Some(hosted) = &mut self.hosted else { return };
         match hosted.homes[Executor::destination(&announced) as usize] {
             home if home == self.index => hosted.executor.expect(announced),
-            home => self.outbox[home as usize].announced.push(announced),
+            home => {
+                let list = &mut self.outbox.mail[home as usize].announced;
+                if list.capacity() == 0 {
+                    *list = hosted.spare.pop().unwrap_or_default();
+                }
+                list.push(announced);
+            }
         }
     }
 
@@ -161,7 +174,11 @@ impl Partition {
     /// Takes in what hosts of other partitions have to say.
     pub(super) fn hear_hosts(&mut self, announced: Vec<Announced>, words: Vec<Word>) {
         let Some(hosted) = &mut self.hosted else { return };
-        announced.into_iter().for_each(|announced| hosted.executor.expect(announced));
+        let mut announced = announced;
+        announced.drain(..).for_each(|announced| hosted.executor.expect(announced));
+        if announced.capacity() > 0 && hosted.spare.len() < MOST_SPARE {
+            hosted.spare.push(announced);
+        }
         let before = self.now.saturating_sub(1);
         for word in words {
             hosted.executor.hear(word);

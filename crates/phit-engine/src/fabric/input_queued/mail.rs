@@ -3,7 +3,7 @@
 use super::again::Again;
 use super::control::Message;
 use crate::engine::parallel::Post;
-use crate::engine::{Bytes, Event, Pages, Tick, bytes_of};
+use crate::engine::{Bytes, Event, Pages, Spare, Tick, bytes_of};
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
 use crate::packet::Packet;
@@ -57,7 +57,44 @@ impl Bytes for Slice {
     }
 }
 
+/// Pages of mail that has been read.
+#[derive(Debug)]
+pub struct Room {
+    pub(crate) heads: Spare<Packet>,
+    pub(crate) events: Spare<Timed>,
+}
+
+impl Room {
+    /// Keeps so many pages of each.
+    pub(crate) fn new(pages: usize) -> Self {
+        Self { heads: Spare::new(pages), events: Spare::new(pages) }
+    }
+
+    /// Does something with room for any number of pages, of which as many are left as before.
+    pub(crate) fn unbounded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let (heads, events) = (self.heads.keep(usize::MAX), self.events.keep(usize::MAX));
+        let done = work(self);
+        self.heads.keep(heads);
+        self.events.keep(events);
+        done
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        bytes_of!(self, Self { heads, events; })
+    }
+}
+
+/// Pages that are kept for each partition.
+const KEPT: usize = 4;
+
 impl Post for Mail {
+    type Room = Room;
+
+    fn room(partitions: usize) -> Room {
+        Room::new(KEPT * partitions)
+    }
+
     fn is_empty(&self) -> bool {
         self.slices.iter().all(Slice::is_empty)
             && self.messages.is_empty()

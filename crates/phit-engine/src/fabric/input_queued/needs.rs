@@ -3,6 +3,7 @@
 //! The tables of some routers, spread over the network, are made and measured; those of all are so many times as large.
 //! What fills them with time follows from the packets that are in the network at once.
 
+use super::admittance::Admittance;
 use super::build::Plan;
 use super::cut::fitting;
 use crate::fabric::{Load, SAMPLED, spread};
@@ -46,6 +47,9 @@ impl Plan<'_> {
         *needs.entry("packets").or_default() += load.packets * size_of::<Packet>() as f64 * SLACK;
         *needs.entry("events").or_default() += load.flits * EVENTS * SLACK;
         let endpoints = f64::from(topology.endpoints());
+        if self.config.admittance.is_some() {
+            *needs.entry("admittances").or_default() += endpoints * Admittance::needs(topology.endpoints());
+        }
         *needs.entry("looks").or_default() += LOOKS * (ports * times + endpoints);
         // By router: where it is, and where its ports and queues are while the network is built.
         *needs.entry("layout").or_default() += f64::from(routers) * 8.0;

@@ -10,7 +10,7 @@ use super::{Mail, Partition};
 use crate::engine::parallel::{Here, Inboxes, Schedule, advance};
 use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
-use crate::fabric::{Fabric, News, Options, Progress};
+use crate::fabric::{Fabric, News, Options, Progress, gathered};
 use crate::measure::{Collector, Share, Snapshot};
 use phit_workload::host::{Left, Message};
 use serde::Serialize;
@@ -173,6 +173,7 @@ impl Fabric for InputQueued {
             *tables.entry(name).or_default() += bytes;
         }
         self.inboxes.for_each(|_, mail| *tables.entry("mail").or_default() += mail.bytes());
+        self.inboxes.for_each_room(|room| *tables.entry("mail").or_default() += room.bytes());
         tables
     }
 
@@ -230,14 +231,7 @@ impl Fabric for InputQueued {
     }
 
     fn left(&self) -> (Left, Vec<Message>) {
-        let mut all: (Left, Vec<Message>) = Default::default();
-        for (left, lost) in self.executors().map(Executor::left) {
-            all.0.add(left);
-            all.1.extend(lost);
-        }
-        all.0.sort();
-        Message::sort(&mut all.1);
-        all
+        gathered(self.executors().map(Executor::left))
     }
 
     fn beyond(&self) -> bool {

@@ -81,6 +81,45 @@ pub enum VcAllocation {
     /// In a stage of its own, one router cycle before its first request for the crossbar; the VC is held until the tail
     /// has been granted.
     Stage,
+    /// In that stage, and in the same cycle a head already asks for the crossbar, if some VC that it may take is free
+    /// and has room. A grant that comes without the VC is lost for all (Peh and Dally, HPCA 2001; BookSim's
+    /// `speculative`).
+    Speculative,
+}
+
+/// Where the requests of heads that have no output virtual channel yet stand among others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speculation {
+    /// After those that have one, at outputs, and at inputs that choose among outputs.
+    #[default]
+    After,
+    /// Among them.
+    Alike,
+}
+
+impl Speculation {
+    fn is_after(&self) -> bool {
+        *self == Self::After
+    }
+}
+
+/// How long a pair of ports stays connected in the crossbar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connection {
+    /// For a flit; every flit asks anew.
+    #[default]
+    Flit,
+    /// Until the packet's tail has crossed, or its next flit is not there or has no credit: nobody else gets the two
+    /// ports meanwhile (BookSim's `hold_switch_for_packet`).
+    Packet,
+}
+
+impl Connection {
+    fn is_for_a_flit(&self) -> bool {
+        *self == Self::Flit
+    }
 }
 
 /// When a virtual channel that a packet has held is given to the next.
@@ -182,11 +221,17 @@ pub struct RouterParams<A> {
     /// heads and each head among its channels, in turn, as iSLIP does, or with `separable_input_first` first each head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc_allocator: Option<A>,
+    /// Where requests stand that are made without a channel (with `vc_allocation = "speculative"`).
+    #[serde(skip_serializing_if = "Speculation::is_after")]
+    pub speculation: Speculation,
     /// When a virtual channel is given to the next packet (wormhole switching only).
     #[serde(skip_serializing_if = "VcReuse::is_tail")]
     pub vc_reuse: VcReuse,
     /// How the crossbar is allocated.
     pub allocator: A,
+    /// How long a pair of ports stays connected (wormhole switching only).
+    #[serde(skip_serializing_if = "Connection::is_for_a_flit")]
+    pub connection: Connection,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
     /// the next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
@@ -233,8 +278,10 @@ impl<A: Default> Default for RouterParams<A> {
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,
             vc_allocator: None,
+            speculation: Speculation::After,
             vc_reuse: VcReuse::Tail,
             allocator: A::default(),
+            connection: Connection::Flit,
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,
             credit_channel: CreditChannel::Unlimited,

@@ -7,6 +7,7 @@ use super::candidates::Candidates;
 use super::config::{
     Adaptive, Batched, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings, Single, Staged, Times,
 };
+use super::connections::Connections;
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
@@ -18,15 +19,15 @@ use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
-use crate::engine::parallel::Runs;
+use crate::engine::parallel::{Outbox, Runs};
 use crate::engine::tables_of;
-use crate::engine::{Event, NONE, Rng, Spare, Table, Tick, Wheel};
+use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
 use crate::measure::{Collector, Total};
-use crate::packet::{Arena, Packet};
+use crate::packet::Arena;
 use crate::topology::{Known, Routers, Topology};
 use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
@@ -80,6 +81,8 @@ pub struct Partition {
     pub(crate) next_credit: Table<Tick>,
     /// Paths of ports through the crossbar, where they have several.
     pub(crate) paths: Option<Box<Paths>>,
+    /// Ports that stay connected until a packet's tail has crossed, where they do.
+    pub(crate) connections: Option<Box<Connections>>,
     /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
     /// does not choose a queue there.
     pub(crate) neighbours: Table<u32>,
@@ -115,11 +118,8 @@ pub struct Partition {
     /// What has come by mail for a later stretch of time, by the stretch.
     pub(crate) coming: [Vec<Slice>; SLICES],
     pub(crate) slices: Slices,
-    /// Pages for mail to others.
-    pub(crate) spare_heads: Spare<Packet>,
-    pub(crate) spare_events: Spare<Timed>,
     /// What is for other partitions; lent by the thread that runs this one.
-    pub(crate) outbox: Vec<Mail>,
+    pub(crate) outbox: Outbox<Mail>,
     pub(crate) collector: Collector,
     /// Phits generated in the window, sent or not; known when it has closed.
     pub(crate) offered_phits: u64,
@@ -188,29 +188,13 @@ impl Runs for Partition {
         self.tables.rings.fetch();
         self.tables.ring_phits.fetch();
         self.endpoints.fetch();
+        self.hosted.iter().for_each(|hosted| hosted.executor.fetch());
     }
 
-    fn receive(&mut self, mail: Mail) {
-        let current = self.slices.of(self.now);
-        for (slice, there) in mail.slices.into_iter().enumerate() {
-            match slice == current {
-                _ if there.is_empty() => {}
-                true => self.take_in(there),
-                false => self.coming[slice].push(there),
-            }
-        }
-        for (at, message) in mail.messages {
-            self.expect(at, message);
-        }
-        if self.hosted.is_some() {
-            self.hear_hosts(mail.announced, mail.words);
-        }
-        let before = self.now.saturating_sub(1);
-        mail.again.into_iter().for_each(|again| self.take_back(again, before));
-    }
-
-    fn run_until(&mut self, end: Tick, outbox: &mut Vec<Mail>) {
+    fn run_until(&mut self, end: Tick, mail: Vec<Mail>, outbox: &mut Outbox<Mail>) {
         std::mem::swap(&mut self.outbox, outbox);
+        self.hosted.iter_mut().for_each(|hosted| hosted.executor.begin_turn());
+        mail.into_iter().for_each(|mail| self.receive(mail));
         while self.now < end {
             let slice = self.slices.end(self.now);
             in_kernel!(self, run_ticks(end.min(slice)));
@@ -230,16 +214,36 @@ impl Partition {
         in_kernel!(self, start_sources());
     }
 
+    /// Takes in mail, to be handled at ticks from the current one on.
+    fn receive(&mut self, mail: Mail) {
+        let current = self.slices.of(self.now);
+        for (slice, there) in mail.slices.into_iter().enumerate() {
+            match slice == current {
+                _ if there.is_empty() => {}
+                true => self.take_in(there),
+                false => self.coming[slice].push(there),
+            }
+        }
+        for (at, message) in mail.messages {
+            self.expect(at, message);
+        }
+        if self.hosted.is_some() {
+            self.hear_hosts(mail.announced, mail.words);
+        }
+        let before = self.now.saturating_sub(1);
+        mail.again.into_iter().for_each(|again| self.take_back(again, before));
+    }
+
     /// Files what has come by mail.
     fn take_in(&mut self, there: Slice) {
         // The wheel takes events later than a tick: the one before the current is as good.
         let before = self.now.saturating_sub(1);
-        there.heads.consume(&mut self.spare_heads, |packet| {
+        there.heads.consume(&mut self.outbox.room.heads, |packet| {
             let (at, queue) = (packet.entry, packet.next);
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
         });
-        there.events.consume(&mut self.spare_events, |&Timed { at, event }| {
+        there.events.consume(&mut self.outbox.room.events, |&Timed { at, event }| {
             self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
         });
     }
@@ -344,10 +348,11 @@ impl Partition {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing,
-            spare_heads, spare_events, ways_back, held, watched, wakes, outgoing, free_messages;
+            ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange, repeats, discards, outages, silent, paths
+            messages, hosted, exchange, repeats, discards, outages, silent, paths,
+            connections
         });
         tables.extend([
             ("messages", self.messages.bytes()),
@@ -357,6 +362,7 @@ impl Partition {
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),
+            ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (
                 "mail",

@@ -67,6 +67,11 @@ impl Paths {
         self.output_busy[self.to(output, input)]
     }
 
+    /// First tick at which path `to` of an output port is free, as [`Self::to`] numbers them.
+    pub(super) fn path_busy(&self, to: u32) -> Tick {
+        self.output_busy[to]
+    }
+
     /// The paths of `grant` are taken until `occupied` and `held`; the first ticks at which its ports have a free one.
     pub(super) fn take(&mut self, grant: &Request, occupied: Tick, held: Tick) -> (Tick, Tick) {
         let (from, to) = (self.from(grant.port, grant.lane.into()), self.to(grant.output, grant.input));

@@ -1,12 +1,13 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
-use super::config::{General, Kernel};
+use super::config::Kernel;
 use super::control::router_view;
 use super::events::kind;
 use super::exchange::Kind;
 use super::partition::Partition;
+use super::speculation::{SPECULATIVE, lose_in_vain};
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
-use super::vc_allocation::Waiting;
+use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::Waits;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
@@ -15,7 +16,6 @@ use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, Watched, advance_leg};
 use crate::packet::{MOST_CLASSES, Packet};
 use crate::topology::Hop;
-use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -62,39 +62,34 @@ impl Partition {
     /// port and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
-        if self.settings.wants::<K>().batch {
-            self.candidates.list(&mut self.looking);
-            self.route_batches();
-            self.looking.clear();
-        }
-        // What is gone through is taken out of the partition while that changes. A look adds no candidate.
-        let mut candidates = std::mem::take(&mut self.candidates);
         let mut requests = std::mem::take(&mut self.requests);
-        candidates.drain(|queue| match self.look::<K>(queue, &mut requests) {
-            Look::Again => self.again.push(queue),
-            Look::Done => {}
-            Look::Until(at) => self.file(at, kind::READY, queue, 0),
-            Look::Watch => self.watch(queue),
-            Look::Wait(what) => {
-                if K::LISTS {
-                    self.wait(queue, what);
-                }
-            }
-            Look::Sleep(output) => {
-                let input = &mut self.inputs[self.queues[queue].port];
-                input.asleep |= short_bit(queue - input.queues);
-                self.tables.outputs[output].waiters |= bit(input.number.into());
-            }
-        });
-        self.candidates = candidates;
+        if self.settings.wants::<K>().batch {
+            // What is gone through is taken out of the partition while that changes.
+            let mut looking = std::mem::take(&mut self.looking);
+            self.candidates.drain_into(&mut looking);
+            self.route_batches::<K>(&looking);
+            looking.drain(..).for_each(|queue| self.look_at::<K>(queue, &mut requests));
+            self.looking = looking;
+        } else {
+            // A look adds no candidate.
+            let mut candidates = std::mem::take(&mut self.candidates);
+            candidates.drain(|queue| self.look_at::<K>(queue, &mut requests));
+            self.candidates = candidates;
+        }
         if !self.discards.is_empty() {
             self.discard_all::<K>();
         }
         if K::HELD && !self.waiting.is_empty() {
             self.allocate_channels();
         }
+        if !K::BARE && self.settings.speculates {
+            self.settle_speculation(&mut requests);
+        }
         if !K::BARE && self.settings.managed {
             self.choose(&mut requests);
+        }
+        if !K::BARE && self.settings.connects_packets {
+            self.keep_connections::<K>(&mut requests);
         }
         let mut granted = 0;
         if self.settings.ideal::<K>() {
@@ -103,6 +98,9 @@ impl Partition {
             granted = self.grant_paths::<K>(&mut requests);
         } else {
             self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
+            if !K::BARE && self.settings.speculates {
+                lose_in_vain(&mut requests);
+            }
             for grant in requests.iter().filter(|request| request.granted) {
                 self.transfer::<K>(grant);
                 granted += 1;
@@ -124,6 +122,27 @@ impl Partition {
         }
     }
 
+    /// Looks at the front of one queue, and sees to it that it is looked at again.
+    #[inline(always)]
+    fn look_at<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) {
+        match self.look::<K>(queue, requests) {
+            Look::Again => self.again.push(queue),
+            Look::Done => {}
+            Look::Until(at) => self.file(at, kind::READY, queue, 0),
+            Look::Watch => self.watch(queue),
+            Look::Wait(what) => {
+                if K::LISTS {
+                    self.wait(queue, what);
+                }
+            }
+            Look::Sleep(output) => {
+                let input = &mut self.inputs[self.queues[queue].port];
+                input.asleep |= short_bit(queue - input.queues);
+                self.tables.outputs[output].waiters |= bit(input.number.into());
+            }
+        }
+    }
+
     /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
     #[cold]
     #[inline(never)]
@@ -142,7 +161,7 @@ impl Partition {
 
     /// A request has lost.
     #[inline(always)]
-    fn try_again<K: Kernel>(&mut self, loser: &Request) {
+    pub(super) fn try_again<K: Kernel>(&mut self, loser: &Request) {
         let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
         if self.waits_alone::<K>() && free && busy > self.next_look {
@@ -233,7 +252,7 @@ impl Partition {
                 let bit = bit(index - self.tables.first_port[router]);
                 let mut free = self.free_channels(first, vcs);
                 if !K::BARE && self.settings.reuse_when_empty {
-                    free &= self.empty_channels(first, vcs, output.class);
+                    free &= self.reusable_channels(first, vcs, output.class);
                 }
                 if free == 0 {
                     return sleep;
@@ -241,12 +260,14 @@ impl Partition {
                 let packet = self.queues[queue].first;
                 let count = vcs as u8;
                 self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit });
-                return Look::Again;
+                return match !K::BARE && self.settings.speculates && self.speculate(requests, (first, free), size) {
+                    true => Look::Done,
+                    false => Look::Again,
+                };
             }
             _ if !K::BARE && self.settings.reuse_when_empty => {
-                let credits = |vc: u16| self.tables.channels[output.vc + u32::from(vc)].credits;
-                let full = self.settings.full[output.class as usize % MOST_CLASSES];
-                (vc..vc + vcs).find(|vc| credits(*vc) >= full && self.fits::<K>(output.vc, *vc, size))
+                let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
+                (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }
             1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
             // The channel with most credits, the first of equals.
@@ -359,7 +380,8 @@ impl Partition {
         let size = u32::from(grant.size);
         let full = self.settings.timed
             && output.free.saturating_sub(self.now) >= self.settings.backlog[output.class as usize % MOST_CLASSES];
-        !full
+        grant.vc != SPECULATIVE
+            && !full
             && self.tables.channels[channel].credits >= size as i32
             && (self.queues[grant.queue].vcs == 0
                 || self.owner(channel) == NONE && self.reusable(channel, output.class))
@@ -425,60 +447,69 @@ impl Partition {
             }
             packet.intermediate = NONE;
         }
+        if !K::BARE && self.settings.wants.ejects {
+            let vc = self.routing.ejection(packet).min(self.settings.ejection_vcs - 1);
+            return Some(Hop { port: packet.ejection_port, vc, vcs: 1 });
+        }
         Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
     }
 
-    /// Lets a mechanism that decides for a whole router do so, router by router.
+    /// Lets a mechanism that decides for a whole router do so, router by router, for the heads of the queues `looking`.
     #[inline(never)]
-    fn route_batches(&mut self) {
-        let mut start = 0;
-        while start < self.looking.len() {
-            let router_of = |queue: u32| self.inputs[self.queues[queue].port].router;
-            let router = router_of(self.looking[start]);
-            let run = self.looking[start..].iter().take_while(|queue| router_of(**queue) == router).count();
-            self.route_batch(router, start..start + run);
-            start += run;
-        }
-    }
-
-    /// Lets the mechanism decide for the undecided heads of `router` among the queues being looked at.
-    fn route_batch(&mut self, router: u32, run: Range<usize>) {
-        let first = self.tables.first_port[router];
-        self.heads.clear();
-        for place in run {
-            let queue = self.looking[place];
-            let q = self.queues[queue];
-            let &Input { busy, queues, number, .. } = &self.inputs[q.port];
-            let Progress { eligible, sent, .. } = self.progress(queue);
-            let undecided = q.output == NONE || (self.settings.wants.redecide && sent == 0 && q.vcs != 0);
-            let busy = match self.settings.several_paths {
-                true => self.input_path_busy(q.port, queue - queues),
+    fn route_batches<K: Kernel>(&mut self, looking: &[u32]) {
+        let mut heads = std::mem::take(&mut self.heads);
+        let mut latest = NONE;
+        for &queue in looking {
+            let q = &self.queues[queue];
+            let (packet, decided, held) = (q.first, q.output != NONE, q.vcs == 0);
+            let &Input { busy, queues, number, router, .. } = &self.inputs[q.port];
+            let lane = queue - queues;
+            let busy = match !K::BARE && self.settings.several_paths {
+                true => self.input_path_busy(q.port, lane),
                 false => busy,
             };
-            if q.first == NONE || eligible > self.now || busy > self.now || !undecided {
+            if router != latest {
+                if !heads.is_empty() {
+                    self.route_heads::<K>(latest, &mut heads);
+                }
+                latest = router;
+            }
+            if packet == NONE || busy > self.now {
                 continue;
             }
-            match self.ejection::<General>(router, q.first) {
+            if self.settings.progress::<K>() {
+                let Progress { eligible, sent, .. } = self.progress[queue];
+                let again = self.settings.wants::<K>().redecide && sent == 0 && !held;
+                if eligible > self.now || decided && !again {
+                    continue;
+                }
+            } else if decided && !self.settings.wants::<K>().redecide {
+                continue;
+            }
+            match self.ejection::<K>(router, packet) {
                 Some(hop) => {
-                    self.decide::<General>(router, first, queue, hop);
+                    self.decide::<K>(router, self.tables.first_port[router], queue, hop);
                 }
-                None => {
-                    let lane = (queue - queues) as u16;
-                    self.heads.push(Head { port: number, queue: lane, packet: q.first, hop: None });
-                }
+                None => heads.push(Head { port: number, queue: lane as u16, packet, hop: None }),
             }
         }
-        if self.heads.is_empty() {
-            return;
+        if !heads.is_empty() {
+            self.route_heads::<K>(latest, &mut heads);
         }
+        self.heads = heads;
+    }
+
+    /// Lets the mechanism decide for the undecided heads of `router`, and forgets them.
+    #[inline(never)]
+    fn route_heads<K: Kernel>(&mut self, router: u32, heads: &mut Vec<Head>) {
+        let first = self.tables.first_port[router];
         let mut view = view!(self, router);
-        self.routing.route_all(&mut view, &mut self.heads, &mut self.packets);
-        let heads = std::mem::take(&mut self.heads);
-        for head in &heads {
+        self.routing.route_all(&mut view, heads, &mut self.packets);
+        for head in heads.drain(..) {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {
                 Some(hop) if hop.port != DISCARD => {
-                    self.decide::<General>(router, first, queue, hop);
+                    self.decide::<K>(router, first, queue, hop);
                 }
                 answer => {
                     self.queues[queue].output = NONE;
@@ -486,7 +517,6 @@ impl Partition {
                 }
             }
         }
-        self.heads = heads;
     }
 
     /// Which of `count` channels from `first` on nobody holds: a set of their places.
@@ -496,11 +526,10 @@ impl Partition {
         (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
-    /// Which of `count` channels from `first` on, of an output of `class`, have all their credits: their places.
+    /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
     #[cold]
-    fn empty_channels(&self, first: u32, count: u16, class: u8) -> u64 {
-        let full = self.settings.full[class as usize % MOST_CLASSES];
-        let empty = |place: u32| u64::from(self.tables.channels[first + place].credits >= full) << place;
+    fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
+        let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
         (0..count.into()).map(empty).fold(0, |all, one| all | one)
     }
 
@@ -520,12 +549,12 @@ impl Partition {
                 q.vcs = 0;
                 owners[channel] = head.queue;
             };
-            match &mut allocator.asked {
-                Some(asked) => {
+            match allocator {
+                VcAllocator::Arbiters(arbiters) => arbiters.allocate(first_channel, waiting, won),
+                VcAllocator::Asked(asked) => {
                     let router = &mut rngs[waiting[0].router];
                     asked.allocate((now, router, first_channel), waiting, birth, won);
                 }
-                None => allocator.allocate(first_channel, waiting, won),
             }
         }
         self.waiting.clear();
@@ -591,7 +620,7 @@ impl Partition {
     /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
     /// `size` phits, returns the tick at which the oldest flit starts.
     #[inline(always)]
-    fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
+    pub(super) fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
         let buffer = &mut self.tables.buffers[output];
         let base = output * self.tables.ring;
         let OutputBuffer { mut held, mut first, mut count } = *buffer;

@@ -110,6 +110,13 @@ impl Partition {
             _ => (passage.occupied, passage.held),
         };
         output.free = passage.end;
+        if self.settings.wants::<K>().batch {
+            if let Some(ready) = self.tables.ready.get_mut(grant.output as usize) {
+                // From then on the backlog is short enough.
+                let room = (passage.end + 1).saturating_sub(self.settings.backlog[class]);
+                *ready = room.max(output.busy);
+            }
+        }
         output.phits += u64::from(size);
         if !K::FIXED && self.tables.ring != 0 {
             let buffer = &mut self.tables.buffers[grant.output];
@@ -160,6 +167,9 @@ impl Partition {
 
         if !K::BARE && self.settings.managed {
             self.gone(grant.queue, packet);
+        }
+        if !K::BARE && self.settings.connects_packets {
+            self.connect(grant, tail);
         }
         if tail {
             self.pop::<K>(grant.queue, packet, passage.occupied, far != self.index && far < BROKEN);
@@ -260,8 +270,8 @@ impl Partition {
             self.file(at, kind::ARRIVAL, queue, packet);
         } else {
             // How it stands in its queue means nothing on its way.
-            let slice = &mut self.outbox[far as usize].slices[self.slices.of(at)];
-            slice.heads.push(Packet { entry: at, next: queue, ..*p }, &mut self.spare_heads);
+            let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
+            slice.heads.push(Packet { entry: at, next: queue, ..*p }, &mut self.outbox.room.heads);
         }
     }
 
@@ -283,8 +293,8 @@ impl Partition {
             self.file(at, kind, target, data);
         } else {
             let event = Event { target: kind << kind::SHIFT | target, data };
-            let slice = &mut self.outbox[partition as usize].slices[self.slices.of(at)];
-            slice.events.push(Timed { at, event }, &mut self.spare_events);
+            let slice = &mut self.outbox.mail[partition as usize].slices[self.slices.of(at)];
+            slice.events.push(Timed { at, event }, &mut self.outbox.room.events);
         }
     }
 

@@ -89,8 +89,26 @@ impl Asked {
     }
 }
 
+/// The stage of one partition.
+pub(crate) enum VcAllocator {
+    /// Arbiters at its channels and queues.
+    Arbiters(Arbiters),
+    /// The scenario's allocator.
+    Asked(Asked),
+}
+
+impl VcAllocator {
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Arbiters(arbiters) => arbiters.bytes(),
+            Self::Asked(asked) => asked.bytes(),
+        }
+    }
+}
+
 /// The arbiters of one partition's channels and queues.
-pub(crate) struct VcAllocator {
+pub(crate) struct Arbiters {
     /// True if a head asks for all its channels and picks among the grants (iSLIP); false if it picks before asking.
     ask_all: bool,
     grant: Vec<u16>,
@@ -100,11 +118,9 @@ pub(crate) struct VcAllocator {
     best: Best,
     /// The heads of a router that may meet others at a channel.
     sharing: Vec<Waiting>,
-    /// The scenario's allocator in place of these arbiters.
-    pub(crate) asked: Option<Asked>,
 }
 
-impl VcAllocator {
+impl Arbiters {
     /// For `channels` output VCs and `queues` input queues in routers of at most `queues_per_router` queues and
     /// `channels_per_router` channels.
     pub(crate) fn new(
@@ -122,13 +138,7 @@ impl VcAllocator {
             grants: Vec::new(),
             best: Best::new(channels_per_router.max(queues_per_router)),
             sharing: Vec::new(),
-            asked: None,
         }
-    }
-
-    /// The same, or `asked` in its place.
-    pub(crate) fn or(self, asked: Option<Asked>) -> Self {
-        Self { asked, ..self }
     }
 
     fn turn(client: u32, pointer: u32, n: u32) -> u64 {
@@ -209,7 +219,6 @@ impl VcAllocator {
             + self.grants.capacity() * 8
             + self.best.bytes()
             + self.sharing.capacity() * size_of::<Waiting>()
-            + self.asked.as_ref().map_or(0, Asked::bytes)
     }
 }
 
@@ -236,7 +245,7 @@ mod tests {
     #[test]
     fn no_channel_goes_to_two_heads_and_no_head_gets_two() {
         for ask_all in [false, true] {
-            let mut allocator = VcAllocator::new(ask_all, 8, 12, 12, 8);
+            let mut allocator = Arbiters::new(ask_all, 8, 12, 12, 8);
             let mut rng = Rng::new(1, Stream::Router, 0);
             for _ in 0..5000 {
                 let taken = rng.bits() & 0xff;
@@ -255,7 +264,7 @@ mod tests {
     #[test]
     fn channels_go_round_the_heads() {
         for ask_all in [false, true] {
-            let mut allocator = VcAllocator::new(ask_all, 1, 3, 3, 3);
+            let mut allocator = Arbiters::new(ask_all, 1, 3, 3, 3);
             let waiting: Vec<Waiting> = (0..3)
                 .map(|queue| Waiting {
                     queue,

@@ -26,7 +26,8 @@ pub struct Request {
     pub vc: u16,
     /// Size of the flit in phits.
     pub size: u16,
-    /// 1 if it must go after those with 0 at an output (injected traffic under transit priority).
+    /// It must go after those of a lower class at an output: 1 for injected traffic under transit priority, 2 more for
+    /// a head that has no virtual channel yet (at an input that chooses among outputs, too).
     pub class: u8,
     /// It has won.
     pub granted: bool,
@@ -166,6 +167,10 @@ pub trait AllocatorParams {
     }
     /// True if requests of a lower class go first at an output; false if it knows no classes.
     fn ranks(&self) -> bool {
+        true
+    }
+    /// True if it matches: one request of an input and of an output wins; false if all do.
+    fn matches(&self) -> bool {
         true
     }
     /// The most inputs and outputs of a router that it can be asked for.

@@ -54,8 +54,8 @@ pub struct Fbicm {
     /// CFQs of a virtual channel's buffer, and lines of its CAM: 1 to 255.
     #[schemars(range(min = 1, max = 255))]
     pub cfqs: u32,
-    /// Destinations of a line in the new version, 1 or more; in the first there is no limit.
-    #[schemars(range(min = 1))]
+    /// Destinations of a line in the new version, 1 to 65,536; in the first there is no limit.
+    #[schemars(range(min = 1, max = 65536))]
     pub destinations: u32,
     /// Congestion is detected when an arrival makes the NFQ hold more phits than that.
     #[schemars(extend("x-unit" = "phits"))]
@@ -72,8 +72,8 @@ pub struct Fbicm {
     /// Bits of a phit: a notification takes as many phits as hold its bits, at least one.
     #[schemars(range(min = 1))]
     pub phit_bits: u32,
-    /// Bits of a destination in a notification.
-    #[schemars(range(min = 1))]
+    /// Bits of a destination in a notification: 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
     pub destination_bits: u32,
 }
 

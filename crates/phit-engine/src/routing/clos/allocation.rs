@@ -1,7 +1,8 @@
 //! Section 4.1: which of several outputs an input takes.
 
 use super::Busy;
-use crate::engine::Rng;
+use crate::engine::{Rng, Tick};
+use crate::fabric::seams::routing::{OutputVc, Row as Outputs};
 use crate::topology::Hop;
 
 /// An output that leads to the destination of a head, as far as it is known.
@@ -34,6 +35,8 @@ pub(super) struct Allocator {
     given: Vec<u32>,
     /// Ports with an entry there.
     touched: Vec<u16>,
+    /// The outputs upwards of the router, as its heads compare them in this cycle.
+    row: Row,
     /// The outputs among which the latest head chose.
     outputs: Vec<Output>,
     /// How little each of them is wanted by now.
@@ -42,11 +45,43 @@ pub(super) struct Allocator {
     ties: Vec<u32>,
 }
 
+/// Neighbouring outputs, laid out once for all heads of a router and a cycle: a head that is given one changes no
+/// other, so that those which are as good as each other are found again only when none of them is left.
+#[derive(Debug, Default)]
+struct Row {
+    /// Phits of a buffer that the heads take at once; 0: nothing is laid out.
+    phits: u32,
+    /// The first port.
+    first: u16,
+    /// Phits of the buffer behind each.
+    capacity: u32,
+    /// Phits charged against each at the beginning of the cycle.
+    depths: Vec<u32>,
+    /// How little each is wanted by now: a [`Demerit`] in fewer bits, so that many are compared at once.
+    demerits: Vec<i32>,
+    /// The least of these when it was last looked for.
+    least: i32,
+    /// Places with it, a bit each.
+    ties: Vec<u64>,
+    /// How many they are.
+    count: u32,
+}
+
+/// In the demerits of a row: it cannot take the packet now.
+const UNAVAILABLE: i32 = 1 << (ROW_BITS + 1);
+
+/// Bits of a fill in a row.
+pub(super) const ROW_BITS: u32 = 29;
+
+/// Phits in a buffer that are told apart in a row: more than ever wait in one.
+const DEEPEST: u32 = (1 << ROW_BITS) - 1;
+
 impl Allocator {
     pub(super) fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
         let busy_last = busy == Busy::Last;
         let (given, touched, outputs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { sequential, busy_last, precision, given, touched, outputs, demerits: Vec::new(), ties: Vec::new() }
+        let (row, demerits, ties) = (Row::default(), Vec::new(), Vec::new());
+        Self { sequential, busy_last, precision, given, touched, row, outputs, demerits, ties }
     }
 
     /// A new cycle, or another router.
@@ -54,6 +89,7 @@ impl Allocator {
         while let Some(port) = self.touched.pop() {
             self.given[usize::from(port)] = 0;
         }
+        self.row.phits = 0;
     }
 
     /// An input has been given `port` for `phits`.
@@ -65,6 +101,9 @@ impl Allocator {
             }
             self.given[index] += phits;
             self.touched.push(port);
+            if self.row.phits != 0 {
+                self.note_in_row(port);
+            }
         }
     }
 
@@ -85,43 +124,73 @@ impl Allocator {
         self.outputs[best].hop
     }
 
-    /// The same for outputs with these states (phits charged against the buffer, and whether a transfer can start), of
-    /// neighbouring ports from `first` on, with buffers of `capacity` phits. Returns its place among them.
+    /// True if [`Self::choose_in_row`] may be asked for heads that take `phits` of a buffer at once.
     #[inline]
-    pub(super) fn choose_in_row(
-        &mut self,
-        first: u16,
-        capacity: u32,
-        states: impl ExactSizeIterator<Item = (u32, bool)>,
-        phits: u32,
-        rng: &mut Rng,
-    ) -> usize {
-        let first = usize::from(first);
-        self.given.resize(self.given.len().max(first + states.len()), 0);
-        self.demerits.resize(states.len(), 0);
-        let outputs = self.demerits.iter_mut().zip(states).zip(&self.given[first..]);
-        let (busy_last, precision) = (self.busy_last, self.precision);
-        let mut least = Demerit::MAX;
-        for ((place, (depth, ready)), &given) in outputs {
-            let depth = depth + given;
-            let unavailable = busy_last & (!ready | (capacity.saturating_sub(depth) < phits));
-            let known = precision.map_or(depth, |bits| part(depth, capacity, bits));
-            *place = demerit(unavailable, known, given);
-            least = least.min(*place);
+    pub(super) fn has_row(&self, phits: u32) -> bool {
+        self.row.phits == phits
+    }
+
+    /// Lays out the outputs `of` neighbouring ports from `first` on, for heads that take `phits` of a buffer at once.
+    pub(super) fn lay_out(&mut self, first: u16, of: Outputs<'_>, phits: u32) {
+        let Outputs { channels, ready, now, capacity } = of;
+        let end = usize::from(first) + channels.len();
+        if self.given.len() < end {
+            self.given.resize(end, 0);
         }
-        self.draw_among(least, rng)
+        let row = &mut self.row;
+        (row.phits, row.first, row.capacity, row.count) = (phits, first, capacity, 0);
+        row.depths.clear();
+        row.depths.extend(channels.iter().map(|channel| (capacity as i32 - channel.credits).max(0) as u32));
+        let (busy_last, small) = (self.busy_last, capacity < phits);
+        let unavailable = |(ready, channel): (&Tick, &OutputVc)| {
+            let lacks = busy_last & ((*ready > now) | (channel.credits < phits as i32) | small);
+            i32::from(lacks) * UNAVAILABLE
+        };
+        let pairs = ready.iter().zip(channels).map(unavailable).zip(&row.depths);
+        row.demerits.clear();
+        match self.precision {
+            None if capacity <= DEEPEST => {
+                row.demerits.extend(pairs.map(|(lacks, depth)| lacks + (*depth << 1) as i32))
+            }
+            precision => row.demerits.extend(pairs.map(|(lacks, depth)| lacks + known(*depth, capacity, precision))),
+        }
+        for place in 0..self.touched.len() {
+            self.note_in_row(self.touched[place]);
+        }
+    }
+
+    /// The best of the ports laid out. Ties are broken at random.
+    #[inline]
+    pub(super) fn choose_in_row(&mut self, rng: &mut Rng) -> u16 {
+        let row = &mut self.row;
+        if row.count == 0 {
+            row.find_ties();
+        }
+        row.first + row.tie(if row.count == 1 { 0 } else { rng.below(row.count) })
+    }
+
+    /// More has been given of `port`, which may be one of those laid out.
+    #[inline]
+    fn note_in_row(&mut self, port: u16) {
+        let row = &mut self.row;
+        let place = usize::from(port.wrapping_sub(row.first));
+        let (Some(depth), Some(demerit)) = (row.depths.get(place), row.demerits.get_mut(place)) else { return };
+        let depth = depth + self.given[usize::from(port)];
+        let lacks = *demerit >= UNAVAILABLE || self.busy_last && row.capacity.saturating_sub(depth) < row.phits;
+        let wanted = i32::from(lacks) * UNAVAILABLE + known(depth, row.capacity, self.precision) + 1;
+        let was_best = row.count > 0 && *demerit == row.least;
+        *demerit = wanted;
+        // It can only have become worse.
+        if was_best && wanted != row.least {
+            row.ties[place / 64] &= !(1 << (place % 64));
+            row.count -= 1;
+        }
     }
 
     /// The place of the least demerit; ties are broken at random.
     #[inline]
     fn draw_best(&mut self, rng: &mut Rng) -> usize {
         let least = self.demerits.iter().copied().fold(Demerit::MAX, Demerit::min);
-        self.draw_among(least, rng)
-    }
-
-    /// The place of one of those with the demerit `least`, drawn at random.
-    #[inline]
-    fn draw_among(&mut self, least: Demerit, rng: &mut Rng) -> usize {
         self.ties.resize(self.demerits.len(), 0);
         let mut count = 0;
         for (place, demerit) in (0..).zip(&self.demerits) {
@@ -148,6 +217,55 @@ impl Allocator {
             Some(bits) => part(depth, capacity, bits),
         }
     }
+}
+
+impl Row {
+    /// Looks for the least demerit and for those that have it.
+    #[inline]
+    fn find_ties(&mut self) {
+        let least = self.demerits.iter().copied().fold(i32::MAX, i32::min);
+        self.least = least;
+        self.ties.clear();
+        self.ties.extend(self.demerits.chunks(64).map(|part| equal(part, least)));
+        self.count = self.ties.iter().map(|word| word.count_ones()).sum();
+    }
+
+    /// The place of tie number `number`.
+    #[inline]
+    fn tie(&self, mut number: u32) -> u16 {
+        for (first, &word) in (0..).step_by(64).zip(&self.ties) {
+            let mut left = word;
+            while left != 0 {
+                if number == 0 {
+                    return first + left.trailing_zeros() as u16;
+                }
+                number -= 1;
+                left &= left - 1;
+            }
+        }
+        unreachable!("there are fewer ties")
+    }
+}
+
+/// Which of up to 64 demerits are `least`: a bit each.
+#[inline]
+fn equal(demerits: &[i32], least: i32) -> u64 {
+    let mut same = [0; 64];
+    for (same, demerit) in same.iter_mut().zip(demerits) {
+        *same = u8::from(*demerit == least);
+    }
+    // The lowest bits of eight bytes, gathered in the highest byte of a product.
+    let product = |bytes: [u8; 8]| u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080);
+    let gathered = |bytes: &[u8]| bytes.try_into().map_or(0, |bytes| product(bytes) >> 56);
+    let eights = same.chunks_exact(8).take(demerits.len().div_ceil(8));
+    eights.zip((0..).step_by(8)).map(|(bytes, shift)| gathered(bytes) << shift).fold(0, |all, part| all | part)
+}
+
+/// A fill of a buffer as a row has it: twice what is known of it.
+#[inline]
+fn known(depth: u32, capacity: u32, precision: Option<u32>) -> i32 {
+    let known = precision.map_or(depth, |bits| part(depth, capacity, bits));
+    (known.min(DEEPEST) << 1) as i32
 }
 
 /// In which of 2^`bits` equal parts of a buffer of `capacity` a fill ends.
@@ -305,5 +423,48 @@ mod tests {
         let mut rng = Rng::new(3, Stream::Router, 0);
         one_cycle(&mut rule, &outputs, 5, 1, &mut rng);
         assert_even(&frequencies(&mut rule, &outputs, 0, 1), &[0, 1]);
+    }
+
+    #[test]
+    fn a_row_gives_what_the_outputs_one_by_one_give() {
+        let mut draw = Rng::new(3, Stream::Pattern, 0);
+        for round in 0..3000 {
+            let (sequential, busy) = (round % 3 != 0, if round % 2 == 0 { Busy::Last } else { Busy::Ignored });
+            let precision = [None, Some(0), Some(2)][round / 6 % 3];
+            let (ports, first, capacity, now) = (1 + draw.below(70), draw.below(3) as u16, 4 + draw.below(20), 9);
+            let channel = |_| OutputVc { credits: draw.below(capacity + 1) as i32 };
+            let channels: Vec<OutputVc> = (0..ports).map(channel).collect();
+            let ready: Vec<Tick> = (0..ports).map(|_| now - 2 + draw.below(4)).collect();
+            let row = Outputs { channels: &channels, ready: &ready, now, capacity };
+            let (mut one_by_one, mut in_row) = (Vec::new(), Vec::new());
+            let rule = || (Allocator::new(sequential, precision, busy), Rng::new(round as u64, Stream::Router, 0));
+            let ((mut single, mut single_rng), (mut rows, mut row_rng)) = (rule(), rule());
+            single.begin();
+            rows.begin();
+            // Heads of two sizes, and one that has an output already.
+            for (head, &phits) in [1, 1, 3, 3, 3, 1, 1, 1, 1].iter().enumerate() {
+                if head == 1 {
+                    single.give(first, 2);
+                    rows.give(first, 2);
+                }
+                let outputs = (first..).zip(channels.iter().zip(&ready)).map(|(port, (channel, ready))| Output {
+                    hop: Hop { port, vc: 0, vcs: 1 },
+                    depth: capacity - channel.credits as u32,
+                    capacity,
+                    ready: *ready <= now && channel.credits >= phits as i32,
+                });
+                let port = single.choose(outputs, phits, &mut single_rng).port;
+                single.give(port, phits);
+                one_by_one.push(port);
+                if !rows.has_row(phits) {
+                    rows.lay_out(first, row, phits);
+                }
+                let port = rows.choose_in_row(&mut row_rng);
+                rows.give(port, phits);
+                in_row.push(port);
+            }
+            assert_eq!(in_row, one_by_one, "round {round}: {row:?}");
+            assert_eq!(row_rng.bits(), single_rng.bits(), "as many random numbers");
+        }
     }
 }

@@ -54,9 +54,9 @@ mod tests;
 pub struct Clos {
     /// How outputs are given to inputs.
     pub allocation: Allocation,
-    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 or more. An
+    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 to 4,096. An
     /// output may be drawn twice.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 4096))]
     pub samples: u32,
     /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output,
     /// out of as many as the router has ports.
@@ -250,7 +250,15 @@ impl Clos {
         let tree = context.topology.tree().cloned();
         let lag = self.precompute * context.ticks_per_cycle;
         let once = self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1;
+        let whole = context.topology.faulty().is_none() && context.topology.breakdowns().is_empty();
+        let compares =
+            matches!(self.allocation, Allocation::Sequential | Allocation::Greedy | Allocation::Availability);
         Rule {
+            in_rows: whole
+                && compares
+                && lag == 0
+                && self.measure == Measure::Credits
+                && precision.is_none_or(|bits| bits <= allocation::ROW_BITS),
             allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
             history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
             lag,
@@ -259,7 +267,7 @@ impl Clos {
             params: self.clone(),
             places: tree.iter().flat_map(|tree| context.routers.iter().map(|router| tree.place(router))).collect(),
             tree,
-            whole: context.topology.faulty().is_none() && context.topology.breakdowns().is_empty(),
+            whole,
             ways: Vec::new(),
         }
     }
@@ -288,6 +296,8 @@ struct Rule {
     tree: Option<Tree>,
     /// All links work, and will.
     whole: bool,
+    /// Of all outputs upwards the best one is taken; all lead to the destination, and are read as they are now.
+    in_rows: bool,
     /// Where the partition's routers stand, in their order there.
     places: Vec<Place>,
     allocator: Allocator,
@@ -304,13 +314,13 @@ struct Rule {
 impl Rule {
     /// The hop of one head, after those decided before it in this cycle, from the state of tick `then`. `chosen`: the
     /// output chosen before, if it has been counted.
+    #[inline(never)]
     fn decide(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
-        let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
         let (place, down) = self.standing(at, packet);
+        let deterministic = packet.flags & IN_ORDER != 0 || self.params.allocation == Allocation::Deterministic;
         let Some(place) = place.filter(|_| down.is_none()) else {
             let hop = match down {
-                // All channels of the only way, as the topology says.
-                Some(port) if self.whole => Hop { port, vc: 0, vcs: at.vcs()[usize::from(at.class(port))].max(1) },
+                Some(port) if self.whole => self.only(at, port),
                 _ => any(at, rng, packet),
             };
             return if deterministic { self.one_channel(hop, packet) } else { hop };
@@ -319,16 +329,16 @@ impl Rule {
             (true, _) => self.in_order(at, rng, packet, place),
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                match self.best_in_row(at, rng, packet, place) {
-                    Some(hop) => hop,
-                    None => {
-                        self.list(at, packet);
-                        match self.ways.is_empty() {
-                            // Links have broken, and the packet is lost on its way to one of them.
-                            true => any(at, rng, packet),
-                            false => self.best(at, rng, then, packet, chosen),
-                        }
+                if self.in_rows {
+                    if let Some(hop) = self.best_in_row(at, rng, packet, place) {
+                        return hop;
                     }
+                }
+                self.list(at, packet);
+                match self.ways.is_empty() {
+                    // Links have broken, and the packet is lost on its way to one of them.
+                    true => any(at, rng, packet),
+                    false => self.best(at, rng, then, packet, chosen),
                 }
             }
             (_, Allocation::SequentialR | Allocation::GreedyR) => {
@@ -341,6 +351,12 @@ impl Rule {
         };
         self.give(at, packet, hop);
         hop
+    }
+
+    /// The way down over `port`, where there is no other: all its channels, as the topology says.
+    #[inline]
+    fn only(&self, at: &RouterView<'_>, port: u16) -> Hop {
+        Hop { port, vc: 0, vcs: at.vcs()[usize::from(at.class(port))].max(1) }
     }
 
     /// Those after `packet` in this cycle know that it has `hop`.
@@ -370,19 +386,40 @@ impl Rule {
         at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs(), &mut self.ways);
     }
 
-    /// The best output upwards where all of them lead to the destination, have one channel each and are read as they
-    /// are now; `None` if it is not so simple.
+    /// Takes the best output upwards where all of them have one channel each; `None` if it is not so simple.
     #[inline]
     fn best_in_row(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Option<Hop> {
-        if !self.whole || self.contention.is_some() || self.history.is_some() {
-            return None;
-        }
-        let tree = self.tree.as_ref()?;
-        let first = tree.down(place.level);
-        let row = at.row(first..first + tree.up(place.level))?;
         let phits = at.first_flit(packet);
-        let up = self.allocator.choose_in_row(first, row.capacity(), row.states(phits), phits, rng);
-        Some(Hop { port: first + up as u16, vc: 0, vcs: 1 })
+        if !self.allocator.has_row(phits) {
+            let tree = self.tree.as_ref()?;
+            let first = tree.down(place.level);
+            let row = at.row(first..first + tree.up(place.level))?;
+            self.allocator.lay_out(first, row, phits);
+        }
+        let port = self.allocator.choose_in_row(rng);
+        self.allocator.give(port, phits);
+        Some(Hop { port, vc: 0, vcs: 1 })
+    }
+
+    /// Decides for `heads`, one after the other, where outputs upwards are compared in rows.
+    #[inline]
+    fn route_in_rows<'h>(&mut self, view: &mut View<'_>, heads: impl Iterator<Item = &'h mut Head>, packets: &Arena) {
+        let then = self.then(view.now);
+        let place = self.places.get(view.local as usize).copied();
+        for head in heads {
+            let packet = &packets[head.packet];
+            let (at, rng) = (&view.at, &mut *view.rng);
+            let hop = match (&self.tree, place) {
+                (Some(tree), Some(place)) if packet.flags & IN_ORDER == 0 => {
+                    match tree.descent(place, packet.destination_router) {
+                        Some(port) => Some(self.only(at, port)),
+                        None => self.best_in_row(at, rng, packet, place),
+                    }
+                }
+                _ => None,
+            };
+            head.hop = hop.or_else(|| Some(self.decide(at, rng, then, packet, None)));
+        }
     }
 
     /// The best of the listed outputs.
@@ -543,6 +580,9 @@ impl Routing for Rule {
             }
         }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
+        if self.in_rows && self.kept.is_none() {
+            return self.route_in_rows(view, after.iter_mut().chain(before), packets);
+        }
         for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
             let packet = &packets[head.packet];
             let chosen = self.contention.as_ref().and_then(|c| c.wanted(view.router, head.port, head.queue));

@@ -448,7 +448,7 @@ fn what_does_not_fit_is_refused() {
         assert_eq!(refused(routing, &[]), format!("routing.decide = \"arrival\": {expected}"));
     }
     for (key, value, expected) in [
-        ("samples", json!(0), "routing.samples = 0: expected a whole number, at least 1"),
+        ("samples", json!(0), "routing.samples = 0: expected a whole number from 1 to 4096"),
         ("precision", json!(32), "routing.precision = 32: expected a whole number, at most 31"),
         ("precompute", json!(3), "routing.precompute = 3: expected a whole number, at most 2"),
         ("deterministic_share", json!(1.5), "routing.deterministic_share = 1.5: expected a number from 0 to 1"),

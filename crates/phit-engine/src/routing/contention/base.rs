@@ -87,7 +87,7 @@ impl Contention {
     }
 
     /// Counts a head that has come to the front of a queue and wants output `wanted`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count(&mut self, at: &mut Site<'_>, port: u16, queue: u16, wanted: u16) {
         let count = self.counters.arrived(at, port, queue, wanted);
         self.tell(at, wanted, count);
@@ -133,7 +133,7 @@ impl Trigger for Contention {
     }
 
     #[inline]
-    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), other: Hop) -> bool {
+    fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), (other, _): (Hop, u32)) -> bool {
         self.is_calm(view, other.port)
     }
 

@@ -134,6 +134,9 @@ impl RoutingParams for Ectn {
     fn sends_messages(&self) -> bool {
         true
     }
+    fn loads_links(&self) -> bool {
+        self.updates != Updates::Free
+    }
     fn observables(&self) -> &'static [Observable] {
         &[CONTENTION, PARTIAL, COMBINED]
     }
@@ -157,16 +160,13 @@ struct Group {
     partial: Counters,
     /// Sum of the partial arrays received from the other routers of the group.
     received: Vec<u16>,
-    /// The last partial array received over each local port.
+    /// The last broadcast received over each local port.
     last: Vec<Option<Payload>>,
-    /// The partial array that the others know.
+    /// The last broadcast of each router: what the others know.
     sent: Vec<Payload>,
-    /// The partial array of a router that has never sent one.
+    /// That of a router that has never sent one.
     nothing: Payload,
 }
-
-/// Counters that are compared at once.
-const COMPARED: usize = 16;
 
 impl Group {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
@@ -185,7 +185,7 @@ impl Group {
             }
         };
         let count = context.routers.len();
-        let nothing: Payload = vec![0; links.count].into();
+        let nothing = Broadcast { number: 0, changed: &[], counters: &vec![0; links.count] }.payload();
         Self {
             limit: Limit::new(threshold, params.comparison, context),
             partial: Counters::new(context, links.count),
@@ -200,9 +200,9 @@ impl Group {
 
     /// The number of the link over which `packet` leaves the group minimally.
     fn minimal_link(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
-        let mut rng = packet.rng(view.router);
-        let (router, port) = view.topology.exit(view.router, packet.destination_router, &mut rng)?;
-        Some(self.links.number(view.topology, router, port))
+        let rng = || packet.rng(view.router);
+        let (router, port) = view.known.exit(view.topology, view.router, packet.destination_router, rng)?;
+        Some(self.links.number(router, port))
     }
 
     /// The combined counter of a link, as `router` knows it.
@@ -231,27 +231,26 @@ impl Group {
         }
     }
 
-    /// The partial array of another router has come over `port`.
+    /// The broadcast of another router has come over `port`.
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         let local = &self.links.local;
         let place = self.links.index(at.router) * local.len() + usize::from(port - local.start);
         let old = self.last[place].replace(payload.clone());
-        let old = old.unwrap_or_else(|| self.nothing.clone());
+        let old = old.as_ref().unwrap_or(&self.nothing);
+        let (new, old) = (Broadcast::of(payload), Broadcast::of(old));
         let mut crossed = false;
-        // Most counters are as they were: several are compared at once.
-        for (part, (new, old)) in payload.chunks(COMPARED).zip(old.chunks(COMPARED)).enumerate() {
-            if new == old {
-                continue;
-            }
-            for (link, (&new, &before)) in (part * COMPARED..).zip(new.iter().zip(old)) {
-                if new != before {
-                    let was = self.combined(at.router, link as u16);
-                    let sum = &mut self.received[self.links.of(at.router).start + link];
-                    *sum = *sum + new - before;
-                    let is = self.combined(at.router, link as u16);
-                    crossed |= (was.min(is) + 1..=was.max(is)).any(|count| self.limit.was_crossed(count));
-                }
-            }
+        let (own, limit) = (self.partial.all(at.router), self.limit);
+        let received = &mut self.received[self.links.of(at.router)];
+        let mut take = |link: usize| {
+            let was = own[link] + received[link];
+            received[link] = received[link] + new.counters[link] - old.counters[link];
+            let is = own[link] + received[link];
+            crossed |= (was.min(is) + 1..=was.max(is)).any(|count| limit.was_crossed(count));
+        };
+        match new.follows(&old) {
+            true => new.changed.iter().for_each(|link| take(usize::from(*link))),
+            // A link that was broken has carried none.
+            false => (0..new.counters.len()).for_each(take),
         }
         if crossed {
             at.wake_all();
@@ -263,13 +262,16 @@ impl Group {
         let index = self.links.index(at.router);
         let between = at.now % self.period != 0;
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
-        let known = &self.sent[index];
+        let latest = Broadcast::of(&self.sent[index]);
+        let known = latest.counters;
         let counted = self.partial.all(at.router).iter().map(|&count| count.min(most));
-        let array: Payload = counted
+        let array: Vec<u16> = counted
             .zip(known.iter())
             .map(|(count, &known)| if between && count.abs_diff(known) < params.abrupt { known } else { count })
             .collect();
-        let changed = array.iter().zip(known.iter()).filter(|(new, old)| new != old).count() as u32;
+        let pairs = array.iter().zip(known);
+        let links: Vec<u16> = (0..).zip(pairs).filter(|(_, (new, old))| new != old).map(|(link, _)| link).collect();
+        let changed = links.len() as u32;
         let identified = |counters: u32| {
             let identifier = usize::BITS - (self.links.count - 1).leading_zeros();
             (counters * (identifier + params.counter_bits)).div_ceil(params.phit_bits)
@@ -284,10 +286,40 @@ impl Group {
         if changed == 0 && params.updates != Updates::Full {
             return;
         }
+        let payload = Broadcast { number: latest.number + 1, changed: &links, counters: &array }.payload();
         for port in self.links.local.clone() {
-            at.send(port, array.clone(), phits);
+            at.send(port, payload.clone(), phits);
         }
-        self.sent[index] = array;
+        self.sent[index] = payload;
+    }
+}
+
+/// What a router tells the others of its group.
+struct Broadcast<'a> {
+    /// Broadcasts of the router so far, this one included.
+    number: u32,
+    /// Links whose counters are not those of the broadcast before.
+    changed: &'a [u16],
+    /// The partial array.
+    counters: &'a [u16],
+}
+
+impl<'a> Broadcast<'a> {
+    /// What `payload` says.
+    fn of(payload: &'a [u16]) -> Self {
+        let (head, rest) = payload.split_at(3);
+        let (changed, counters) = rest.split_at(head[2].into());
+        Self { number: u32::from(head[0]) << 16 | u32::from(head[1]), changed, counters }
+    }
+
+    fn payload(&self) -> Payload {
+        let head = [(self.number >> 16) as u16, self.number as u16, self.changed.len() as u16];
+        [&head, self.changed, self.counters].concat().into()
+    }
+
+    /// True if there was no other between `before` and this one.
+    fn follows(&self, before: &Self) -> bool {
+        self.number == before.number + 1
     }
 }
 
@@ -332,10 +364,10 @@ impl Trigger for Notified {
     }
 
     #[inline]
-    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: (Hop, u32)) -> bool {
         match (reason, self.params.candidates) {
             (Reason::Notification, Candidates::Combined) => {
-                let link = self.group.links.number(view.topology, view.router, other.port);
+                let link = self.group.links.number(view.router, other.0.port);
                 self.group.limit.is_under(self.group.combined(view.router, link))
             }
             _ => self.contention.admits(view, head, (), other),

@@ -123,7 +123,7 @@ impl Trigger for Either {
     }
 
     #[inline]
-    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: Hop) -> bool {
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, other: (Hop, u32)) -> bool {
         match (reason, self.candidates) {
             (Reason::Contention, Candidates::Any) => true,
             (Reason::Contention, Candidates::Counter) => self.contention.admits(view, head, (), other),

@@ -70,7 +70,7 @@ impl Trigger for Never {
     fn fires(&self, _: &RouterView<'_>, _: &Candidate<'_>) -> Option<()> {
         None
     }
-    fn admits(&self, _: &RouterView<'_>, _: &Candidate<'_>, (): (), _: Hop) -> bool {
+    fn admits(&self, _: &RouterView<'_>, _: &Candidate<'_>, (): (), _: (Hop, u32)) -> bool {
         false
     }
 }
@@ -131,7 +131,7 @@ impl Trigger for Rule {
 
     #[inline]
     #[allow(unsafe_code)]
-    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, (): (), other: Hop) -> bool {
+    fn admits(&self, view: &RouterView<'_>, head: &Candidate<'_>, (): (), (other, _): (Hop, u32)) -> bool {
         self.functions.admits.is_none_or(|admits| {
             let seen = self.seen_by(view, head);
             // SAFETY: as in `tell`; the packet is a reference that outlives the call, too.

@@ -32,7 +32,9 @@ impl ProgramParams for Goal {
     fn executable(&self, _site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
         let refuse = |reason: String| ScenarioError::new("file", format!("{:?}", self.file), reason);
         let file = File::open(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
-        Ok(Arc::new(goal::read(Patiently(file)).map_err(|error| refuse(error.to_string()))?))
+        let again = || File::open(&self.file).ok();
+        let read = goal::read(Patiently(file)).map_err(|error| goal::with_line(error, again));
+        Ok(Arc::new(read.map_err(|error| refuse(error.to_string()))?))
     }
 
     fn place_of(&self, rank: u32, number: u32) -> Option<String> {

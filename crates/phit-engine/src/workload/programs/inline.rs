@@ -31,7 +31,8 @@ pub struct Inline {
 
 impl ProgramParams for Inline {
     fn executable(&self, _site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
-        let refuse = |error: phit_workload::Error| ScenarioError::missing("goal", error.to_string());
+        let text = || Some(self.goal.as_bytes());
+        let refuse = |error| ScenarioError::missing("goal", goal::with_line(error, text).to_string());
         Ok(Arc::new(goal::read(self.goal.as_bytes()).map_err(refuse)?))
     }
 

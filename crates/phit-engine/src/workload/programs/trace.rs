@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A trace of MPI calls as `dumpi2ascii` prints those of DUMPI, the profiling library of the Structural Simulation
-/// Toolkit (SST): a file for each rank, also compressed by gzip. The times between calls are nanoseconds, so that
-/// `units.cycle` has to be said; each takes the whole number of cycles next to its own. How long a call took is for the
-/// network to say.
+/// Toolkit (SST): a file for each rank, also compressed by gzip; or an archive in the Open Trace Format 2 (OTF2), which
+/// the package reads with `phit[otf2]`. The times between calls are nanoseconds, so that `units.cycle` has to be said;
+/// each takes the whole number of cycles next to its own. How long a call took is for the network to say.
 ///
 /// ```toml
 /// [workload]
@@ -23,7 +23,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The file of any rank, `PREFIX-RANK.txt`, `.ascii` or `.dumpi`; found from the scenario's folder.
+    /// The file of any rank, `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, or the anchor file `NAME.otf2` of an archive;
+    /// found from the scenario's folder.
     pub file: String,
     /// What the trace leaves open.
     #[serde(default)]
@@ -39,8 +40,7 @@ impl ProgramParams for Trace {
     }
 
     fn place_of(&self, rank: u32, number: u32) -> Option<String> {
-        let line = dumpi::line_of(Path::new(&self.file), &self.options, rank, number).ok()??;
-        Some(format!("line {line}"))
+        dumpi::place_of(Path::new(&self.file), &self.options, rank, number).ok()?
     }
 
     fn counts_nanoseconds(&self) -> bool {

@@ -21,7 +21,7 @@ pub(crate) use hops::{DISCARD, advance_leg, one_channel};
 pub(crate) use outputs::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
-pub(crate) use view::{Outgoing, Watched};
+pub(crate) use view::{Outgoing, Row, Watched};
 
 /// Takes what a mechanism keeps: the quantity, the port (or another index) that it is about, its value.
 pub type See<'a> = &'a mut dyn FnMut(&'static Observable, Option<u16>, u32);
@@ -95,6 +95,11 @@ pub trait Routing: Send {
     /// the breakdown with the number `phase` - 1, and the tables, if the mechanism has any, are these.
     fn rerouted(&mut self, _now: Tick, _phase: usize, _table: Option<&Arc<RouteTable>>) {}
 
+    /// The virtual channel in which `packet` is ejected ([`Wants::ejects`]).
+    fn ejection(&self, _packet: &Packet) -> u8 {
+        0
+    }
+
     /// Calls `see` with the quantities that the mechanism keeps for `router`, for probes: one that is declared in
     /// [`RoutingParams::observables`], a port if it is about one (or another index), a value, as a decision in tick
     /// `now` would find it.
@@ -127,6 +132,8 @@ pub struct Wants {
     pub settled: bool,
     /// A packet that passes its destination's router ends there, whatever it was to visit first.
     pub ends_passing: bool,
+    /// Call [`Routing::ejection`]: a packet is ejected in the channel that it names, or the last there is, not in any.
+    pub ejects: bool,
 }
 
 /// What a mechanism is given when it is made for a partition.
@@ -176,6 +183,10 @@ pub trait RoutingParams {
     /// True if the mechanism sends control messages ([`Site::send`]).
     fn sends_messages(&self) -> bool {
         false
+    }
+    /// True if any of them has phits, and so takes a link's time.
+    fn loads_links(&self) -> bool {
+        self.sends_messages()
     }
     /// The mechanism's place in the bubble family, if it is one of it: what the packet-level node takes
     /// ([`crate::fabric::packet_node`]).

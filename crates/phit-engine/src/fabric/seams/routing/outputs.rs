@@ -64,6 +64,9 @@ pub(crate) struct OutputTables {
     pub owners: Table<u32>,
     /// By port; without entries where the time for which its link is taken tells whether a buffer has room.
     pub buffers: Table<OutputBuffer>,
+    /// By port, the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
+    /// go; without entries unless the mechanism decides for all heads of a router at once, and that time is known.
+    pub ready: Table<Tick>,
     /// Start of transmission of each flit in an output buffer, `ring` places per port.
     pub rings: Table<Tick>,
     /// Its phits.
@@ -74,7 +77,7 @@ pub(crate) struct OutputTables {
 
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { first_port, outputs, channels, owners, buffers, rings, ring_phits; ring })
+        bytes_of!(self, Self { first_port, outputs, channels, owners, buffers, ready, rings, ring_phits; ring })
     }
 }
 

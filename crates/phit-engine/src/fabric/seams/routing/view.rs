@@ -113,23 +113,42 @@ impl<'a> RouterView<'a> {
     }
 
     /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have
-    /// several virtual channels or queues, if packets hold channels, or if output buffers are counted.
+    /// several virtual channels or queues, if packets hold channels, or if it is not kept when they are ready.
     #[inline]
     pub(crate) fn row(&self, ports: Range<u16>) -> Option<Row<'_>> {
         let first = self.tables.first_port[self.local];
-        let outputs = self
-            .tables
-            .outputs
-            .get((first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize)?;
+        let ports = (first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize;
+        let outputs = self.tables.outputs.get(ports.clone())?;
         let class = usize::from(outputs.first()?.class);
         // Outputs of a class are alike; with virtual networks they have more channels than a packet may take.
         if outputs[0].vcs != 1 || self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
             return None;
         }
-        let backlog = self.backlog?[class];
+        let first = outputs[0].vc as usize;
         // With one channel each, those of neighbouring ports follow one another.
-        let channels = self.tables.channels.get(outputs[0].vc as usize..outputs[0].vc as usize + outputs.len())?;
-        Some(Row { outputs, channels, now: self.now, capacity: self.buffers.capacity[class], backlog })
+        let channels = self.tables.channels.get(first..first + outputs.len())?;
+        let ready = self.tables.ready.get(ports)?;
+        Some(Row { channels, ready, now: self.now, capacity: self.buffers.capacity[class] })
+    }
+
+    /// Virtual channel `vc` of the outputs `ports`, which are of one link class, in a form in which many can be
+    /// compared at once.
+    #[inline(always)]
+    pub(crate) fn lane(&self, ports: Range<u16>, vc: u8) -> Lane<'_> {
+        let first = self.tables.first_port[self.local];
+        let outputs = (first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize;
+        let outputs = self.tables.outputs.get(outputs).unwrap_or_default();
+        let class = outputs.first().map_or(0, |output| usize::from(output.class));
+        let simple = self.buffers.division.queues == 1 && self.network == 0;
+        Lane {
+            at: self,
+            first: ports.start,
+            vc,
+            outputs,
+            capacity: self.buffers.capacity[class],
+            simple,
+            backlog: self.backlog.filter(|_| simple).map(|backlog| backlog[class % MOST_CLASSES]),
+        }
     }
 
     /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet
@@ -245,29 +264,59 @@ impl<'a> RouterView<'a> {
 }
 
 /// Outputs of one router and one link class, with a virtual channel each.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
-    outputs: &'a [Output],
-    channels: &'a [OutputVc],
-    now: Tick,
-    capacity: u32,
-    backlog: Tick,
+    pub(crate) channels: &'a [OutputVc],
+    /// First ticks in which transfers to them can start, as far as channels have room.
+    pub(crate) ready: &'a [Tick],
+    pub(crate) now: Tick,
+    /// Phits of the buffer behind each.
+    pub(crate) capacity: u32,
 }
 
-impl Row<'_> {
+/// A virtual channel of neighbouring outputs of one link class.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane<'a> {
+    at: &'a RouterView<'a>,
+    first: u16,
+    vc: u8,
+    outputs: &'a [Output],
     /// Phits of the buffer behind each.
-    pub(crate) fn capacity(&self) -> u32 {
-        self.capacity
+    capacity: u32,
+    /// A virtual channel is one queue, and there is one network.
+    simple: bool,
+    /// [`RouterView::backlog`] of the class, if so.
+    backlog: Option<Tick>,
+}
+
+impl<'a> Lane<'a> {
+    /// The ports, each with its output.
+    #[inline(always)]
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (u16, &'a Output)> {
+        (self.first..).zip(self.outputs)
     }
 
-    /// Of each output, its occupancy in phits, and whether it could be granted a packet of `phits` now.
+    /// [`RouterView::occupancy`] of `port`, and a number for [`Self::takes`].
     #[inline(always)]
-    pub(crate) fn states(&self, phits: u32) -> impl ExactSizeIterator<Item = (u32, bool)> {
-        let Self { now, capacity, backlog, .. } = *self;
-        self.outputs.iter().zip(self.channels).map(move |(output, channel)| {
-            let free = output.busy <= now && output.free.saturating_sub(now) < backlog;
-            ((capacity as i32 - channel.credits).max(0) as u32, free & (channel.credits >= phits as i32))
-        })
+    pub(crate) fn occupancy(&self, (port, output): (u16, &Output)) -> (u32, i32) {
+        if !self.simple {
+            return (self.at.occupancy(port, self.vc), 0);
+        }
+        let credits = self.at.tables.channels[output.vc + u32::from(self.vc)].credits;
+        ((self.capacity as i32 - credits).max(0) as u32, credits)
+    }
+
+    /// [`RouterView::takes`] for a packet of `phits`.
+    #[inline(always)]
+    pub(crate) fn takes(&self, (port, output): (u16, &Output), credits: i32, phits: u32) -> bool {
+        match self.backlog {
+            None => self.at.takes(port, self.vc, phits),
+            Some(backlog) => {
+                let now = self.at.now;
+                let room = output.free.saturating_sub(now) < backlog;
+                (output.busy <= now) & room & (credits >= phits as i32)
+            }
+        }
     }
 }
 

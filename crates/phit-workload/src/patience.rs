@@ -34,7 +34,7 @@ thread_local! {
 /// Says that work goes on, from inside a loop whose turns take microseconds. Where the work is watched and is to be
 /// given up, it does not return: the stack is unwound to [`watched`].
 #[inline]
-pub(crate) fn poll() {
+pub fn poll() {
     CALLED.with(|called| {
         called.set(called.get().wrapping_add(1));
         if called.get() % CALLS == 0 {
@@ -73,7 +73,7 @@ pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
 
 /// Does work that cannot say that it goes on, such as that of a library. Where it is watched, it is done on a thread of
 /// its own, which is left to itself when the work is given up.
-pub(crate) fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if WATCH.with_borrow(Option::is_none) {
         return work();
     }
@@ -92,7 +92,8 @@ pub(crate) fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 }
 
 /// What is read, by work that goes on as long as there is more of it.
-pub(crate) struct Patiently<R>(pub R);
+#[derive(Debug)]
+pub struct Patiently<R>(pub R);
 
 impl<R: Read> Read for Patiently<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
