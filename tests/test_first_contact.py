@@ -125,3 +125,8 @@ def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     phit.sweep(tiny() | {"sweep": {"name": "a&b", "seeds": 2}}, workers=1, progress=True)
     assert shown[0].startswith("a&amp;b <progress max='1' value='0.000'></progress> 0 of 2 points")
     assert shown[-1] == "a&amp;b <progress max='1' value='1.000'></progress> 2 of 2 points"
+
+
+def test_times_are_told_as_people_tell_them() -> None:
+    told = [progress.duration(seconds) for seconds in (0, 0.004, 0.137, 0.996, 8.2, 59.6, 200, 7500)]
+    assert told == ["0 s", "0 s", "0.14 s", "1 s", "8 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]

@@ -26,7 +26,7 @@ def experiment(loads: list[float] = LOADS, **changes: Any) -> dict[str, Any]:
 
 def slow() -> dict[str, Any]:
     """Points of some tenths of a second each."""
-    return tiny(traffic__load=0.5, measure__cycles=40_000) | {"sweep": {"name": "slow", "seeds": SLOW_POINTS}}
+    return tiny(traffic__load=0.5, measure__cycles=100_000) | {"sweep": {"name": "slow", "seeds": SLOW_POINTS}}
 
 
 def files(folder: Path) -> dict[str, int]:

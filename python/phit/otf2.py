@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from phit import _phit
 from phit.errors import InputError
 
 __all__ = ["PACKAGE", "calls"]
@@ -87,7 +88,7 @@ def calls(path: str | Path) -> Path:
     """
     path = Path(path)
     with _making:
-        state = [(file, (found := file.stat()).st_mtime_ns, found.st_size) for file in _files(path)]
+        state = [(file, (found := file.stat()).st_mtime_ns, found.st_size) for file in _phit.workload_files(path)]
         key = (path.absolute(), *state)
         if key not in _made:
             ranks = _read(path)
@@ -96,13 +97,6 @@ def calls(path: str | Path) -> Path:
                 _write(own, Path(folder.name) / f"calls-{rank}.txt")
             _made[key] = (folder, Path(folder.name) / "calls-0.txt")
         return _made[key][1]
-
-
-def _files(path: Path) -> list[Path]:
-    """The files of an archive, as far as they are there."""
-    folder = path.with_suffix("")
-    events = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [file for file in (path, path.with_suffix(".def"), *events) if file.is_file()]
 
 
 def _error(path: Path, where: str | None, message: str) -> InputError:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: 8 s, 3 min 20 s, 2 h 5 min."""
+    """A time for people: 0.14 s, 8 s, 3 min 20 s, 2 h 5 min."""
+    if 0.005 <= seconds < 0.995:
+        return f"{seconds:.2f} s"
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"

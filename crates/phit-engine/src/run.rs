@@ -7,24 +7,20 @@ use crate::fabric::LinkClasses;
 use crate::fabric::input_queued::InputQueued;
 use crate::fabric::joint::Joint;
 use crate::fabric::seams::probe::Probes;
-use crate::fabric::seams::queueing::Division;
 use crate::fabric::{Blueprint, Fabric, News, Whole};
 use crate::measure::{
     Batches, Collector, Counters, Flow, Precisions, Snapshot, Window, Written, mean_of_batches, warmup,
 };
 use crate::needs::{self, Needs};
-use crate::proof::messages::Messages;
-use crate::proof::{self, Proof, bubble, cdg, escape, tables};
+use crate::proof::{Proof, tables};
 use crate::result::Outcome;
-use crate::routing::RoutingParams;
 use crate::routing::detours;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
 use crate::topology::{Breakdown, RouteTable, Topology};
-use crate::traffic::{SourceQueue, Traffic};
+use crate::traffic::Traffic;
 use crate::workload::Units;
 use pace::Pace;
 use phit_workload::run::Asked;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -33,9 +29,11 @@ use watchdog::Watchdog;
 
 mod pace;
 mod program;
+mod verify;
 mod watchdog;
 
 pub use crate::fabric::Options;
+pub use verify::{routes, verify};
 
 /// Told how far a run is; returns false to stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;
@@ -153,183 +151,6 @@ fn arrive(scenario: &Scenario, graph: &dyn Topology, table: &RouteTable, when: &
         ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
     })
 }
-
-/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
-/// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
-pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
-    let topology = scenario.network()?;
-    let (routing, plan) = detours::around(scenario.routing.shared(), &topology)?;
-    check::graph(scenario, &*topology, &*routing)?;
-    let router = scenario.router.params();
-    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
-    let vcs = links.vcs_but(Division::WHOLE, check::networks(scenario), routing.reserved());
-    let messages = match &scenario.traffic.requests {
-        // Endpoints take whatever comes, and in one queue replies may wait behind requests.
-        Some(requests) if requests.source_queue == SourceQueue::Together => None,
-        Some(requests) if requests.virtual_networks => Some(Messages::Apart),
-        Some(requests) if requests.room.is_some() => Some(Messages::Together),
-        // Endpoints take whatever comes.
-        _ => None,
-    };
-    let proving = Proving { scenario, routing: &*routing, vcs, messages };
-    let detours = plan.as_deref().filter(|plan| plan.has_detours());
-    // A mechanism that is helped takes a part of its hops on the whole network.
-    let first = match (detours, topology.faulty()) {
-        (Some(_), Some(faulty)) => faulty.whole(),
-        _ => &topology,
-    };
-    let mut report = proving.prove(&**first);
-    match detours {
-        Some(plan) if report["proved"] == true => {
-            let result = proof::detours::check(&**plan.whole(), &proving.vcs, |see| {
-                plan.follow(see).map_err(|stray| cdg::Flaw::Stranded { from: stray.from, at: stray.at })
-            });
-            match result {
-                Ok(found) => {
-                    report["detours"] = json!({
-                        "argument": DETOURS, "channels": found.channels, "dependencies": found.dependencies,
-                        "states": found.states, "graphs": topology.breakdowns().len() + 1,
-                    });
-                }
-                Err(flaw) => report = refuted(DETOURS, &flaw),
-            }
-        }
-        Some(_) => {}
-        // Before and after everything that breaks or is repaired.
-        None => {
-            for breakdown in topology.breakdowns() {
-                let next = proving.prove(&*breakdown.graph);
-                if report["proved"] == true && next["proved"] != true {
-                    report = next;
-                }
-            }
-        }
-    }
-    Ok(report)
-}
-
-/// What proofs of one scenario have in common.
-struct Proving<'a> {
-    scenario: &'a Scenario,
-    routing: &'a dyn RoutingParams,
-    /// Virtual channels by class.
-    vcs: Vec<u8>,
-    messages: Option<Messages>,
-}
-
-impl Proving<'_> {
-    /// The report about one graph.
-    fn prove(&self, topology: &dyn Topology) -> Value {
-        let &Self { scenario, routing, ref vcs, messages } = self;
-        let router = scenario.router.params();
-        let mut survey = None;
-        let (argument, result) = match routing.proof() {
-            Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
-            Proof::Steps(mechanisms) => (ORDER, escape::check_all(topology, &mechanisms, vcs, messages)),
-            Proof::Escape(_) if !router.whole_packets() => {
-                let reason = "under wormhole switching a channel need not take all of a packet";
-                return json!({ "proved": null, "argument": ESCAPE, "reason": reason });
-            }
-            Proof::Escape(mechanism) => (ESCAPE, escape::check(topology, &*mechanism, vcs, messages)),
-            Proof::Bubble(_) if messages.is_some() => {
-                let reason = "rings of queues are proved for packets that every endpoint takes, and requests are not";
-                return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
-            }
-            Proof::Bubble(_) if !router.whole_packets() => {
-                let reason = "under wormhole switching a channel need not take all of a packet";
-                return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
-            }
-            Proof::Bubble(rule) => (BUBBLE, bubble::check(topology, rule, vcs)),
-            Proof::Tables => {
-                let Some(table) = routing.table(topology) else {
-                    return json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" });
-                };
-                let (found, result) = tables::check(topology, &table, vcs, messages);
-                survey = Some(surveyed(&found));
-                (TABLES, result)
-            }
-            Proof::Unknown => {
-                return json!({ "proved": null, "reason": "the routing mechanism's routes cannot be followed" });
-            }
-        };
-        let mut report = match result {
-            Ok(report) => json!({
-                "proved": true, "argument": argument, "channels": report.channels,
-                "dependencies": report.dependencies, "states": report.states,
-            }),
-            Err(flaw) => refuted(argument, &flaw),
-        };
-        if messages.is_some() {
-            report["messages"] = MESSAGES.into();
-        }
-        if let Some(survey) = survey {
-            report["routes"] = survey;
-        }
-        report
-    }
-}
-
-/// The report of a proof that failed.
-fn refuted(argument: &str, flaw: &cdg::Flaw) -> Value {
-    let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
-    let cycle = match flaw {
-        cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
-        _ => vec![],
-    };
-    json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
-}
-
-/// What is told of the routes of tables.
-fn surveyed(survey: &tables::Survey) -> Value {
-    let reachable = survey.hops.values().sum::<u64>();
-    let sum = survey.hops.iter().map(|(hops, pairs)| u64::from(*hops) * pairs).sum::<u64>();
-    let links = survey.loads.values().sum::<u64>();
-    json!({
-        "pairs": survey.pairs,
-        "reachable": reachable,
-        "hops": survey.hops.iter().collect::<Vec<_>>(),
-        "hops_mean": sum as f64 / reachable.max(1) as f64,
-        "nonminimal": survey.nonminimal,
-        "loads": survey.loads.iter().collect::<Vec<_>>(),
-        "load_mean": sum as f64 / links.max(1) as f64,
-        "layers": survey.layers,
-        "channels": survey.channels,
-    })
-}
-
-/// The routing tables of a scenario: for each router the output port for every destination. Refuses a routing mechanism
-/// without tables.
-pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
-    let topology = scenario.network()?;
-    check::graph(scenario, &*topology, scenario.routing.params())?;
-    let Some(table) = scenario.routing.params().table(&*topology) else {
-        let kind = format!("{:?}", scenario.routing.kind());
-        return Err(ScenarioError::new(
-            "routing.kind",
-            kind,
-            "has no tables; expected one with tables, such as \"table\"",
-        ));
-    };
-    let of =
-        |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
-    Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
-}
-
-/// The arguments of [`verify`] in words.
-const ORDER: &str = "the virtual channels can be put in an order that rises along every route";
-const TABLES: &str = "no virtual channels wait for one another in a circle along the routes of the tables";
-const ESCAPE: &str =
-    "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
-
-const DETOURS: &str =
-    "packets may wait for those on detours, which have channels of their own and go up before they go down";
-
-/// What of [`verify`] holds for requests and replies.
-const MESSAGES: &str =
-    "a request at its destination waits for a reply to leave, and injection queues are among the channels";
-
-const BUBBLE: &str =
-    "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";
 
 impl Simulation {
     /// Checks `scenario` and builds its network, empty, at cycle 0.

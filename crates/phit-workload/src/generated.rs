@@ -5,6 +5,7 @@ use crate::patience::poll;
 use crate::plan::{Executable, Phase, Plan, Released};
 use crate::program::{Action, Operation};
 use crate::ranks::Ranks;
+use crate::sample::spread;
 use crate::script::{Point, Script, Scripts, Task};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl Executable for Scripts {
 
     fn state(&self) -> f64 {
         let ranks = f64::from(self.ranks);
-        let some = sample(self.ranks);
+        let some = spread(SAMPLED, self.ranks);
         // A script that stands there several times in a row is one.
         let mut parts: Vec<&Arc<dyn Script>> =
             (0..).map_while(|number| self.part(number)).map(|part| &part.0).collect();
@@ -55,21 +56,15 @@ impl Executable for Scripts {
 /// measured, for these lists double as they grow.
 const OPERATION: f64 = 280.0;
 
-/// Of how many numbers [`sample`] takes some.
+/// Of so many ranks, or lanes, the state is counted.
 const SAMPLED: u32 = 16;
-
-/// Some of the numbers below `count`, spread evenly.
-fn sample(count: u32) -> Vec<u32> {
-    let sampled = count.min(SAMPLED);
-    (0..sampled).map(|i| (u64::from(i) * u64::from(count) / u64::from(sampled)) as u32).collect()
-}
 
 /// Bytes of a rank's streams, with what the first task of each releases at once.
 fn begun(script: &dyn Script, rank: u32) -> f64 {
     let of_task = |task: Task| {
         poll();
         let lanes = task.work.lanes();
-        let some = sample(lanes);
+        let some = spread(SAMPLED, lanes);
         let messages =
             |&lane: &u32| task.work.step(lane, 0).map_or(0, |(step, _)| step.sends.len() + step.receives.len()) as f64;
         let operations = some.iter().map(messages).sum::<f64>() / some.len().max(1) as f64;

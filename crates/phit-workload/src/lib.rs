@@ -28,6 +28,7 @@ pub mod network;
 pub mod patience;
 pub mod rails;
 pub mod run;
+pub mod sample;
 pub mod script;
 pub mod source;
 pub mod together;

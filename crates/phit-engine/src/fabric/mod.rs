@@ -15,6 +15,7 @@ use crate::workload::Workload;
 use links::LinkTable;
 use phit_workload::host::{Left, Message};
 use phit_workload::run::Asked;
+pub(crate) use phit_workload::sample::{GOLDEN, spread};
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -342,21 +343,6 @@ pub struct Load {
 
 /// Routers of which tables are made to see how large those of all are.
 const SAMPLED: u32 = 192;
-
-/// The golden ratio's fraction: its multiples, modulo 1, are spread evenly however many there are, and keep no step
-/// with networks of round numbers.
-pub(crate) const GOLDEN: f64 = 0.618_033_988_749_895;
-
-/// `count` of the numbers below `of`, spread evenly, in ascending order; all of them if there are no more.
-pub(crate) fn spread(count: u32, of: u32) -> Vec<u32> {
-    if count >= of {
-        return (0..of).collect();
-    }
-    let mut some: Vec<u32> = (0..count).map(|i| ((f64::from(i) * GOLDEN).fract() * f64::from(of)) as u32).collect();
-    some.sort_unstable();
-    some.dedup();
-    some
-}
 
 /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
 /// 2000 cycles. `inside` are the latencies of a router, `packets` the packets that may share a link.

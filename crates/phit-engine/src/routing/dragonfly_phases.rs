@@ -71,16 +71,9 @@ impl Rule {
     /// The phase of a packet on its last leg; `within`: its source is in the group of its destination.
     fn last_phase(&self, packet: &Packet, over_global: bool, within: bool) -> u8 {
         let crossed = over_global || packet.hop_state().leg_hops.of(GLOBAL) > 0;
-        match (self.0.adaptive, crossed) {
-            (true, true) => 2,
-            (true, false) => {
-                if within {
-                    2
-                } else {
-                    1
-                }
-            }
-            (false, crossed) => crossed.into(),
+        match self.0.adaptive {
+            true => 1 + u8::from(crossed || within),
+            false => crossed.into(),
         }
     }
 }

@@ -66,7 +66,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
                 return Err(ScenarioError::missing("router.vc_allocator", expected));
             }
             if self.vc_allocation == VcAllocation::WithSwitch {
-                let expected = "expected \"stage\" with router.vc_allocator: elsewhere channels come with the crossbar";
+                let expected =
+                    "expected \"stage\" or \"speculative\": without a stage, channels come with the crossbar";
                 return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
             }
         }

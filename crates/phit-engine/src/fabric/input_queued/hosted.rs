@@ -172,9 +172,8 @@ impl Partition {
     }
 
     /// Takes in what hosts of other partitions have to say.
-    pub(super) fn hear_hosts(&mut self, announced: Vec<Announced>, words: Vec<Word>) {
+    pub(super) fn hear_hosts(&mut self, mut announced: Vec<Announced>, words: Vec<Word>) {
         let Some(hosted) = &mut self.hosted else { return };
-        let mut announced = announced;
         announced.drain(..).for_each(|announced| hosted.executor.expect(announced));
         if announced.capacity() > 0 && hosted.spare.len() < MOST_SPARE {
             hosted.spare.push(announced);

@@ -4,11 +4,10 @@
 //! the head as if it had one, and what it grants to a head without a channel, or whose channel has no room, is lost.
 
 use super::partition::Partition;
-use super::state::{Input, Output, Queue};
+use super::state::{Input, Queue};
 use super::vc_allocation::Waiting;
 use crate::engine::bits::for_each_member;
 use crate::fabric::seams::allocator::Request;
-use crate::packet::MOST_CLASSES;
 
 /// In [`Request::vc`]: none. Such a request can win, and that is all.
 pub(super) const SPECULATIVE: u16 = u16::MAX;
@@ -50,16 +49,6 @@ impl Partition {
             granted: false,
         });
         true
-    }
-
-    /// True if there is room for `size` phits in the buffer of `output`.
-    fn has_output_room(&mut self, output: u32, size: u32) -> bool {
-        if self.settings.timed {
-            let &Output { class, free, .. } = &self.tables.outputs[output];
-            return free.saturating_sub(self.now) < self.settings.backlog[class as usize % MOST_CLASSES];
-        }
-        let capacity = self.settings.output_buffer;
-        self.tables.buffers[output].held + size <= capacity || self.expire(output, size, capacity).is_none()
     }
 
     /// Gives the requests of heads their channels, where they have got one with room.

@@ -375,17 +375,23 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(super) fn still_fits(&mut self, grant: &Request) -> bool {
-        let output = &self.tables.outputs[grant.output];
-        let channel = output.vc + u32::from(grant.vc);
+        let &Output { vc, class, .. } = &self.tables.outputs[grant.output];
+        let channel = vc + u32::from(grant.vc);
         let size = u32::from(grant.size);
-        let full = self.settings.timed
-            && output.free.saturating_sub(self.now) >= self.settings.backlog[output.class as usize % MOST_CLASSES];
         grant.vc != SPECULATIVE
-            && !full
             && self.tables.channels[channel].credits >= size as i32
-            && (self.queues[grant.queue].vcs == 0
-                || self.owner(channel) == NONE && self.reusable(channel, output.class))
-            && (self.settings.timed || self.expire(grant.output, size, self.settings.output_buffer).is_none())
+            && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
+            && self.has_output_room(grant.output, size)
+    }
+
+    /// True if there is room for `size` phits in the buffer of `output`.
+    pub(super) fn has_output_room(&mut self, output: u32, size: u32) -> bool {
+        if self.settings.timed {
+            let &Output { class, free, .. } = &self.tables.outputs[output];
+            return free.saturating_sub(self.now) < self.settings.backlog[class as usize % MOST_CLASSES];
+        }
+        let capacity = self.settings.output_buffer;
+        self.tables.buffers[output].held + size <= capacity || self.expire(output, size, capacity).is_none()
     }
 
     /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
