@@ -101,6 +101,7 @@ def test_the_command_line_compares_and_explains(cli: Cli, write: Write) -> None:
     status, out, _ = cli("run", ROOT / "examples" / "wavefront.toml", "--against", "ideal", "--json")
     both = json.loads(out)
     assert both["completion"] >= both["ideal"]["completion"] > 0
+    assert max(both["ideal"]["tables"]["ranks"]["finish"]) == both["ideal"]["completion"]
     status, _, err = cli("run", ROOT / "examples" / "dragonfly_small.toml", "--against", "ideal")
     assert status == 2
     assert "has no [workload]" in err
@@ -108,6 +109,28 @@ def test_the_command_line_compares_and_explains(cli: Cli, write: Write) -> None:
     status, _, err = cli("run", stuck)
     assert status == 1
     assert "receives without a message: rank 0, line 4: recv 8b from -1" in err
+
+
+def test_json_has_the_tables_that_the_scenario_asks_for(cli: Cli, write: Write, tmp_path: Path) -> None:
+    file = write(CROSSBAR)
+    status, out, err = cli("run", file, "--json")
+    assert (status, err, out.count("\n")) == (0, "", 1)
+    found = json.loads(out)
+    result = phit.run(file)
+    assert found["tables"] == result.answer()["tables"]
+    assert found["tables"]["ranks"].keys() == set(result.tables["ranks"].columns)
+    assert [len(column) for column in found["tables"]["messages"].values()] == [4] * result.tables["messages"].width
+    assert found["tables"]["operations"]["kind"].count("recv") == 4
+    # What it had before stays where it was.
+    assert found.keys() - {"tables"} == result.summary.keys()
+    assert max(found["tables"]["ranks"]["finish"]) == found["completion"]
+    assert json.loads(result.to_json(tables=True)) == result.with_tables()
+    assert "tables" not in json.loads(result.to_json())
+    # What is not asked for is not there; what was kept is what was run.
+    fewer = ("--set", "measure.messages=false", "--set", "measure.operations=false")
+    assert not {"messages", "operations"} & json.loads(cli("run", file, "--json", *fewer)[1])["tables"].keys()
+    kept = ("run", file, "--out", tmp_path / "kept", "--json")
+    assert json.loads(cli(*kept)[1])["tables"] == json.loads(cli(*kept)[1])["tables"] == found["tables"]
 
 
 @pytest.mark.parametrize("kind", ["goal", "program"])

@@ -81,9 +81,13 @@ class Result(Quantities, Mapping[str, Any]):
         """The tables that the scenario asked for, by name, as `phit list quantities` has them."""
         return {name: frame(name, columns) for name, columns in self._columns.items()}
 
-    def to_json(self, indent: int | None = None) -> str:
-        """The summary as one JSON object."""
-        return json.dumps(self.summary, indent=indent, ensure_ascii=False)
+    def to_json(self, indent: int | None = None, *, tables: bool = False) -> str:
+        """The summary as one JSON object; with `tables` as `with_tables` has it."""
+        return json.dumps(self.with_tables() if tables else self.summary, indent=indent, ensure_ascii=False)
+
+    def with_tables(self) -> dict[str, Any]:
+        """The summary, and under `tables` each table by name: a list of values for each column, of equal lengths."""
+        return self.summary | {"tables": self._columns}
 
     def answer(self) -> dict[str, Any]:
         """Summary and tables as the engine gave them."""

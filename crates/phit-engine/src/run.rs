@@ -112,7 +112,8 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
             });
             let loads = (f64::from(max_load), bisection);
             let workload = params.build(&*topology, scenario.seed, cycle, loads, units)?;
-            (Traffic::silent(topology.endpoints(), params.largest_packet())?, Some(Arc::new(workload)))
+            let sizes = workload.packet_sizes(params.largest_packet());
+            (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
         }
     };
     let measure = &scenario.measure;

@@ -1,9 +1,10 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
 use crate::cache::fetch;
+use crate::collective::Part;
 use crate::patience::poll;
-use crate::plan::{Executable, Phase, Plan, Released};
-use crate::program::{Action, Operation};
+use crate::plan::{Exchange, Executable, Phase, Plan, Released};
+use crate::program::{Action, Operation, Transfer};
 use crate::ranks::Ranks;
 use crate::sample::spread;
 use crate::script::{Point, Script, Scripts, Task};
@@ -50,7 +51,19 @@ impl Executable for Scripts {
         let most = parts.iter().map(of_part).fold(0.0, f64::max);
         ranks * size_of::<State>() as f64 + most * ranks / some.len().max(1) as f64
     }
+
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool {
+        let mut budget = LOOKED_AT;
+        let mut parts: Vec<&Arc<dyn Script>> =
+            (0..).map_while(|number| self.part(number)).map(|part| &part.0).collect();
+        parts.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        parts.iter().all(|script| script.every_size(self.ranks, fits, &mut budget))
+    }
 }
+
+/// Messages that are looked at to learn whether all have a size that fits: of more, made one after the other, that
+/// would take longer than it saves.
+const LOOKED_AT: usize = 1 << 18;
 
 /// Bytes of an operation that has been released: its number here, its event with the host, its message or receive;
 /// measured, for these lists double as they grow.
@@ -237,6 +250,37 @@ impl State {
         true
     }
 
+    /// See [`Plan::exchange`]; what changes is what [`Self::done`] changes for the receive and then for the send.
+    #[inline]
+    fn exchange(&mut self, (rank, number): (u32, u32), time: u64, tag: u32, eager: u64) -> Option<Exchange> {
+        let Self { streams, numbers: Numbers { operations, free }, .. } = self;
+        let Running { stream, lane, receives, .. } = operations[number as usize];
+        let Stream { task, lanes, .. } = &mut streams[stream as usize];
+        let (task, own) = (task.as_ref()?, &mut lanes[lane as usize]);
+        if own.left != 1 || !receives || own.calc > 0 {
+            return None;
+        }
+        let pair = task.work.pair(lane, own.next)?;
+        if pair.send.peer == rank || pair.receive.peer == rank || pair.send.bytes > eager {
+            return None;
+        }
+        // The send gets the number of the receive that has ended, the next receive that of the operation before it.
+        let awaited = free.last_mut()?;
+        let exchange = {
+            let tag = tag + task.tag + lane;
+            let transfer = |part: Part| Transfer { bytes: part.bytes, peer: part.peer, tag };
+            let (send, receive) = (transfer(pair.send), transfer(pair.receive));
+            Exchange { sent: number, send, awaited: std::mem::replace(awaited, number), receive }
+        };
+        operations[number as usize] = Running { stream, lane, cpu: task.cpu, receives: false };
+        operations[exchange.awaited as usize] = Running { stream, lane, cpu: task.cpu, receives: true };
+        own.time = own.time.max(time);
+        own.received = own.time;
+        own.next += 1;
+        (own.left, own.receives) = (1, 1);
+        Some(exchange)
+    }
+
     /// An operation ends at `time`; true if its task does.
     fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Released>) -> bool {
         let Self { streams, numbers, .. } = self;
@@ -362,6 +406,17 @@ impl Plan for Generated {
             self.advance(rank, released);
         }
         self.settle(&mut released[before..]);
+    }
+
+    #[inline]
+    fn exchange(&mut self, rank: u32, number: u32, time: u64, eager: u64) -> Option<Exchange> {
+        let state = &mut self.state[self.ranks.place(rank)];
+        // With several CPUs it matters when what an operation waits for has ended, and on which of them it is.
+        if self.cpus > 1 {
+            return None;
+        }
+        let (_, tag) = self.scripts.part(state.part)?;
+        state.exchange((rank, number), time, *tag, eager)
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {

@@ -14,7 +14,7 @@
 
 use crate::cache::fetch;
 use crate::mailbox::Mailbox;
-use crate::plan::{Plan, Released, Which};
+use crate::plan::{Exchange, Plan, Released, Which};
 use crate::program::{Action, Operation, Transfer};
 use crate::queue::Wait;
 use crate::rails::{Choice, Rails};
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What a host takes for a message, in units of time. L is the network's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostParams {
     /// o: of a CPU, for each message that is sent or arrives.
     pub overhead: u64,
@@ -206,6 +206,15 @@ pub struct Stretch {
     pub end: u64,
 }
 
+/// What has become of a message that has been taken in, see [`Hosts::take_at_once`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrived {
+    /// The receive of this number has taken it, and has ended.
+    Awaited(u32),
+    /// It waits for its receive.
+    Kept,
+}
+
 /// What waits for a CPU alone.
 const NO_NIC: usize = usize::MAX;
 
@@ -228,6 +237,9 @@ pub struct Hosts {
     /// Interfaces of a rank.
     nics: usize,
     rails: Option<Rails>,
+    /// Messages take no time of a CPU, of which each rank has one beside one interface, and nobody wants to know what is
+    /// done when.
+    plain: bool,
     /// Operations performed.
     performed: u64,
     /// The plan wants to know of starts.
@@ -268,6 +280,9 @@ impl Hosts {
             cpus,
             nics,
             rails: None,
+            plain: (cpus, nics) == (1, 1)
+                && !plan.hears_of_starts()
+                && params == HostParams { gap: params.gap, eager: params.eager, ..HostParams::default() },
             performed: 0,
             starts: plan.hears_of_starts(),
             log: None,
@@ -287,17 +302,17 @@ impl Hosts {
     pub fn with_rails(self, rails: Option<Rails>) -> Self {
         let Some(own) = rails else { return self };
         let nics = usize::from(own.count);
-        Self { nics, rails, free: vec![0; self.ranks.len() * (self.cpus + 2 * nics)], ..self }
+        Self { nics, rails, plain: false, free: vec![0; self.ranks.len() * (self.cpus + 2 * nics)], ..self }
     }
 
     /// The same with a list of all operations, see [`Self::spans`].
     pub fn with_spans(self) -> Self {
-        Self { log: Some(Log::default()), ..self }
+        Self { log: Some(Log::default()), plain: false, ..self }
     }
 
     /// The same with a list of what CPUs do, see [`Self::stretches`].
     pub fn with_stretches(self) -> Self {
-        Self { stretches: Some(Vec::new()), ..self }
+        Self { stretches: Some(Vec::new()), plain: false, ..self }
     }
 
     /// The same with a plan that notes its phases, see [`Plan::phases`].
@@ -444,6 +459,78 @@ impl Hosts {
             None => host.unexpected.put((source, tag), (message, end)),
         }
         Ok(())
+    }
+
+    /// Takes in a message that has arrived at time `now` and that no operation waits behind but those of one step of a
+    /// collective, if nothing about it takes time, and nobody wants to know what is done: what [`Self::arrive`] and
+    /// [`Self::perform`] do, in one go. `None` if it is otherwise; nothing has happened then.
+    #[inline]
+    pub fn take_at_once(&mut self, message: &Message, now: u64) -> Option<Arrived> {
+        let &Message { source, destination: rank, bytes, tag, left, .. } = message;
+        let place = self.ranks.place(rank);
+        if !self.plain || bytes > self.params.eager {
+            return None;
+        }
+        let [cpu, _, receiving] = self.free.get_mut(3 * place..3 * place + 3)? else { return None };
+        if (*cpu).max(*receiving) > now {
+            return None;
+        }
+        let host = &mut self.hosts[place];
+        let arrived = match host.posted.take_only((source, tag)).ok()? {
+            Some(number) => Arrived::Awaited(number),
+            None => {
+                host.unexpected.put((source, tag), (*message, now));
+                Arrived::Kept
+            }
+        };
+        let coming = now - left.clamp(*cpu, now);
+        let usage = &mut host.usage;
+        usage.blocked = usage.blocked.saturating_add(coming);
+        usage.waiting = usage.waiting.saturating_add(now - *cpu - coming);
+        (*cpu, *receiving) = (now, now.wrapping_add(self.params.gap));
+        Some(arrived)
+    }
+
+    /// After [`Self::take_at_once`]: the message that `rank` sends when receive `number` has ended, and the number of
+    /// the next receive if that ends at once, too. `None` if something else comes of it than that; nothing has happened
+    /// then but the end of the receive, of which [`Self::ended`] has to be told.
+    #[inline]
+    pub fn exchange(
+        &mut self,
+        (rank, number): Which,
+        now: u64,
+        effects: &mut Effects,
+    ) -> Option<(Message, Option<u32>)> {
+        let place = self.ranks.place(rank);
+        let sending = 3 * place + 1;
+        if self.free[sending] > now {
+            return None;
+        }
+        let Exchange { sent, send, awaited, receive } = self.plan.exchange(rank, number, now, self.params.eager)?;
+        self.performed += 2;
+        self.free[sending] = now.wrapping_add(self.params.gap);
+        let host = &mut self.hosts[place];
+        host.turns = host.turns.wrapping_add(1);
+        let Transfer { bytes, peer, tag } = send;
+        let message =
+            Message { source: rank, destination: peer, number: sent, bytes, tag, cpu: 0, nic: 0, left: now, mark: 0 };
+        let key = (receive.peer, receive.tag);
+        match if host.unexpected.is_empty() { None } else { host.unexpected.take(key) } {
+            // It has come before now.
+            Some((there, _)) => {
+                self.tell(there, now, effects);
+                Some((message, Some(awaited)))
+            }
+            None => {
+                host.posted.put(key, awaited);
+                Some((message, None))
+            }
+        }
+    }
+
+    /// A receive has ended at time `now`, of which [`Self::exchange`] makes nothing.
+    pub fn ended(&mut self, which: Which, now: u64, effects: &mut Effects) {
+        self.done(which, now, effects);
     }
 
     fn tell(&self, message: Message, at: u64, effects: &mut Effects) {

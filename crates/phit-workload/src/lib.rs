@@ -34,7 +34,7 @@ pub mod source;
 pub mod together;
 
 pub use error::Error;
-pub use plan::{Executable, Phase, Plan, Released, StoredPlan, Which};
+pub use plan::{Exchange, Executable, Phase, Plan, Released, StoredPlan, Which};
 pub use program::{
     ANY, Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Successor, Transfer, Until,
 };

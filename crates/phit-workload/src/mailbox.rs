@@ -41,6 +41,24 @@ impl<T> Mailbox<T> {
         }
     }
 
+    /// Takes out the only entry, if it fits; `Err` if there are several.
+    #[inline]
+    pub(crate) fn take_only(&mut self, key: Key) -> Result<Option<T>, ()> {
+        match self {
+            Self::Few(few) if few.len() <= 1 => match few.first() {
+                Some((own, _)) if fits(*own, key) => Ok(few.pop().map(|(_, entry)| entry)),
+                _ => Ok(None),
+            },
+            _ => Err(()),
+        }
+    }
+
+    /// True if there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Few(few) if few.is_empty())
+    }
+
     /// Takes out the first entry that fits.
     pub(crate) fn take(&mut self, key: Key) -> Option<T> {
         match self {

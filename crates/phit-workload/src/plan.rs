@@ -1,6 +1,7 @@
 //! Which operation may be performed next: the order of a program while it runs.
 
-use crate::program::{Operation, Program, Until};
+use crate::patience::poll;
+use crate::program::{Action, Operation, Program, Transfer, Until};
 use crate::ranks::Ranks;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -37,6 +38,9 @@ pub trait Executable: Debug + Send + Sync {
 
     /// Bytes that the [plans](Plan) of all ranks take when they have begun, about.
     fn state(&self) -> f64;
+
+    /// True if it is known that every message has a size, in bytes, that `fits`.
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool;
 }
 
 /// A program while it runs, or the part of some ranks: knows their operations by number, and says which ones have
@@ -73,6 +77,13 @@ pub trait Plan: Debug + Send {
     /// An operation has ended, or is sure to end, at `time`: adds what waited for this alone to `released`.
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
+    /// A receive has ended at `time`. If its rank goes on with one send of up to `eager` bytes to another rank, and
+    /// one receive on the same CPU: these, where the send has been performed and has ended at that time, too. `None`
+    /// of all else, where nothing has changed: [`Self::done`] is to be called.
+    fn exchange(&mut self, _rank: u32, _number: u32, _time: u64, _eager: u64) -> Option<Exchange> {
+        None
+    }
+
     /// Operations of a rank that have not been started.
     fn unperformed(&self, rank: u32) -> Vec<u32>;
 
@@ -90,6 +101,19 @@ pub trait Plan: Debug + Send {
 
     /// Brings the state of all ranks into the cache, if there is little of it.
     fn fetch(&self) {}
+}
+
+/// A send, and the receive that is released with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// The number of the send.
+    pub sent: u32,
+    /// What is sent.
+    pub send: Transfer,
+    /// The number of the receive.
+    pub awaited: u32,
+    /// What is received.
+    pub receive: Transfer,
 }
 
 /// A part of a program that a rank has ended.
@@ -184,6 +208,14 @@ impl Executable for Program {
     fn state(&self) -> f64 {
         let each = size_of::<u32>() + if self.cpus() > 1 { size_of::<u64>() } else { 0 };
         (self.operations() * each) as f64 + f64::from(self.ranks()) * size_of::<usize>() as f64
+    }
+
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool {
+        let of = |rank| {
+            poll();
+            self.of(rank).all(|operation| !matches!(operation.action, Action::Send(transfer) if !fits(transfer.bytes)))
+        };
+        (0..self.ranks()).all(of)
     }
 }
 

@@ -5,7 +5,8 @@
 //! the numbers of its rank, its stream and itself; [`crate::generated`] makes it when it is due, [`Scripts::store`]
 //! makes all.
 
-use crate::collective::{Step, Steps};
+use crate::collective::{Pair, Step, Steps};
+use crate::patience::poll;
 use crate::program::{Operation, Program, RankProgram};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -34,6 +35,11 @@ impl Costs {
             true => fixed,
             false => fixed.saturating_add((step.reduced() as f64 * self.combine).round() as u64),
         }
+    }
+
+    /// True if there is no calculation after any step.
+    pub(crate) fn is_free(&self) -> bool {
+        self.step == 0 && self.combine == 0.0
     }
 }
 
@@ -107,6 +113,36 @@ impl Work {
         }
     }
 
+    /// True if it is known that every message has a size that `fits`, see [`Script::every_size`].
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool, budget: &mut usize) -> bool {
+        if let Self::Collective(communicator, _) = self
+            && let Some(known) = communicator.steps.every_size(fits)
+        {
+            return known;
+        }
+        (0..self.lanes()).all(|lane| {
+            let mut steps = (0..).map_while(|number| self.members_step(lane, number));
+            steps.all(|(step, _)| {
+                *budget = budget.saturating_sub(1 + step.sends.len() + step.receives.len());
+                *budget > 0 && step.sends.iter().all(|part| fits(part.bytes))
+            })
+        })
+    }
+
+    /// A step that is known to be a pair, after which there is no calculation; peers are ranks.
+    #[inline]
+    pub(crate) fn pair(&self, lane: u32, number: u32) -> Option<Pair> {
+        let Self::Collective(communicator, member) = self else { return None };
+        if !communicator.costs.is_free() {
+            return None;
+        }
+        let mut pair = communicator.steps.pair(*member, lane, number)?;
+        for part in [&mut pair.send, &mut pair.receive] {
+            part.peer = communicator.ranks[part.peer as usize];
+        }
+        Some(pair)
+    }
+
     /// The rank of a peer.
     #[inline]
     pub(crate) fn rank_of(&self, peer: u32) -> u32 {
@@ -168,6 +204,17 @@ pub trait Script: Debug + Send + Sync {
 
     /// A task of a rank's stream; `None` after the last.
     fn task(&self, rank: u32, stream: u32, number: u32) -> Option<Task>;
+
+    /// True if it is known that every message of so many ranks has a size that `fits`. If they are looked at one after
+    /// the other, `budget` says how many may be, and is less by them then.
+    fn every_size(&self, ranks: u32, fits: &dyn Fn(u64) -> bool, budget: &mut usize) -> bool {
+        let streams = (0..ranks).flat_map(|rank| (0..self.streams()).map(move |stream| (rank, stream)));
+        streams.into_iter().all(|(rank, stream)| {
+            poll();
+            let mut tasks = (0..).map_while(|number| self.task(rank, stream, number));
+            tasks.all(|task| task.work.every_size(fits, budget))
+        })
+    }
 }
 
 /// Scripts one after the other: a rank begins one when it has ended the one before.
@@ -364,5 +411,15 @@ impl Script for Communicators {
         let (communicator, member) = self.place[rank as usize];
         let communicator = self.each.get(communicator as usize).filter(|_| number == 0)?;
         Some(Task::new(Work::Collective(communicator.clone(), member)))
+    }
+
+    fn every_size(&self, _ranks: u32, fits: &dyn Fn(u64) -> bool, budget: &mut usize) -> bool {
+        self.each.iter().all(|communicator| {
+            let of = |member| Work::Collective(communicator.clone(), member).every_size(fits, budget);
+            match communicator.steps.every_size(fits) {
+                Some(known) => known,
+                None => (0..communicator.ranks.len() as u32).all(of),
+            }
+        })
     }
 }

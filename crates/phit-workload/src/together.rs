@@ -57,6 +57,10 @@ impl Executable for Together {
     fn state(&self) -> f64 {
         self.parts.iter().map(|part| part.program.state()).sum()
     }
+
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool {
+        self.parts.iter().all(|part| part.program.every_size(fits))
+    }
 }
 
 /// A part of each program.

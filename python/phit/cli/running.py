@@ -48,7 +48,9 @@ def run(
     file: File,
     settings: Settings = [],  # noqa: B006
     threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary, and the tables asked for, as one JSON object.")
+    ] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep results in this folder.")] = None,
     against: Annotated[
         Against | None, typer.Option(help="Run the workload on an ideal network, too: what contention costs.")
@@ -117,7 +119,8 @@ def run(
                 _write_page(place, page)
     ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
     if as_json:
-        out(result.to_json() if ideal is None else json.dumps(result.summary | {"ideal": ideal.summary}))
+        beside = {} if ideal is None else {"ideal": ideal.with_tables()}
+        out(json.dumps(result.with_tables() | beside, ensure_ascii=False))
     else:
         _show_result(result)
         _show_hints(result)
@@ -172,7 +175,7 @@ def _left(as_json: bool) -> Iterator[None]:
         partial = getattr(error, "partial", None)
         if isinstance(partial, Result):
             if as_json:
-                out(partial.to_json())
+                out(partial.to_json(tables=True))
             else:
                 _show_result(partial)
             if partial.scenario.get("workload"):

@@ -16,8 +16,7 @@ use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Trac
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
-use phit_workload::host::{Effects, Hosts, Left, Message, Ready, Taken};
-
+use phit_workload::host::{Arrived, Effects, Hosts, Left, Message, Ready, Taken};
 use phit_workload::rails::Rails;
 use phit_workload::run::Asked;
 use phit_workload::{Operation, Queue, Ranks, Wait};
@@ -138,6 +137,8 @@ pub(crate) struct Executor {
     sent: Vec<u32>,
     /// Messages to be sent.
     unsent: usize,
+    /// Bytes of a message, its packets and the phits of the last one.
+    cut: (u64, (u64, u16)),
     incoming: Incoming,
     /// Words on their way to ranks of this executor.
     words: BinaryHeap<Reverse<Word>>,
@@ -168,6 +169,7 @@ impl Executor {
         let incoming = Incoming::new(ranks.clone(), rails.is_some());
         let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts);
         let hosts = hosts.with_unit(workload.unit).with_rails(rails);
+        let cut = (0, workload.packets.cut(0));
         Self {
             hosts: asked.of(hosts),
             workload,
@@ -183,6 +185,7 @@ impl Executor {
             outgoing,
             sent: vec![0; if rails.is_some() { count } else { 0 }],
             unsent: 0,
+            cut,
             incoming,
             words: BinaryHeap::new(),
             senders: Vec::new(),
@@ -227,11 +230,7 @@ impl Executor {
 
     /// Lets an event take place at `now`, or says until when it has to wait.
     fn take_place(&mut self, event: Event, now: u64) -> Result<(), Wait> {
-        self.handled = self.handled.wrapping_add(1);
-        // Any number of messages may be posted in one tick.
-        if self.handled % POLLED == 0 {
-            poll();
-        }
+        self.count(1);
         match event {
             Event::Operation { rank, number, operation } => {
                 let (outgoing, each) = (&self.outgoing, self.each as usize);
@@ -262,6 +261,7 @@ impl Executor {
         let is_due = self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now);
         for of_rank in arrived.chunk_by(|one, other| one.destination == other.destination) {
             match of_rank {
+                [message] if !is_due && self.answer(message, now) => continue,
                 &[message] if !is_due => match self.take_place(Event::Message(message), now) {
                     Err(wait) => self.events.put_off(Event::Message(message), wait),
                     Ok(()) => self.settle(now, true),
@@ -274,6 +274,43 @@ impl Executor {
         }
         arrived.clear();
         self.arrived = arrived;
+    }
+
+    /// Takes in a message, and lets its rank go on with the next steps of a collective: what [`Self::take_place`] and
+    /// [`Self::settle`] do, without a queue, where nothing else is due. False if it is not as simple as that, and
+    /// nothing has happened.
+    fn answer(&mut self, message: &Message, now: u64) -> bool {
+        if self.asked.messages {
+            return false;
+        }
+        let Some(arrived) = self.hosts.take_at_once(message, now) else { return false };
+        self.count(1);
+        let Arrived::Awaited(mut number) = arrived else { return true };
+        loop {
+            let which = (message.destination, number);
+            let Some((next, ended)) = self.hosts.exchange(which, now, &mut self.effects) else {
+                self.hosts.ended(which, now, &mut self.effects);
+                self.settle(now, true);
+                self.handle(now);
+                return true;
+            };
+            self.count(2);
+            self.note(now);
+            self.send(next, now);
+            match ended {
+                Some(ended) => number = ended,
+                None => return true,
+            }
+        }
+    }
+
+    /// Counts events; any number of messages may be posted in one tick.
+    #[inline]
+    fn count(&mut self, events: u32) {
+        self.handled = self.handled.wrapping_add(events);
+        if self.handled % POLLED < events {
+            poll();
+        }
     }
 
     /// Notes what an event at `now` has led to with other ranks.
@@ -348,9 +385,13 @@ impl Executor {
     /// host.
     fn send(&mut self, mut message: Message, left: u64) {
         let slot = self.workload.slot(message.source, message.nic);
-        let outgoing = self.place(slot);
-        let outgoing = &mut self.outgoing[outgoing as usize];
-        let (packets, last) = self.workload.packets.cut(message.bytes);
+        let place = self.place(slot) as usize;
+        // Most messages are as long as the one before.
+        if self.cut.0 != message.bytes {
+            self.cut = (message.bytes, self.workload.packets.cut(message.bytes));
+        }
+        let (packets, last) = self.cut.1;
+        let outgoing = &mut self.outgoing[place];
         let first = left.div_ceil(self.ticks_per_cycle).max(outgoing.next_cycle.into());
         let end = first.saturating_add(packets);
         if end >= u64::from(self.cycles) {

@@ -34,6 +34,8 @@ pub struct Traffic {
     messages: Option<(u32, u32)>,
     /// Messages given one by one, which take the place of all else.
     trace: Option<Trace>,
+    /// Phits that the end of a message of a trace has at least.
+    end: u16,
     /// Packets are requests, and are answered.
     requests: Option<Requests>,
     /// The same in short, if it is so simple.
@@ -185,14 +187,15 @@ impl Traffic {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
             _ => None,
         };
-        Ok(Self { loads, patterns, sizes, messages, trace, requests, steady })
+        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, steady })
     }
 
-    /// No traffic at all, of packets of up to `largest` phits: what endpoints draw that execute a program.
-    pub fn silent(endpoints: u32, largest: u16) -> Result<Self, ScenarioError> {
+    /// No traffic at all, of packets of so many phits at least and at most: what endpoints draw that execute a program.
+    pub fn silent(endpoints: u32, (smallest, largest): (u16, u16)) -> Result<Self, ScenarioError> {
         let sizes = PacketSizeKind::phits(largest).params().build()?;
         let trace = Some(Trace::new(&[], endpoints, largest)?);
-        Ok(Self { loads: vec![], patterns: vec![], sizes, messages: None, trace, requests: None, steady: None })
+        let (loads, patterns) = (vec![], vec![]);
+        Ok(Self { loads, patterns, sizes, messages: None, trace, end: smallest, requests: None, steady: None })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
@@ -349,8 +352,7 @@ impl Traffic {
     /// Smallest and largest packet size in phits.
     pub fn packet_sizes(&self) -> (u16, u16) {
         let (smallest, largest) = self.requests.as_ref().map_or(self.sizes.range(), Requests::range);
-        // The end of a message may be of any size.
-        if self.trace.is_some() { (1, largest) } else { (smallest, largest) }
+        if self.trace.is_some() { (self.end, largest) } else { (smallest, largest) }
     }
 }
 

@@ -261,6 +261,15 @@ impl Workload {
         self.rails.map_or(rank, |rails| rank * u32::from(rails.count) + u32::from(nic))
     }
 
+    /// Phits of the smallest and of the largest packet, which is known. Kernels are faster where all are of one size.
+    pub fn packet_sizes(&self, largest: u16) -> (u16, u16) {
+        let full = self.packets.full();
+        let alike = full == largest
+            && self.traffic.iter().all(|beside| beside.packet_sizes() == (full, full))
+            && self.program.every_size(&|bytes| self.packets.cut(bytes).1 == full);
+        (if alike { largest } else { 1 }, largest)
+    }
+
     /// The endpoint of an interface of a rank.
     pub fn endpoint(&self, rank: u32, nic: u8) -> u32 {
         self.endpoints[self.slot(rank, nic) as usize]
@@ -347,6 +356,7 @@ impl Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::TopologyKind;
 
     fn read(value: Value) -> Result<WorkloadParams, ScenarioError> {
         WorkloadParams::from_value("workload", &value)
@@ -371,6 +381,33 @@ mod tests {
         }
         assert_eq!(Packets { header: 0, ..packets }.cut(0), (1, 1), "a packet has a phit");
         assert_eq!(packets.full(), 8);
+    }
+
+    #[test]
+    fn packets_are_of_one_size_where_messages_fill_them() {
+        let topology = TopologyKind::from_value("topology", &json!({ "kind": "single", "endpoints": 8 })).unwrap();
+        let topology = topology.params().build().unwrap();
+        let sizes = |workload: Value| {
+            let params = read(workload).unwrap();
+            let units = Units { phit: Some((8, 1)), ..Units::default() };
+            let made = params.build(&*topology, 1, 1, (1.0, None), units).unwrap();
+            made.packet_sizes(params.largest_packet())
+        };
+        let ring = |bytes: u64| json!({ "kind": "collective", "collective": "all_reduce", "bytes": bytes });
+        assert_eq!(sizes(ring(8 * 24)), (8, 8));
+        assert_eq!(sizes(ring(8 * 24 + 1)), (1, 8));
+        let goal = |goal: &str| json!({ "kind": "program", "goal": format!("num_ranks 2\nrank 0 {{\n{goal}\n}}\nrank 1 {{\n}}\n") });
+        assert_eq!(sizes(goal("send 8b to 1\nsend 800b to 1")), (8, 8));
+        assert_eq!(sizes(goal("send 8b to 1\nsend 12b to 1")), (1, 8));
+        // What a job's traffic sends beside it counts, too.
+        let beside = |size: u16| {
+            let traffic = json!({ "load": 0.1, "packet_size": size });
+            json!({ "kind": "jobs", "job": [
+                { "name": "a", "program": { "kind": "collective", "collective": "all_reduce", "bytes": 64, "ranks": 4 } },
+                { "name": "b", "traffic": traffic },
+            ] })
+        };
+        assert_eq!([sizes(beside(8)), sizes(beside(4)), sizes(beside(9))], [(8, 8), (1, 8), (1, 9)]);
     }
 
     #[test]

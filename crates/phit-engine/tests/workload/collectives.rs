@@ -1,6 +1,6 @@
 //! Collectives alone on a network without contention: what they take is what alpha and beta say.
 
-use crate::completion;
+use crate::{common, completion};
 use phit_engine::run::Options;
 use serde_json::{Value, json};
 
@@ -99,6 +99,62 @@ fn results_do_not_depend_on_partitions() {
         for (threads, partitions) in [(1, 9), (2, 5), (3, 36)] {
             let options = Options { threads, partitions: Some(partitions) };
             assert!(results(options) == one, "{routing}, {threads} threads, {partitions} partitions");
+        }
+    }
+}
+
+/// Whether somebody wants to know of each message and operation changes nothing: without, steps of one message each way
+/// are taken without a queue.
+#[test]
+fn steps_that_are_taken_at_once_change_nothing() {
+    let program = |collective: &str, algorithm: &str, bytes: u64| {
+        json!({
+            "kind": "collective", "collective": collective, "algorithm": algorithm, "bytes": bytes, "times": 2,
+        })
+    };
+    let programs = [
+        program("all_reduce", "ring", 60 * 16),
+        program("all_reduce", "ring", 60 * 16 + 7),
+        program("all_to_all", "pairwise", 16),
+        program("all_to_all", "pairwise", 50),
+        program("all_gather", "bruck", 32),
+    ];
+    let hosts = [
+        json!({}),
+        json!({ "gap": 9 }),
+        json!({ "eager": 20 }),
+        json!({ "overhead": 5, "gap_per_byte": 1 }),
+        json!({ "rails": { "count": 2, "choice": "round_robin" } }),
+    ];
+    for mut workload in programs {
+        workload["packet_size"] = json!(16);
+        workload["placement"] = json!("random");
+        for host in &hosts {
+            // Ranks are not all equally far from one another: messages come before they are waited for.
+            workload["ranks"] = json!(if host.get("rails").is_some() { 32 } else { 60 });
+            workload["host"] = host.clone();
+            let scenario = |asked: bool| {
+                json!({
+                    "units": { "phit": "1 B" },
+                    "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
+                    "router": { "latency": 4, "speedup": 2, "links": {
+                        "local": { "latency": 7, "vcs": 3, "buffer": 64 },
+                        "global": { "latency": 50, "vcs": 2, "buffer": 128 },
+                    } },
+                    "workload": workload,
+                    "measure": { "messages": asked, "operations": asked, "tracks": asked, "phases": true },
+                })
+            };
+            let run = |asked, partitions| {
+                let options = Options { threads: 1, partitions: Some(partitions) };
+                let outcome = common::run_with(&scenario(asked), options);
+                let (summary, tables) = (outcome.summary(), outcome.tables());
+                let numbers = ["completion", "packets", "packet_hops", "latency_mean"].map(|key| summary[key].clone());
+                (numbers, tables["ranks"].clone(), tables["phases"].clone())
+            };
+            let told = run(true, 1);
+            assert_eq!(run(false, 1), told, "{workload}");
+            assert_eq!(run(false, 4), told, "{workload}");
         }
     }
 }

@@ -63,6 +63,24 @@ pub struct Part {
     pub blocks: Blocks,
 }
 
+/// A step of one message each way.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair {
+    /// The message that a member sends.
+    pub send: Part,
+    /// The one that it waits for.
+    pub receive: Part,
+    /// See [`Step::reduces`].
+    pub reduces: bool,
+}
+
+impl From<Pair> for Step {
+    #[inline]
+    fn from(Pair { send, receive, reduces }: Pair) -> Self {
+        Self { sends: Parts::from_buf([send]), receives: Parts::from_buf([receive]), reduces }
+    }
+}
+
 /// Messages of a step: mostly one.
 pub type Parts = SmallVec<[Part; 1]>;
 
@@ -99,9 +117,19 @@ pub trait Steps: std::fmt::Debug + Send + Sync {
     /// The step of this number; `None` after the last. A step may be empty.
     fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step>;
 
+    /// The same as a pair, if it is one and that is known without a look at the step.
+    fn pair(&self, _member: u32, _lane: u32, _number: u32) -> Option<Pair> {
+        None
+    }
+
     /// Number of steps of a lane.
     fn count(&self, member: u32, lane: u32) -> u32 {
         (0..).take_while(|number| self.step(member, lane, *number).is_some()).count() as u32
+    }
+
+    /// Whether every message has a size that `fits`; `None` if that is to be seen from the steps.
+    fn every_size(&self, _fits: &dyn Fn(u64) -> bool) -> Option<bool> {
+        None
     }
 }
 
@@ -129,6 +157,12 @@ impl Cut {
             None | Some(0) => before(end) - before(first),
             Some(over) => bytes - before(first) + before(over),
         }
+    }
+
+    /// True if the size of every block `fits`.
+    pub(crate) fn every_size(self, fits: &dyn Fn(u64) -> bool) -> bool {
+        let (each, longer) = (self.bytes / u64::from(self.members), self.bytes % u64::from(self.members));
+        fits(each) && (longer == 0 || fits(each + 1))
     }
 
     pub(crate) fn part(self, peer: u32, blocks: Blocks) -> Part {

@@ -1,7 +1,7 @@
 //! Pairwise exchange and direct messages: what a member has for another one goes straight there.
 
 use super::pairs::Pairs;
-use super::{Blocks, Cut, Part, Parts, Step, Steps};
+use super::{Blocks, Cut, Pair, Part, Step, Steps};
 
 /// What a member has for another one.
 #[derive(Debug, Clone)]
@@ -52,28 +52,48 @@ impl Pairwise {
     }
 }
 
+impl Pairwise {
+    /// The first of the distances of a step.
+    fn first(&self, lane: u32, number: u32) -> Option<u32> {
+        let Self { members, in_step, window, .. } = self;
+        number.checked_mul(in_step * window)?.checked_add(lane + 1).filter(|first| first < members)
+    }
+
+    /// The messages of a member with those at this distance.
+    #[inline]
+    fn at(&self, member: u32, distance: u32) -> Pair {
+        let Self { members, sizes, .. } = self;
+        let cut = Cut { members: *members, bytes: 0 };
+        let (to, from) = (cut.next(member, distance), cut.back(member, distance));
+        Pair {
+            send: sizes.part(*members, to, member, to),
+            receive: sizes.part(*members, from, from, member),
+            reduces: self.reduces(),
+        }
+    }
+
+    fn reduces(&self) -> bool {
+        matches!(self.sizes, Sizes::Theirs(_))
+    }
+}
+
 impl Steps for Pairwise {
     fn lanes(&self) -> u32 {
         self.window
     }
 
     fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
-        let Self { members, sizes, in_step, window } = self;
-        let first = number.checked_mul(in_step * window)?.checked_add(lane + 1)?;
-        if first >= *members {
-            return None;
-        }
-        let cut = Cut { members: *members, bytes: 0 };
-        let distances = first..first.saturating_add(*in_step).min(*members);
-        let to = |distance| cut.next(member, distance);
-        let from = |distance| cut.back(member, distance);
-        let send = |distance| sizes.part(*members, to(distance), member, to(distance));
-        let receive = |distance| sizes.part(*members, from(distance), from(distance), member);
-        let (sends, receives) = match in_step {
-            1 => (Parts::from_buf([send(first)]), Parts::from_buf([receive(first)])),
-            _ => (distances.clone().map(send).collect(), distances.map(receive).collect()),
+        let first = self.first(lane, number)?;
+        let Self { members, sizes, in_step, .. } = self;
+        let pair = |distance| self.at(member, distance);
+        let mut step = match in_step {
+            1 => Step::from(pair(first)),
+            _ => {
+                let distances = first..first.saturating_add(*in_step).min(*members);
+                let (sends, receives) = distances.map(pair).map(|pair| (pair.send, pair.receive)).unzip();
+                Step { sends, receives, reduces: self.reduces() }
+            }
         };
-        let mut step = Step { sends, receives, reduces: matches!(sizes, Sizes::Theirs(_)) };
         // Nothing is sent to those for whom there is nothing.
         if matches!(sizes, Sizes::Each(pairs) if !pairs.is_equal()) {
             step.sends.retain(|part| part.bytes > 0);
@@ -82,8 +102,23 @@ impl Steps for Pairwise {
         Some(step)
     }
 
+    fn pair(&self, member: u32, lane: u32, number: u32) -> Option<Pair> {
+        if self.in_step != 1 || matches!(&self.sizes, Sizes::Each(pairs) if !matches!(pairs, Pairs::Equal(_))) {
+            return None;
+        }
+        self.first(lane, number).map(|distance| self.at(member, distance))
+    }
+
     fn count(&self, _member: u32, lane: u32) -> u32 {
         let Self { members, in_step, window, .. } = self;
         members.saturating_sub(lane + 1).div_ceil(in_step * window)
+    }
+
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> Option<bool> {
+        match &self.sizes {
+            Sizes::Own(cut) | Sizes::Theirs(cut) => Some(cut.every_size(fits)),
+            Sizes::Each(Pairs::Equal(bytes)) => Some(fits(*bytes)),
+            Sizes::Each(_) => None,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
 
-use super::{Blocks, Cut, Parts, Step, Steps};
+use super::{Blocks, Cut, Pair, Step, Steps};
 
 /// What goes round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,11 @@ pub(crate) struct Ring {
 }
 
 impl Steps for Ring {
-    fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
+    fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step> {
+        self.pair(member, lane, number).map(Step::from)
+    }
+
+    fn pair(&self, member: u32, _lane: u32, number: u32) -> Option<Pair> {
         let Self { cut, around } = *self;
         let once = cut.members - 1;
         let reduces = around != Around::Gather && number < once;
@@ -36,14 +40,18 @@ impl Steps for Ring {
         }
         // A block is summed up on its way to its member, which begins to hand it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
-        Some(Step {
-            sends: Parts::from_buf([cut.part(cut.next(member, 1), Blocks::one(sent))]),
-            receives: Parts::from_buf([cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1)))]),
+        Some(Pair {
+            send: cut.part(cut.next(member, 1), Blocks::one(sent)),
+            receive: cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1))),
             reduces,
         })
     }
 
     fn count(&self, _member: u32, _lane: u32) -> u32 {
         (self.cut.members - 1) * if self.around == Around::Both { 2 } else { 1 }
+    }
+
+    fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> Option<bool> {
+        Some(self.cut.every_size(fits))
     }
 }

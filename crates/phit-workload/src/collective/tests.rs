@@ -28,7 +28,10 @@ fn follow_with(steps: &dyn Steps, members: u32, data: &mut [Data], exact: bool) 
         for member in 0..members {
             for lane in 0..steps.lanes() {
                 let (number, begun) = at[member as usize][lane as usize];
-                let Some(step) = steps.step(member, lane, number) else { continue };
+                let step = steps.step(member, lane, number);
+                let pair = steps.pair(member, lane, number).map(Step::from);
+                assert!(pair.is_none() || pair == step, "{steps:?}: {pair:?}, {step:?}");
+                let Some(step) = step else { continue };
                 let blocks = data[member as usize].len() as u32;
                 let of = |part: &Part| {
                     let Blocks { first, count, stride } = part.blocks;

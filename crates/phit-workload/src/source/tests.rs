@@ -2,12 +2,12 @@ use super::*;
 use crate::generated::Generated;
 use crate::host::HostParams;
 use crate::network::Ideal;
-use crate::plan::{Plan, StoredPlan};
+use crate::plan::{Executable, Plan, StoredPlan};
 use crate::program::{Action, Program};
 use crate::run::{Finish, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn read(value: Value) -> SourceKind {
     serde_json::from_value(value).unwrap()
@@ -55,6 +55,61 @@ fn sent(program: &Program) -> BTreeMap<(u32, u32), u64> {
         *sums.entry((source, destination)).or_default() += sent.iter().sum::<u64>();
     }
     sums
+}
+
+/// What is known of sizes without a look at the messages is what the messages say.
+#[test]
+fn sizes_are_those_of_the_messages() {
+    let mut known = 0;
+    let mut look = |document: Value| {
+        let scripts = Arc::new(made(document.clone(), Some(12)).unwrap());
+        let stored = scripts.store();
+        let sizes: BTreeSet<u64> = (0..12)
+            .flat_map(|rank| stored.of(rank))
+            .filter_map(|operation| match operation.action {
+                Action::Send(transfer) => Some(transfer.bytes),
+                _ => None,
+            })
+            .collect();
+        for unit in [64, 48, 5] {
+            let fits = |bytes: u64| bytes > 0 && bytes % unit == 0;
+            let expected = sizes.iter().all(|bytes| fits(*bytes));
+            assert_eq!(stored.every_size(&fits), expected, "{document}, {unit}");
+            assert_eq!(scripts.every_size(&fits), expected, "{document}, {unit}");
+            known += u32::from(expected && !sizes.is_empty());
+        }
+    };
+    for bytes in [0, 48, 64, 65, 12 * 64, 12 * 64 + 1, 12 * 5] {
+        for (collective, algorithms) in [
+            ("all_reduce", &["ring", "recursive_doubling", "direct", "binomial"][..]),
+            ("all_gather", &["ring", "pairwise", "bruck"]),
+            ("reduce_scatter", &["ring", "pairwise", "direct"]),
+            ("all_to_all", &["pairwise", "direct", "bruck", "ring"]),
+        ] {
+            for algorithm in algorithms {
+                let document = json!({
+                    "kind": "collective", "collective": collective, "algorithm": algorithm, "bytes": bytes, "times": 2,
+                });
+                look(document.clone());
+                look(json!({ "kind": "sequence", "steps": [document, { "kind": "permutation", "bytes": 128 }] }));
+            }
+        }
+        look(json!({ "kind": "collective", "collective": "all_to_all", "bytes": bytes, "skew": 1 }));
+        look(json!({ "kind": "collective", "collective": "all_reduce", "bytes": bytes, "chunks": 3 }));
+        look(json!({ "kind": "halo", "dims": [4, 3], "bytes": [bytes, 64] }));
+    }
+    assert!(known > 50, "{known}");
+}
+
+/// Of a program of too many messages to look at each nothing is known, but what its algorithm says.
+#[test]
+fn a_long_program_is_not_looked_through() {
+    let whole = |bytes: u64| bytes == 64;
+    let of = |algorithm| {
+        let document = json!({ "kind": "collective", "collective": "all_to_all", "algorithm": algorithm, "bytes": 64 });
+        made(document, Some(4096)).unwrap().every_size(&whole)
+    };
+    assert!(of("pairwise") && !of("direct"));
 }
 
 #[test]
