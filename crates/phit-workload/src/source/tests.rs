@@ -109,7 +109,7 @@ fn a_long_program_is_not_looked_through() {
         let document = json!({ "kind": "collective", "collective": "all_to_all", "algorithm": algorithm, "bytes": 64 });
         made(document, Some(4096)).unwrap().every_size(&whole)
     };
-    assert!(of("pairwise") && !of("direct"));
+    assert!(of("pairwise") && of("direct") && !of("ring"));
 }
 
 #[test]
