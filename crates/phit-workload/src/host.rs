@@ -237,8 +237,8 @@ pub struct Hosts {
     /// Interfaces of a rank.
     nics: usize,
     rails: Option<Rails>,
-    /// Messages take no time of a CPU, of which each rank has one beside one interface, and nobody wants to know what is
-    /// done when.
+    /// Messages take no time of a CPU, of which each rank has one beside one interface, and nobody wants to know what
+    /// is done when.
     plain: bool,
     /// Operations performed.
     performed: u64,

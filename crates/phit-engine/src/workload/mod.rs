@@ -396,16 +396,17 @@ mod tests {
         let ring = |bytes: u64| json!({ "kind": "collective", "collective": "all_reduce", "bytes": bytes });
         assert_eq!(sizes(ring(8 * 24)), (8, 8));
         assert_eq!(sizes(ring(8 * 24 + 1)), (1, 8));
-        let goal = |goal: &str| json!({ "kind": "program", "goal": format!("num_ranks 2\nrank 0 {{\n{goal}\n}}\nrank 1 {{\n}}\n") });
+        let goal = |sends: &str| {
+            let goal = format!("num_ranks 2\nrank 0 {{\n{sends}\n}}\nrank 1 {{\n}}\n");
+            json!({ "kind": "program", "goal": goal })
+        };
         assert_eq!(sizes(goal("send 8b to 1\nsend 800b to 1")), (8, 8));
         assert_eq!(sizes(goal("send 8b to 1\nsend 12b to 1")), (1, 8));
         // What a job's traffic sends beside it counts, too.
         let beside = |size: u16| {
+            let program = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 64, "ranks": 4 });
             let traffic = json!({ "load": 0.1, "packet_size": size });
-            json!({ "kind": "jobs", "job": [
-                { "name": "a", "program": { "kind": "collective", "collective": "all_reduce", "bytes": 64, "ranks": 4 } },
-                { "name": "b", "traffic": traffic },
-            ] })
+            json!({ "kind": "jobs", "job": [{ "name": "a", "program": program }, { "name": "b", "traffic": traffic }] })
         };
         assert_eq!([sizes(beside(8)), sizes(beside(4)), sizes(beside(9))], [(8, 8), (1, 8), (1, 9)]);
     }
