@@ -226,6 +226,29 @@ def test_crossbar_and_channels_have_allocators_of_their_own(tmp_path: Path, name
     assert phit.run(document)["accepted_load"] == pytest.approx(0.1, rel=0.2)
 
 
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_the_oldest_packet_goes_first_where_the_allocator_knows_priorities(tmp_path: Path, name: str) -> None:
+    knows = not name.startswith(("islip", "pim", "loa", "max_size"))
+    expected = ALLOCATORS[name] | ({"priority": "age"} if knows else {})
+    found = imported(tmp_path, **MESH, priority="age", sw_allocator=name, vc_allocator=name)
+    router = found.document["router"]
+    assert (router["allocator"], router["vc_allocator"]) == (expected, expected)
+    assert any("priority = age" in warning for warning in found.warnings) is not knows
+    assert phit.run(found.document)["accepted_load"] == pytest.approx(0.1, rel=0.2)
+    # A crossbar without priorities leaves its key out, channels have them by themselves.
+    mixed = imported(tmp_path, **MESH, priority="age", sw_allocator="islip", vc_allocator=name)
+    assert mixed.document["router"]["vc_allocator"] == expected
+    assert any("priority = age" in warning for warning in mixed.warnings)
+
+
+def test_other_priorities(tmp_path: Path) -> None:
+    plain = imported(tmp_path, **MESH, sw_allocator="wavefront").document
+    found = imported(tmp_path, **MESH, sw_allocator="wavefront", priority="class", class_priority=3)
+    assert (found.document["router"], found.warnings) == (plain["router"], [])
+    for name in ("network_age", "local_age", "queue_length", "hop_count", "sequence"):
+        assert "priority = " in refused(tmp_path, **MESH, sw_allocator="wavefront", priority=name)
+
+
 def test_an_allocator_that_cannot_be_expressed_is_refused(tmp_path: Path) -> None:
     for key in ("sw_allocator", "vc_allocator"):
         assert f"{key} = 'select(2)'" in refused(tmp_path, **MESH, **{key: "select(2)"}).replace('"', "'")

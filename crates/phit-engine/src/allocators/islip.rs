@@ -1,6 +1,7 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
 use super::pairs::{Pairs, after, turn};
+use super::priority::{Equal, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use schemars::JsonSchema;
@@ -15,11 +16,14 @@ pub struct Islip {
     /// Iterations per tick, at least 1.
     #[schemars(range(min = 1))]
     pub iterations: u8,
+    /// Which requests go before others.
+    #[serde(skip_serializing_if = "Priority::is_none")]
+    pub priority: Priority,
 }
 
 impl Default for Islip {
     fn default() -> Self {
-        Self { iterations: 1 }
+        Self { iterations: 1, priority: Priority::None }
     }
 }
 
@@ -29,22 +33,14 @@ impl AllocatorParams for Islip {
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
-        let ports = context.ports as usize;
-        Box::new(Rule {
-            iterations: self.iterations.max(1),
-            radix: context.radix,
-            grant: vec![0; ports],
-            accept: vec![0; ports],
-            pairs: Pairs::new(context.ports, context.queues),
-            best: Best::new(context.radix),
-            matched_inputs: vec![false; context.radix as usize],
-            matched_outputs: vec![false; context.radix as usize],
-            accepted: Vec::new(),
-        })
+        match self.priority {
+            Priority::None => Box::new(Rule::<Equal>::new(self.iterations, context)),
+            Priority::Age => Box::new(Rule::<OldestFirst>::new(self.iterations, context)),
+        }
     }
 }
 
-struct Rule {
+struct Rule<O: Order> {
     iterations: u8,
     radix: u32,
     /// Pointer of each output over inputs.
@@ -52,7 +48,7 @@ struct Rule {
     /// Pointer of each input over outputs.
     accept: Vec<u16>,
     pairs: Pairs,
-    best: Best,
+    best: Best<O::Key>,
     matched_inputs: Vec<bool>,
     matched_outputs: Vec<bool>,
     accepted: Vec<u32>,
@@ -61,7 +57,22 @@ struct Rule {
 /// So many requests, or fewer, are compared two by two.
 const FEW: usize = 4;
 
-impl Rule {
+impl<O: Order> Rule<O> {
+    fn new(iterations: u8, context: &AllocatorContext) -> Self {
+        let ports = context.ports as usize;
+        Self {
+            iterations: iterations.max(1),
+            radix: context.radix,
+            grant: vec![0; ports],
+            accept: vec![0; ports],
+            pairs: Pairs::new(context.ports, context.queues),
+            best: Best::new(context.radix),
+            matched_inputs: vec![false; context.radix as usize],
+            matched_outputs: vec![false; context.radix as usize],
+            accepted: Vec::new(),
+        }
+    }
+
     /// One iteration for a few requests, without tables of the best by port.
     #[inline]
     fn match_few(&mut self, round: &Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
@@ -70,11 +81,11 @@ impl Rule {
         let mut left = [true; FEW];
         // Of the queues of one input that want the same output, one asks; an output grants one of those who ask; and an
         // input accepts one of its grants. Whoever comes later in turn drops out.
-        let lane = |r: &Request| self.pairs.key(input(r) as u32, r);
+        let lane = |r: &Request| O::at_input(r, self.pairs.key(input(r) as u32, r));
         drop_out(requests, &mut left, |a, b| a.input == b.input && a.output == b.output, lane);
-        let grant = |r: &Request| turn(r.input.into(), self.grant[r.output as usize], radix) | u64::from(r.class) << 62;
+        let grant = |r: &Request| O::at_output(r, turn(r.input.into(), self.grant[r.output as usize], radix));
         drop_out(requests, &mut left, |a, b| a.output == b.output, grant);
-        let accept = |r: &Request| turn(r.output - round.first_port, self.accept[input(r)], radix);
+        let accept = |r: &Request| O::at_input(r, turn(r.output - round.first_port, self.accept[input(r)], radix));
         drop_out(requests, &mut left, |a, b| a.input == b.input, accept);
         for (place, request) in requests.iter().enumerate().filter(|(place, _)| left[*place]) {
             self.grant_alone(round.first_port, round.now, request);
@@ -85,11 +96,11 @@ impl Rule {
 
 /// Of two requests that are both left and `meet`, the one with the larger key is not.
 #[inline(always)]
-fn drop_out(
+fn drop_out<K: Ord>(
     requests: &[Request],
     left: &mut [bool; FEW],
     meet: impl Fn(&Request, &Request) -> bool,
-    key: impl Fn(&Request) -> u64,
+    key: impl Fn(&Request) -> K,
 ) {
     for (second, b) in requests.iter().enumerate().take(FEW) {
         for (first, a) in requests[..second].iter().enumerate() {
@@ -100,12 +111,12 @@ fn drop_out(
     }
 }
 
-impl Allocator for Rule {
+impl<O: Order> Allocator for Rule<O> {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         if self.iterations == 1 && requests.len() <= FEW {
             return self.match_few(&round, requests, grants);
         }
-        self.pairs.choose(&round, requests, &mut self.best);
+        self.pairs.choose::<O>(&round, requests, &mut self.best);
         let first_grant = grants.len();
         for iteration in 0..self.iterations {
             for &index in &self.pairs.asking {
@@ -115,7 +126,7 @@ impl Allocator for Rule {
                     continue;
                 }
                 let key = turn(u32::from(request.input), self.grant[request.output as usize], self.radix);
-                self.best.offer(output, key | u64::from(request.class) << 62, index);
+                self.best.offer(output, O::at_output(request, key), index);
             }
             self.accepted.clear();
             let accepted = &mut self.accepted;
@@ -127,7 +138,7 @@ impl Allocator for Rule {
                 let request = &requests[index as usize];
                 let pointer = self.accept[(round.first_port + u32::from(request.input)) as usize];
                 let key = turn(request.output - round.first_port, pointer, self.radix);
-                self.best.offer(u32::from(request.input), key, index);
+                self.best.offer(u32::from(request.input), O::at_input(request, key), index);
             }
             let Self { best, grant, accept, pairs, matched_inputs, matched_outputs, radix, .. } = self;
             best.drain(|input, index| {
@@ -160,6 +171,10 @@ impl Allocator for Rule {
 
     fn splits(&self) -> bool {
         true
+    }
+
+    fn by_age(&self) -> bool {
+        O::BY_AGE
     }
 
     fn bytes(&self) -> usize {

@@ -2,6 +2,7 @@
 //! cell.
 
 use super::pairs::Pairs;
+use super::priority::{Equal, Order};
 use super::{Best, Request, Round};
 use crate::engine::NONE;
 
@@ -9,18 +10,18 @@ use crate::engine::NONE;
 pub(super) const MOST_PORTS: u32 = 4096;
 
 /// Which request stands at each pair of an input and an output.
-pub(super) struct Matrix {
+pub(super) struct Matrix<O: Order = Equal> {
     radix: u32,
     /// By input and output, the place of the request; `NONE` where there is none.
     cells: Vec<u32>,
     pairs: Pairs,
-    best: Best,
+    best: Best<O::Key>,
     /// By input and by output: its partner, `NONE` while it has none.
     pub inputs: Vec<u32>,
     pub outputs: Vec<u32>,
 }
 
-impl Matrix {
+impl<O: Order> Matrix<O> {
     /// Of routers with at most `radix` ports, `ports` in all, with at most `queues` queues each.
     pub(super) fn new(ports: u32, radix: u32, queues: u32) -> Self {
         Self {
@@ -41,7 +42,7 @@ impl Matrix {
 
     /// Puts the requests of a round in.
     pub(super) fn fill(&mut self, round: &Round<'_>, requests: &[Request]) {
-        self.pairs.choose(round, requests, &mut self.best);
+        self.pairs.choose::<O>(round, requests, &mut self.best);
         for &place in &self.pairs.asking {
             let cell = self.cell(round.first_port, &requests[place as usize]);
             self.cells[cell] = place;

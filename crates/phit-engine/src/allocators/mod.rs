@@ -9,6 +9,7 @@ mod matrix;
 mod maximum;
 mod pairs;
 mod pim;
+mod priority;
 mod separable;
 mod separable_output_first;
 mod wavefront;

@@ -1,5 +1,6 @@
-//! Of several queues of one input that want the same output, the one that asks: each in turn.
+//! Of several queues of one input that want the same output, the one that asks: each in turn, or by priority.
 
+use super::priority::Order;
 use super::{Best, Request, Round};
 
 /// Distance of `client` from `pointer` going round `n` clients.
@@ -37,7 +38,7 @@ impl Pairs {
     }
 
     /// Puts into [`Self::asking`] the requests of those queues whose turn it is.
-    pub(super) fn choose(&mut self, round: &Round<'_>, requests: &[Request], best: &mut Best) {
+    pub(super) fn choose<O: Order>(&mut self, round: &Round<'_>, requests: &[Request], best: &mut Best<O::Key>) {
         self.asking.clear();
         let mut start = 0;
         while start < requests.len() {
@@ -48,6 +49,7 @@ impl Pairs {
             } else {
                 for (index, request) in requests[start..end].iter().enumerate() {
                     let key = self.key(round.first_port + u32::from(input), request);
+                    let key = O::at_input(request, key);
                     best.offer(request.output - round.first_port, key, (start + index) as u32);
                 }
                 let asking = &mut self.asking;

@@ -1,5 +1,6 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
+use super::priority::{Equal, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::{Table, Tick};
 use crate::error::ScenarioError;
@@ -55,6 +56,9 @@ pub struct SeparableInputFirst {
     /// What the arbiters of inputs choose among.
     #[serde(skip_serializing_if = "Among::is_queues")]
     pub among: Among,
+    /// Which requests go before others.
+    #[serde(skip_serializing_if = "Priority::is_none")]
+    pub priority: Priority,
 }
 
 impl Among {
@@ -69,21 +73,26 @@ impl AllocatorParams for SeparableInputFirst {
             let expected = "expected another arbiter with among = \"outputs\"";
             return Err(ScenarioError::new("arbiter", "\"random\"", expected));
         }
-        Ok(())
+        check_arbiter(self.arbiter, self.priority)
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
-        let (ports, radix, queues) = (context.ports as usize, context.radix as usize, context.queues as usize);
-        let by_output = self.among == Among::Outputs;
-        let inputs = Turns::new(self.arbiter, ports, if by_output { radix } else { queues });
-        let outputs = Turns::new(self.arbiter, ports, radix);
-        let lanes = by_output.then(|| Turns::new(Arbiter::RoundRobin, ports, queues));
-        let (params, best) = (self.clone(), Best::new(context.radix));
-        match self.arbiter {
-            Arbiter::RoundRobin => Box::new(Rule::<true> { params, inputs, outputs, lanes, best }),
-            _ => Box::new(Rule::<false> { params, inputs, outputs, lanes, best }),
+        match (self.priority, self.arbiter) {
+            (Priority::None, Arbiter::RoundRobin) => Box::new(Rule::<Equal, true>::new(self, context)),
+            (Priority::None, _) => Box::new(Rule::<Equal, false>::new(self, context)),
+            (Priority::Age, Arbiter::RoundRobin) => Box::new(Rule::<OldestFirst, true>::new(self, context)),
+            (Priority::Age, _) => Box::new(Rule::<OldestFirst, false>::new(self, context)),
         }
     }
+}
+
+/// Of packets of one cycle an arbiter by age would take the lowest number, as without a priority.
+pub(super) fn check_arbiter(arbiter: Arbiter, priority: Priority) -> Result<(), ScenarioError> {
+    if priority == Priority::Age && arbiter == Arbiter::Age {
+        let expected = "expected another arbiter, which chooses among packets of one cycle, with priority = \"age\"";
+        return Err(ScenarioError::new("arbiter", "\"age\"", expected));
+    }
+    Ok(())
 }
 
 /// The memory of a row of arbiters: a pointer each, or the order in which their clients were served.
@@ -158,16 +167,28 @@ impl Turns {
 }
 
 /// `IN_TURN`: compiled for round robin.
-struct Rule<const IN_TURN: bool> {
+struct Rule<O: Order, const IN_TURN: bool> {
     params: SeparableInputFirst,
     inputs: Turns,
     outputs: Turns,
     /// If inputs choose among outputs: the turns of an input's queues.
     lanes: Option<Turns>,
-    best: Best,
+    best: Best<O::Key>,
 }
 
-impl<const IN_TURN: bool> Rule<IN_TURN> {
+impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
+    fn new(params: &SeparableInputFirst, context: &AllocatorContext) -> Self {
+        let (ports, radix, queues) = (context.ports as usize, context.radix as usize, context.queues as usize);
+        let by_output = params.among == Among::Outputs;
+        Self {
+            inputs: Turns::new(params.arbiter, ports, if by_output { radix } else { queues }),
+            outputs: Turns::new(params.arbiter, ports, radix),
+            lanes: by_output.then(|| Turns::new(Arbiter::RoundRobin, ports, queues)),
+            best: Best::new(context.radix),
+            params: params.clone(),
+        }
+    }
+
     /// Of the requests of the input with number `at` in the partition, the place of the one that it proposes.
     #[cold]
     fn propose_output(&self, at: u32, requests: &[Request], round: &mut Round<'_>) -> usize {
@@ -176,7 +197,7 @@ impl<const IN_TURN: bool> Rule<IN_TURN> {
             let own = self.inputs.key::<IN_TURN>(at, output, request.birth, round);
             let lane = self.lanes.as_ref().map_or(0, |lanes| lanes.key::<true>(at, request.lane, 0, round));
             // Requests without a channel come after those that have one.
-            (request.class >> 1, own, lane)
+            (request.class >> 1, O::at_input(request, own), lane)
         };
         let keys = requests.iter().map(&mut key);
         keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)
@@ -196,7 +217,7 @@ impl<const IN_TURN: bool> Rule<IN_TURN> {
     }
 }
 
-impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
+impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let mut start = 0;
         while start < requests.len() {
@@ -208,9 +229,12 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
                 end += requests[end..].iter().take_while(|request| request.input == input).count();
                 chosen = start + self.propose_output(at, &requests[start..end], &mut round);
             } else if end < requests.len() && requests[end].input == input {
-                let mut best = self.inputs.key::<IN_TURN>(at, requests[start].lane, requests[start].birth, &mut round);
+                let mut key = |request: &Request| {
+                    O::at_input(request, self.inputs.key::<IN_TURN>(at, request.lane, request.birth, &mut round))
+                };
+                let mut best = key(&requests[start]);
                 while end < requests.len() && requests[end].input == input {
-                    let key = self.inputs.key::<IN_TURN>(at, requests[end].lane, requests[end].birth, &mut round);
+                    let key = key(&requests[end]);
                     if key < best {
                         (best, chosen) = (key, end);
                     }
@@ -223,7 +247,7 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
                 self.serve_input(round.first_port, round.now, request);
             }
             let key = self.outputs.key::<IN_TURN>(request.output, input, request.birth, &mut round);
-            self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, chosen as u32);
+            self.best.offer(request.output - round.first_port, O::at_output(request, key), chosen as u32);
         }
         let mut best = std::mem::take(&mut self.best);
         best.drain(|_, index| {
@@ -247,7 +271,7 @@ impl<const IN_TURN: bool> Allocator for Rule<IN_TURN> {
     }
 
     fn by_age(&self) -> bool {
-        self.params.arbiter == Arbiter::Age
+        O::BY_AGE || self.params.arbiter == Arbiter::Age
     }
 
     fn bytes(&self) -> usize {

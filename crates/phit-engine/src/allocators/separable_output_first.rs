@@ -1,9 +1,11 @@
 //! Separable output-first allocation: outputs choose inputs, then inputs choose outputs.
 
 use super::pairs::Pairs;
-use super::separable::{Arbiter, Turns};
+use super::priority::{Equal, OldestFirst, Order, Priority};
+use super::separable::{Arbiter, Turns, check_arbiter};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
+use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,43 +17,59 @@ use serde::{Deserialize, Serialize};
 pub struct SeparableOutputFirst {
     /// How the arbiters choose.
     pub arbiter: Arbiter,
+    /// Which requests go before others.
+    #[serde(skip_serializing_if = "Priority::is_none")]
+    pub priority: Priority,
 }
 
 impl AllocatorParams for SeparableOutputFirst {
+    fn check(&self) -> Result<(), ScenarioError> {
+        check_arbiter(self.arbiter, self.priority)
+    }
+
     fn considers_all(&self) -> bool {
         true
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
-        let (ports, radix) = (context.ports as usize, context.radix as usize);
-        Box::new(Rule {
-            arbiter: self.arbiter,
-            inputs: Turns::new(self.arbiter, ports, radix),
-            outputs: Turns::new(self.arbiter, ports, radix),
-            pairs: Pairs::new(context.ports, context.queues),
-            best: Best::new(context.radix),
-            chosen: Vec::new(),
-        })
+        match self.priority {
+            Priority::None => Box::new(Rule::<Equal>::new(self.arbiter, context)),
+            Priority::Age => Box::new(Rule::<OldestFirst>::new(self.arbiter, context)),
+        }
     }
 }
 
-struct Rule {
+struct Rule<O: Order> {
     arbiter: Arbiter,
     inputs: Turns,
     outputs: Turns,
     pairs: Pairs,
-    best: Best,
+    best: Best<O::Key>,
     /// Places of requests that their outputs have chosen.
     chosen: Vec<u32>,
 }
 
-impl Allocator for Rule {
+impl<O: Order> Rule<O> {
+    fn new(arbiter: Arbiter, context: &AllocatorContext) -> Self {
+        let (ports, radix) = (context.ports as usize, context.radix as usize);
+        Self {
+            arbiter,
+            inputs: Turns::new(arbiter, ports, radix),
+            outputs: Turns::new(arbiter, ports, radix),
+            pairs: Pairs::new(context.ports, context.queues),
+            best: Best::new(context.radix),
+            chosen: Vec::new(),
+        }
+    }
+}
+
+impl<O: Order> Allocator for Rule<O> {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        self.pairs.choose(&round, requests, &mut self.best);
+        self.pairs.choose::<O>(&round, requests, &mut self.best);
         for &index in &self.pairs.asking {
             let request = &requests[index as usize];
             let key = self.outputs.key_of(request.output, request.input, request.birth, &mut round);
-            self.best.offer(request.output - round.first_port, key | u64::from(request.class) << 62, index);
+            self.best.offer(request.output - round.first_port, O::at_output(request, key), index);
         }
         let chosen = &mut self.chosen;
         self.best.drain(|_, index| chosen.push(index));
@@ -59,7 +77,7 @@ impl Allocator for Rule {
             let request = &requests[index as usize];
             let (at, output) = (round.first_port + u32::from(request.input), request.output - round.first_port);
             let key = self.inputs.key_of(at, output as u16, request.birth, &mut round);
-            self.best.offer(request.input.into(), key, index);
+            self.best.offer(request.input.into(), O::at_input(request, key), index);
         }
         let first = grants.len();
         self.best.drain(|_, index| grants.push(index));
@@ -80,7 +98,7 @@ impl Allocator for Rule {
     }
 
     fn by_age(&self) -> bool {
-        self.arbiter == Arbiter::Age
+        O::BY_AGE || self.arbiter == Arbiter::Age
     }
 
     fn bytes(&self) -> usize {

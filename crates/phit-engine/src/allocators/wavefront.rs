@@ -1,6 +1,7 @@
 //! The wavefront allocator: the diagonals of the matrix of requests one after another.
 
 use super::matrix::{MOST_PORTS, Matrix};
+use super::priority::{Equal, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
@@ -26,6 +27,9 @@ pub enum Diagonal {
 pub struct Wavefront {
     /// Which diagonal a round begins with.
     pub diagonal: Diagonal,
+    /// Which requests go before others.
+    #[serde(skip_serializing_if = "Priority::is_none")]
+    pub priority: Priority,
 }
 
 impl AllocatorParams for Wavefront {
@@ -38,24 +42,34 @@ impl AllocatorParams for Wavefront {
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
-        Box::new(Rule {
-            diagonal: self.diagonal,
-            radix: context.radix,
-            first: vec![0; context.ports as usize],
-            matrix: Matrix::new(context.ports, context.radix, context.queues),
-        })
+        match self.priority {
+            Priority::None => Box::new(Rule::<Equal>::new(self.diagonal, context)),
+            Priority::Age => Box::new(Rule::<OldestFirst>::new(self.diagonal, context)),
+        }
     }
 }
 
-struct Rule {
+struct Rule<O: Order> {
     diagonal: Diagonal,
     radix: u32,
     /// The diagonal with which each router's next round begins, at its first port.
     first: Vec<u32>,
-    matrix: Matrix,
+    matrix: Matrix<O>,
+    /// Places of requests in the order in which the wave comes to them.
+    wave: Vec<(O::Key, u32)>,
 }
 
-impl Rule {
+impl<O: Order> Rule<O> {
+    fn new(diagonal: Diagonal, context: &AllocatorContext) -> Self {
+        Self {
+            diagonal,
+            radix: context.radix,
+            first: vec![0; context.ports as usize],
+            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            wave: Vec::new(),
+        }
+    }
+
     /// The router's next round begins one behind `diagonal`, or behind this round's first.
     fn move_on(&mut self, first_port: u32, diagonal: u32) {
         let first = &mut self.first[first_port as usize];
@@ -64,25 +78,28 @@ impl Rule {
     }
 }
 
-impl Allocator for Rule {
+impl<O: Order> Allocator for Rule<O> {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let (radix, start) = (self.radix, self.first[round.first_port as usize]);
         self.matrix.fill(&round, requests);
         let mut first = None;
-        // Those of a rank see those before them as taken.
-        let last = requests.iter().map(|request| request.class).max().unwrap_or(0);
-        for class in 0..=last {
-            for diagonal in (0..radix).map(|step| (start + step) % radix) {
-                for output in 0..radix {
-                    let input = (diagonal + radix - output) % radix;
-                    let Some(place) = self.matrix.at(input, output) else { continue };
-                    let free =
-                        self.matrix.inputs[input as usize] == NONE && self.matrix.outputs[output as usize] == NONE;
-                    if free && requests[place as usize].class == class {
-                        self.matrix.pair(input, output);
-                        first.get_or_insert(diagonal);
-                    }
-                }
+        let cell = |place: u32| {
+            let request = &requests[place as usize];
+            (u32::from(request.input), request.output - round.first_port)
+        };
+        // A wave for each rank: it sees those of the ranks before it as taken.
+        self.wave.clear();
+        self.wave.extend(self.matrix.asking().iter().map(|&place| {
+            let (input, output) = cell(place);
+            let step = (input + output + radix - start) % radix;
+            (O::at_output(&requests[place as usize], step.into()), place)
+        }));
+        self.wave.sort_unstable();
+        for &(_, place) in &self.wave {
+            let (input, output) = cell(place);
+            if self.matrix.inputs[input as usize] == NONE && self.matrix.outputs[output as usize] == NONE {
+                self.matrix.pair(input, output);
+                first.get_or_insert((input + output) % radix);
             }
         }
         self.matrix.grant(round.first_port, requests, grants);
@@ -99,7 +116,11 @@ impl Allocator for Rule {
         false
     }
 
+    fn by_age(&self) -> bool {
+        O::BY_AGE
+    }
+
     fn bytes(&self) -> usize {
-        4 * self.first.capacity() + self.matrix.bytes()
+        4 * self.first.capacity() + self.matrix.bytes() + self.wave.capacity() * size_of::<(O::Key, u32)>()
     }
 }

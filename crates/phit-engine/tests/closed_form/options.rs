@@ -137,6 +137,43 @@ fn a_packet_keeps_its_ports_until_its_tail_has_crossed() {
 }
 
 #[test]
+fn of_two_packets_that_contend_the_one_generated_first_wins() {
+    // The packet of endpoint 0 crosses from cycle 0 to 8. Then endpoint 1 has its turn, whose packet was generated in
+    // cycle 3: it waits 5 cycles, and that of endpoint 2, of 4 phits and from cycle 2, until cycle 16, 14 cycles. By
+    // age endpoint 2 goes first: its packet waits 6 cycles, the other until cycle 12, 9 cycles.
+    let trace = [[0, 0, 5, PACKET], [2, 2, 5, PACKET / 2], [3, 1, 5, PACKET]];
+    let mean = |router: Value| latency(&router, &trace);
+    let alone = |size: u32| latency(&json!({}), &[[0, 0, 5, size]]);
+    let without = (2.0 * alone(PACKET) + alone(PACKET / 2)) / 3.0;
+    for (kind, among) in [
+        ("separable_input_first", Some("queues")),
+        ("separable_input_first", Some("outputs")),
+        ("separable_output_first", None),
+        ("islip", None),
+        ("wavefront", None),
+    ] {
+        let allocator = |priority: &str| {
+            let mut table = json!({ "kind": kind, "priority": priority });
+            among.map(|among| table["among"] = json!(among));
+            json!({ "allocator": table })
+        };
+        assert_eq!(mean(allocator("age")), without + (6.0 + 9.0) / 3.0, "{kind} {among:?}");
+        if kind != "wavefront" {
+            assert_eq!(mean(allocator("none")), without + (5.0 + 14.0) / 3.0, "{kind} {among:?}");
+        }
+        // Heads that want the only channel of the output: the same order, and the same time between two.
+        let staged = |priority: &str| {
+            let table = allocator(priority)["allocator"].clone();
+            let link = json!({ "endpoint": { "vcs": 1 } });
+            mean(json!({ "switching": "wormhole", "vc_allocation": "stage", "vc_allocator": table, "links": link }))
+        };
+        if kind != "wavefront" {
+            assert_close(staged("none") - staged("age"), 4.0 / 3.0, 1e-9, &format!("{kind} {among:?}"));
+        }
+    }
+}
+
+#[test]
 fn a_head_that_speculates_needs_no_stage() {
     // A ring in which every router sends all it can to the next over one channel. With a stage the channel rests for a
     // cycle after each packet: L / (L + 1). A head that asks for the crossbar at once follows the tail without a gap.

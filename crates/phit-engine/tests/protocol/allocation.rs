@@ -77,6 +77,18 @@ fn random_requests(rng: &mut Rng) -> Vec<Request> {
     requests
 }
 
+/// Those that put the packet first that was generated first, and choose among equals in turn.
+fn by_age() -> [Value; 6] {
+    [
+        json!({ "kind": "separable_input_first", "priority": "age" }),
+        json!({ "kind": "separable_input_first", "among": "outputs", "priority": "age" }),
+        json!({ "kind": "separable_output_first", "priority": "age" }),
+        json!({ "kind": "islip", "priority": "age" }),
+        json!({ "kind": "islip", "iterations": 3, "priority": "age" }),
+        json!({ "kind": "wavefront", "priority": "age" }),
+    ]
+}
+
 fn all_kinds() -> Vec<Value> {
     let mut kinds = vec![json!({ "kind": "islip", "iterations": 1 }), json!({ "kind": "islip", "iterations": 4 })];
     for kind in ["pim", "wavefront", "lonely_output", "maximum_matching"] {
@@ -84,6 +96,11 @@ fn all_kinds() -> Vec<Value> {
     }
     kinds.push(json!({ "kind": "pim", "iterations": 3 }));
     kinds.push(json!({ "kind": "wavefront", "diagonal": "after_first" }));
+    kinds.extend(by_age().map(|kind| kind.clone()));
+    for arbiter in ["least_recently_served", "random"] {
+        kinds.push(json!({ "kind": "separable_output_first", "arbiter": arbiter, "priority": "age" }));
+        kinds.push(json!({ "kind": "separable_input_first", "arbiter": arbiter, "priority": "age" }));
+    }
     for arbiter in ["round_robin", "least_recently_served", "random", "age"] {
         kinds.push(json!({ "kind": "separable_output_first", "arbiter": arbiter }));
         if arbiter != "random" {
@@ -241,6 +258,54 @@ fn age_prefers_the_oldest_packet() {
     assert_eq!(winners(&mut *separable("age"), &requests, 3), [2, 2, 2]);
     requests[2].birth = 39;
     assert_eq!(winners(&mut *separable("age"), &requests, 1), [5]);
+}
+
+#[test]
+fn a_priority_puts_the_oldest_packet_first_everywhere_and_arbiters_choose_among_equals() {
+    // Of many requests iSLIP keeps tables, of few it does not: the same with and without a request that is apart.
+    let others = [request(0, 0, 0), request(1, 0, 4), request(4, 0, 5)];
+    let born = |mut request: Request, birth: u32| {
+        request.birth = birth;
+        request
+    };
+    for (kind, more) in by_age().into_iter().flat_map(|kind| [(kind.clone(), 0), (kind, 3)]) {
+        let of = |asked: &[Request], lanes: bool, rounds: usize| -> Vec<u16> {
+            let mut requests = [&others[..more], asked].concat();
+            requests.sort_by_key(|request| (request.input, request.lane));
+            let mut rule = allocator(kind.clone());
+            let mut rng = rng();
+            let found = |grants: Vec<Request>| -> Request {
+                *grants.iter().find(|grant| asked.contains(grant)).expect("the ports are free")
+            };
+            let mut round = || found(allocate(&mut *rule, &mut rng, &requests));
+            (0..rounds).map(|_| round()).map(|grant| if lanes { grant.lane } else { grant.input }).collect()
+        };
+        // At an output: inputs 2 and 5 in turn, input 3 never.
+        let inputs = [born(request(2, 0, 3), 40), born(request(3, 0, 3), 41), born(request(5, 0, 3), 40)];
+        let served = of(&inputs, false, 12);
+        match kind["kind"] == "wavefront" {
+            // The wave begins at another diagonal every time.
+            true => assert!(served.contains(&2) && served.contains(&5) && !served.contains(&3), "{kind} {served:?}"),
+            false => assert_eq!(served, [2, 5].repeat(6), "{kind} {more}"),
+        }
+        // Among the queues of an input that want one output.
+        let queues = [born(request(2, 0, 1), 41), born(request(2, 1, 1), 40), born(request(2, 3, 1), 40)];
+        assert_eq!(of(&queues, true, 6), [1, 3].repeat(3), "{kind} {more}");
+        // At an input: the older of two that want different outputs, whoever has had a turn.
+        for (first, second, oldest) in [(40, 41, 0), (41, 40, 1)] {
+            let outputs = [born(request(2, 0, 1), first), born(request(2, 1, 3), second)];
+            assert_eq!(of(&outputs, true, 4), [oldest; 4], "{kind} {more}");
+        }
+    }
+}
+
+#[test]
+fn an_arbiter_by_age_has_nothing_to_choose_among_after_a_priority_by_age() {
+    for kind in ["separable_input_first", "separable_output_first"] {
+        let value = json!({ "kind": kind, "arbiter": "age", "priority": "age" });
+        let error = AllocatorKind::from_value("", &value).unwrap().params().check().unwrap_err().to_string();
+        assert!(error.contains("arbiter") && error.contains("priority"), "{error}");
+    }
 }
 
 #[test]

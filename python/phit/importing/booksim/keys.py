@@ -95,7 +95,8 @@ _TAKEN = _all(
     (
         "priority",
         "none",
-        "`none`; `age` with a separable allocator; `class` means nothing in one class; left out with `islip`",
+        "`none`; `age` is `priority` of separable allocators, wavefronts and `select`, and otherwise left out, with a "
+        "warning; `class` means nothing in one class",
     ),
     ("use_read_write", 0, "`traffic.requests`", LIST),
     ("write_fraction", 0.5, "`traffic.requests.writes`", LIST),

@@ -18,8 +18,8 @@ SOURCES = {
     "output_speedup": ("output_speedup",),
     "credit_delay": ("credit_delay",),
     "vc_reuse": ("wait_for_tail_credit",),
-    "allocator": ("sw_allocator",),
-    "vc_allocator": ("vc_allocator",),
+    "allocator": ("sw_allocator", "priority"),
+    "vc_allocator": ("vc_allocator", "priority"),
     "output_buffer": ("output_buffer_size",),
 }
 """By key of the table, the keys that it comes from."""
@@ -45,8 +45,11 @@ def router(given: Configuration, network: Network) -> None:
         credit_delay=check_range(given, "credit_delay", 0, 1 << 16),
         speedup=_speedup(given),
     )
-    document["allocator"] = _priority(given, _allocator(given, "sw_allocator"))
-    document["vc_allocator"] = _allocator(given, "vc_allocator")
+    by_age = _by_age(given)
+    for name, key in (("allocator", "sw_allocator"), ("vc_allocator", "vc_allocator")):
+        document[name] = _allocator(given, key)
+        if by_age and _ranks(given, key):
+            document[name]["priority"] = "age"
     _speculation(given, document)
     if given.whole("hold_switch_for_packet"):
         document["connection"] = "packet"
@@ -106,7 +109,12 @@ def _left_out(given: Configuration) -> None:
 
 
 RANKING = ("separable_input_first", "separable_output_first", "wavefront", "rr_wavefront", "select")
-"""Its allocators that put requests with a channel before those without one; to the others all are alike."""
+"""Its allocators that know priorities, and so requests without a channel, which come last; to the others all are
+alike."""
+
+
+def _ranks(given: Configuration, key: str) -> bool:
+    return called(str(given[key].value))[0] in RANKING
 
 
 def _speculation(given: Configuration, document: Document) -> None:
@@ -114,7 +122,7 @@ def _speculation(given: Configuration, document: Document) -> None:
     if not given.whole("speculative"):
         return
     document["vc_allocation"] = "speculative"
-    if called(str(given["sw_allocator"].value))[0] not in RANKING:
+    if not _ranks(given, "sw_allocator"):
         document["speculation"] = "alike"
     for key, expected in (("spec_check_elig", 1), ("spec_check_cred", 1), ("spec_sw_allocator", "prio")):
         if given[key].value != expected:
@@ -169,16 +177,14 @@ def _iterative(given: Configuration, key: str, kind: str, parameters: list[str])
     return {"kind": ITERATIVE[kind], "iterations": int(parameters[0])}
 
 
-def _priority(given: Configuration, allocator: Document) -> Document:
+def _by_age(given: Configuration) -> bool:
+    """Whether the oldest packet goes first, where an allocator knows priorities."""
     name = str(given["priority"].value)
-    if name == "none":
-        return allocator
     if name == "class":
         given.findings.note(Status.IGNORED, given["priority"], "there is one class")
-    elif "separable" not in allocator["kind"]:
-        given.drop("priority", f"{given['sw_allocator'].value} puts no request before another")
-    elif name == "age":
-        return allocator | {"arbiter": "age"}
-    else:
+    elif name == "age" and not _ranks(given, "sw_allocator"):
+        words = f"{given['sw_allocator'].value} puts no packet before another; left out: which queue of an input asks"
+        given.drop("priority", words)
+    elif name not in ("none", "age"):
         given.refuse("priority", "cannot be expressed; expected none, age or class")
-    return allocator
+    return name == "age"

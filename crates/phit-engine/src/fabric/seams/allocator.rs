@@ -181,23 +181,43 @@ pub trait AllocatorParams {
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
 }
 
+/// What requests are compared by: the smallest wins.
+pub(crate) trait Key: Copy + Ord + Send + 'static {
+    /// After all others: no request has it.
+    const LAST: Self;
+}
+
+impl Key for u64 {
+    const LAST: Self = Self::MAX;
+}
+
+impl Key for u128 {
+    const LAST: Self = Self::MAX;
+}
+
 /// For every output of a router, the best request so far: a scratch table that costs only what is used.
-#[derive(Debug, Default)]
-pub(crate) struct Best {
-    slots: Vec<(u64, u32)>,
+#[derive(Debug)]
+pub(crate) struct Best<K = u64> {
+    slots: Vec<(K, u32)>,
     touched: Vec<u32>,
 }
 
-impl Best {
+impl<K> Default for Best<K> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), touched: Vec::new() }
+    }
+}
+
+impl<K: Key> Best<K> {
     pub(crate) fn new(radix: u32) -> Self {
-        Self { slots: vec![(u64::MAX, 0); radix as usize], touched: Vec::with_capacity(radix as usize) }
+        Self { slots: vec![(K::LAST, 0); radix as usize], touched: Vec::with_capacity(radix as usize) }
     }
 
     /// Offers `index` with `key` for `slot`; the smallest key stays, the first of equals.
     #[inline]
-    pub(crate) fn offer(&mut self, slot: u32, key: u64, index: u32) {
+    pub(crate) fn offer(&mut self, slot: u32, key: K, index: u32) {
         let best = &mut self.slots[slot as usize];
-        if best.0 == u64::MAX {
+        if best.0 == K::LAST {
             self.touched.push(slot);
         }
         if key < best.0 {
@@ -209,12 +229,12 @@ impl Best {
     #[inline]
     pub(crate) fn drain(&mut self, mut winner: impl FnMut(u32, u32)) {
         for slot in self.touched.drain(..) {
-            let best = std::mem::replace(&mut self.slots[slot as usize], (u64::MAX, 0));
+            let best = std::mem::replace(&mut self.slots[slot as usize], (K::LAST, 0));
             winner(slot, best.1);
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.capacity() * 16 + self.touched.capacity() * 4
+        self.slots.capacity() * size_of::<(K, u32)>() + self.touched.capacity() * 4
     }
 }

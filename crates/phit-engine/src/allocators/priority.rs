@@ -1,0 +1,73 @@
+//! Which requests go before others wherever an allocator chooses, whatever its arbiters say.
+
+use super::Request;
+use crate::fabric::seams::allocator::Key;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which requests go before others at every choice of an allocator: among the queues of an input, at inputs and at
+/// outputs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// None: the arbiters choose.
+    #[default]
+    None,
+    /// Those of the packet generated first. The arbiters choose among packets of one cycle.
+    Age,
+}
+
+impl Priority {
+    pub(super) fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// The keys of requests at an arbiter, the smallest of which wins, from the keys by which it chooses among equals: of
+/// at most 62 bits.
+pub(super) trait Order: Send + 'static {
+    type Key: Key;
+    /// True if it reads [`Request::birth`].
+    const BY_AGE: bool;
+    /// At an input, and among its queues.
+    fn at_input(request: &Request, key: u64) -> Self::Key;
+    /// At an output.
+    fn at_output(request: &Request, key: u64) -> Self::Key;
+}
+
+/// [`Priority::None`]: at outputs the lower class first.
+pub(super) struct Equal;
+
+impl Order for Equal {
+    type Key = u64;
+    const BY_AGE: bool = false;
+
+    #[inline(always)]
+    fn at_input(_: &Request, key: u64) -> u64 {
+        key
+    }
+
+    #[inline(always)]
+    fn at_output(request: &Request, key: u64) -> u64 {
+        key | u64::from(request.class) << 62
+    }
+}
+
+/// [`Priority::Age`]. Requests without a channel come after all that have one, at inputs, too; otherwise classes go
+/// before ages at outputs alone.
+pub(super) struct OldestFirst;
+
+impl Order for OldestFirst {
+    type Key = u128;
+    const BY_AGE: bool = true;
+
+    #[inline]
+    fn at_input(request: &Request, key: u64) -> u128 {
+        u128::from(request.class >> 1) << 96 | u128::from(request.birth) << 64 | u128::from(key)
+    }
+
+    #[inline]
+    fn at_output(request: &Request, key: u64) -> u128 {
+        u128::from(request.class) << 96 | u128::from(request.birth) << 64 | u128::from(key)
+    }
+}
