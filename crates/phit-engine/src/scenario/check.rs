@@ -4,7 +4,7 @@ use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
 use crate::routing::{Proof, RoutingKind, RoutingParams};
-use crate::topology::Topology;
+use crate::topology::{Topology, check_sides};
 use serde_json::json;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
@@ -203,25 +203,9 @@ fn routings(which: RoutingProperty) -> String {
 
 /// Packets count their hops over links of one class in 8 bits.
 fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    let Some(sides) = topology.grid() else { return Ok(()) };
     let proof = scenario.routing.params().proof();
     // Routes of tables are measured themselves.
-    let legs = if proof.is_minimal() || matches!(proof, Proof::Tables) { 1 } else { 2 };
-    for (d, &side) in sides.iter().enumerate() {
-        let hops = match topology.wraps() {
-            true => side / 2,
-            // The diameter of a HyperX is the number of its dimensions.
-            false => (side - 1).min(topology.diameter() + 1 - sides.len() as u32),
-        };
-        if hops.saturating_mul(legs) > u32::from(u8::MAX) {
-            return Err(ScenarioError::new(
-                format!("topology.dims[{d}]"),
-                side,
-                format!("routes of up to {} hops in one dimension; expected at most 255", hops.saturating_mul(legs)),
-            ));
-        }
-    }
-    Ok(())
+    check_sides(topology, if proof.is_minimal() || matches!(proof, Proof::Tables) { 1 } else { 2 })
 }
 
 /// Enough virtual channels for the routing mechanism's deadlock avoidance.

@@ -1,5 +1,6 @@
 //! The largest network that the engine's indices can name.
 
+use super::Topology;
 use crate::error::ScenarioError;
 use std::fmt::Display;
 
@@ -25,4 +26,24 @@ pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u
             Err(ScenarioError::new(key, value, expected))
         }
     }
+}
+
+/// Checks that packets can count the hops of routes of `legs` legs over the links of each dimension, in 8 bits.
+pub(crate) fn check_sides(topology: &dyn Topology, legs: u32) -> Result<(), ScenarioError> {
+    let Some(sides) = topology.grid() else { return Ok(()) };
+    for (d, &side) in sides.iter().enumerate() {
+        let hops = match topology.wraps() {
+            true => side / 2,
+            // The diameter of a HyperX is the number of its dimensions.
+            false => (side - 1).min(topology.diameter() + 1 - sides.len() as u32),
+        };
+        if hops.saturating_mul(legs) > u32::from(u8::MAX) {
+            return Err(ScenarioError::new(
+                format!("topology.dims[{d}]"),
+                side,
+                format!("routes of up to {} hops in one dimension; expected at most 255", hops.saturating_mul(legs)),
+            ));
+        }
+    }
+    Ok(())
 }

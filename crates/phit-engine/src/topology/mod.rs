@@ -38,6 +38,7 @@ pub use faults::{Faults, Faulty, Retransmit};
 pub use graph::Graph;
 pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
+pub(crate) use limits::check_sides;
 pub use multistage::{Interconnection, Multistage};
 pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::{ChannelMap, Crossing, Layers, NO_PORT, RouteTable};
@@ -367,7 +368,11 @@ impl TopologyKind {
         let params = self.params();
         let graph = params.build().map_err(|e| e.under("topology"))?;
         match params.faults() {
-            Some(faults) => faults.apply(graph).map_err(|e| e.under("topology.faults")),
+            Some(faults) => {
+                // Before faults are followed along routes that are too long for any mechanism, which takes minutes.
+                check_sides(&*graph, 1)?;
+                faults.apply(graph).map_err(|e| e.under("topology.faults"))
+            }
             None => Ok(graph),
         }
     }

@@ -95,8 +95,7 @@ _TAKEN = _all(
     (
         "priority",
         "none",
-        "`none`; `age` is `priority` of separable allocators, wavefronts and `select`, and otherwise left out, with a "
-        "warning; `class` means nothing in one class",
+        "`none`; `age`: `priority` of separable allocators, wavefronts and `select`, else left out; `class`: means nothing",
     ),
     ("use_read_write", 0, "`traffic.requests`", LIST),
     ("write_fraction", 0.5, "`traffic.requests.writes`", LIST),

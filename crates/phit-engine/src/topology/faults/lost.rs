@@ -23,55 +23,68 @@ pub(super) struct Lost {
 impl Lost {
     /// Follows the loss from the ends of dead links backwards along minimal routes: a router has lost a destination
     /// when all its minimal hops are over dead links or to routers that have lost it.
+    ///
+    /// One destination after another, because losses of one do not depend on those of others: of 64 destinations there
+    /// is a word for every router, which is small enough to be at hand, and is put into the router's row in the end.
     pub(super) fn new(graph: &dyn Topology, wires: &Wires, dead: &BTreeSet<(u32, u16)>) -> Self {
         let hosts = graph.hosts();
-        let mut lost = Self {
-            row: vec![NONE; graph.routers() as usize],
-            bits: Vec::new(),
-            stride: hosts.len().div_ceil(64),
-            first: hosts.start,
-        };
+        let routers = graph.routers() as usize;
+        let stride = hosts.len().div_ceil(64);
+        let mut lost = Self { row: vec![NONE; routers], bits: Vec::new(), stride, first: hosts.start };
         let vcs = graph.vcs_needed(ANY.0).0;
+        let mut at_dead = vec![false; routers];
+        dead.iter().for_each(|&(router, _)| at_dead[router as usize] = true);
+        let affected: Vec<u32> = (0..graph.routers()).filter(|&router| at_dead[router as usize]).collect();
+        let (mut words, mut losers) = (vec![0u64; routers], Vec::new());
+        // Routers that may have lost the destination, each with the port to one that has, if that is why.
+        let mut open: Vec<(u32, Option<u16>)> = Vec::new();
         let mut hops = Vec::new();
-        let mut minimal = |at: u32, to: u32| -> Vec<u16> {
-            hops.clear();
-            graph.minimal_hops(at, to, ANY.0, ANY.1, &vcs, &mut hops);
-            hops.iter().map(|hop| hop.port).collect()
-        };
-        let affected: BTreeSet<u32> = dead.iter().map(|&(router, _)| router).collect();
-        let mut open: Vec<(u32, u32)> =
-            affected.iter().flat_map(|&router| hosts.clone().map(move |to| (router, to))).collect();
-        while let Some((at, to)) = open.pop() {
-            poll();
-            if at == to || lost.has(at, to) {
-                continue;
+        for to in hosts.clone() {
+            let place = to - hosts.start;
+            let bit = 1 << (place % 64);
+            open.extend(affected.iter().map(|&router| (router, None)));
+            while let Some((at, by)) = open.pop() {
+                poll();
+                if at == to || words[at as usize] & bit != 0 {
+                    continue;
+                }
+                hops.clear();
+                graph.minimal_hops(at, to, ANY.0, ANY.1, &vcs, &mut hops);
+                let leads = |port: u16| match graph.port(at, port).peer {
+                    Peer::Router { router, .. } => {
+                        words[router as usize] & bit == 0 && !(at_dead[at as usize] && dead.contains(&(at, port)))
+                    }
+                    Peer::Endpoint(_) | Peer::None => false,
+                };
+                let elsewhere = by.is_some_and(|by| hops.iter().all(|hop| hop.port != by));
+                if elsewhere || hops.iter().any(|hop| leads(hop.port)) {
+                    continue;
+                }
+                if words[at as usize] == 0 {
+                    losers.push(at);
+                }
+                words[at as usize] |= bit;
+                open.extend(
+                    wires.incoming(at).iter().map(|&place| wires.owner(place)).map(|(r, port)| (r, Some(port))),
+                );
             }
-            let leads = |port: &u16| match graph.port(at, *port).peer {
-                Peer::Router { router, .. } => !dead.contains(&(at, *port)) && !lost.has(router, to),
-                Peer::Endpoint(_) | Peer::None => false,
-            };
-            if minimal(at, to).iter().any(leads) {
-                continue;
-            }
-            lost.add(at, to);
-            for &place in wires.incoming(at) {
-                let (other, port) = wires.owner(place);
-                if other != to && minimal(other, to).contains(&port) {
-                    open.push((other, to));
+            if place % 64 == 63 || to + 1 == hosts.end {
+                for router in losers.drain(..) {
+                    lost.add(router, place as usize / 64, std::mem::take(&mut words[router as usize]));
                 }
             }
         }
         lost
     }
 
-    fn add(&mut self, router: u32, to: u32) {
+    /// A router has lost the destinations of a word.
+    fn add(&mut self, router: u32, place: usize, word: u64) {
         let row = &mut self.row[router as usize];
         if *row == NONE {
             *row = (self.bits.len() / self.stride) as u32;
             self.bits.resize(self.bits.len() + self.stride, 0);
         }
-        let to = (to - self.first) as usize;
-        self.bits[*row as usize * self.stride + to / 64] |= 1 << (to % 64);
+        self.bits[*row as usize * self.stride + place] = word;
     }
 
     /// True if no minimal route is left from `router` to router `to`.

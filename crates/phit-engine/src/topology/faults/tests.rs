@@ -5,7 +5,7 @@ use super::*;
 use crate::proof::{Legs, check};
 use crate::topology::clos::Clos;
 use crate::topology::hyperx::HyperX;
-use crate::topology::{TopologyKind, TopologyParams};
+use crate::topology::{TopologyKind, TopologyParams, Torus};
 
 fn clos(down: &[u32], up: &[u32], faults: Faults) -> Result<Arc<dyn Topology>, ScenarioError> {
     let params = Clos { down: down.to_vec(), up: up.to_vec(), faults: Some(faults) };
@@ -156,4 +156,42 @@ fn what_is_repaired_works_as_before() {
     assert_eq!(changes[3].graph.port(0, 4).peer, Peer::None);
     assert_eq!(changes[4].back, [(0, 4), (4, 0)]);
     assert_eq!((changes[5].back.clone(), changes[5].graph.faulty().unwrap().off().len()), (vec![(0, 1)], 0));
+}
+
+/// More destinations than a word has bits, the number of them no multiple of it.
+#[test]
+fn a_router_has_lost_what_no_minimal_hop_leads_to() {
+    for (dims, count) in [(vec![6, 25], 9), (vec![10, 7, 2], 20)] {
+        let faults = Faults { count: Some(count), seed: 3, ..Faults::default() };
+        let torus = Torus { dims, endpoints_per_router: 1, faults: Some(faults) };
+        let graph = TopologyKind::Torus(torus).build().unwrap();
+        let faulty = graph.faulty().unwrap();
+        let (whole, mut lost, mut hops) = (faulty.whole(), 0, Vec::new());
+        for to in 0..graph.routers() {
+            let mut nearest: Vec<u32> = (0..graph.routers()).collect();
+            nearest.sort_by_key(|&at| whole.distance(at, to));
+            let mut leads = vec![false; nearest.len()];
+            for at in nearest {
+                hops.clear();
+                whole.minimal_hops(at, to, ANY.0, ANY.1, &[1; 8], &mut hops);
+                leads[at as usize] = at == to
+                    || hops.iter().any(|hop| match graph.port(at, hop.port).peer {
+                        Peer::Router { router, .. } => leads[router as usize],
+                        Peer::Endpoint(_) | Peer::None => false,
+                    });
+                assert_eq!(faulty.has_lost(at, to), !leads[at as usize], "{at} {to}");
+                lost += u32::from(!leads[at as usize]);
+            }
+        }
+        assert!(lost > 500, "{lost}");
+    }
+}
+
+#[test]
+fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() {
+    // Some 10^9 pairs of routers would have lost their route.
+    let faults = Some(Faults { links: vec![[0, 1]], ..Faults::default() });
+    let ring = Torus { dims: vec![65_535], endpoints_per_router: 1, faults };
+    let error = TopologyKind::Torus(ring).build().unwrap_err().to_string();
+    assert_eq!(error, "topology.dims[0] = 65535: routes of up to 32767 hops in one dimension; expected at most 255");
 }
