@@ -64,9 +64,11 @@ pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) ->
         ways.find(&senders, &receivers, levels, to);
         let leads = |at: u32, wire: Wire| {
             let (here, next) = (at as usize, wire.router as usize);
+            // Few links are of the right length: whether one leads up is asked last. All ones and one more are 0, the
+            // length of no way.
             match ways.down[here] {
-                NONE => levels.is_up(at, wire.router) && ways.length[next] + 1 == ways.length[here],
-                down => !levels.is_up(at, wire.router) && ways.down[next] != NONE && ways.down[next] + 1 == down,
+                NONE => ways.length[next].wrapping_add(1) == ways.length[here] && levels.is_up(at, wire.router),
+                down => ways.down[next].wrapping_add(1) == down && !levels.is_up(at, wire.router),
             }
         };
         balance.tree(&ways.order, leads, &mut table);
@@ -85,11 +87,8 @@ impl Levels {
     fn new(wires: &Wires, root: Option<u32>) -> Result<Self, ScenarioError> {
         let (mut levels, mut order) = (Vec::new(), Vec::new());
         let root = root.unwrap_or_else(|| {
-            let mut sum = |router: u32| {
-                wires.towards(router, &mut levels, &mut order);
-                levels.iter().map(|&level| u64::from(level)).sum::<u64>()
-            };
-            (0..wires.routers()).min_by_key(|&router| sum(router)).unwrap_or(0)
+            let sums = wires.sums();
+            (0..wires.routers()).min_by_key(|&router| sums[router as usize]).unwrap_or(0)
         });
         wires.towards(root, &mut levels, &mut order);
         if let Some(lost) = wires.hosts().find(|&host| levels[host as usize] == NONE) {
@@ -166,6 +165,9 @@ struct Ways {
     length: Vec<u32>,
     /// The routers by these lengths.
     order: Vec<u32>,
+    /// For sorting them: by length, where the next one goes; and where they go.
+    next: Vec<u32>,
+    sorted: Vec<u32>,
 }
 
 impl Ways {
@@ -195,8 +197,27 @@ impl Ways {
                 self.order.push(router);
             }
         }
-        let length = &self.length;
-        self.order.sort_by_key(|&router| length[router as usize]);
+        self.sort();
+    }
+
+    /// Sorts the routers by the lengths of their ways, which are small, those of one length as they stand.
+    fn sort(&mut self) {
+        let Self { length, order, next, sorted, .. } = self;
+        let most = order.iter().map(|&router| length[router as usize]).max().unwrap_or(0);
+        next.clear();
+        next.resize(most as usize + 2, 0);
+        order.iter().for_each(|&router| next[length[router as usize] as usize + 1] += 1);
+        for place in 1..next.len() {
+            next[place] += next[place - 1];
+        }
+        sorted.clear();
+        sorted.resize(order.len(), 0);
+        for &router in &*order {
+            let place = &mut next[length[router as usize] as usize];
+            sorted[*place as usize] = router;
+            *place += 1;
+        }
+        std::mem::swap(order, sorted);
     }
 }
 

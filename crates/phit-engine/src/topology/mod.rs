@@ -8,6 +8,7 @@ use crate::error::{ScenarioError, joined};
 use std::ops::Range;
 use std::sync::Arc;
 
+mod breadth;
 mod cascade;
 mod clos;
 mod coordinates;

@@ -1,7 +1,9 @@
 //! All links of a network in flat arrays, for what follows many routes.
 
+use super::breadth::{BATCH, Breadth, places};
 use super::{Peer, Topology};
 use crate::engine::{NONE, poll};
+use std::convert::Infallible;
 
 /// Where an output leads: the input side of a port of another router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +129,32 @@ impl Wires {
                 back.is_none_or(|back| (back.router, back.port) != self.owner(place))
             }
         })
+    }
+
+    /// By router, the sum of the links on shortest paths to it from all routers, of which those that have none count
+    /// 2^32 - 1.
+    pub(crate) fn sums(&self) -> Vec<u64> {
+        let routers = self.endpoints.len();
+        let (mut starts, mut peers) = (vec![0], Vec::new());
+        for router in 0..self.routers() {
+            peers.extend(self.leaving(router).map(|(_, wire)| wire.router));
+            starts.push(peers.len() as u32);
+        }
+        let mut sums = vec![0; routers];
+        let mut breadth = Breadth::new(routers);
+        for first in (0..routers).step_by(BATCH) {
+            let reached = breadth.towards((&starts, &peers), first, |_, new, distance| {
+                places(new).for_each(|bit| sums[first + bit] += u64::from(distance));
+                Ok::<(), Infallible>(())
+            });
+            let Ok(reached) = reached;
+            let batch = &mut sums[first..routers.min(first + BATCH)];
+            for (bit, sum) in batch.iter_mut().enumerate() {
+                let apart = reached.iter().filter(|&&seen| seen >> bit & 1 == 0).count();
+                *sum += apart as u64 * u64::from(NONE);
+            }
+        }
+        sums
     }
 
     /// Links on a shortest path to `to` from every router, all ones if there is none, and the routers that have one,

@@ -2,6 +2,7 @@
 
 use super::lost::ANY;
 use super::*;
+use crate::engine::NONE;
 use crate::proof::{Legs, check};
 use crate::topology::clos::Clos;
 use crate::topology::hyperx::HyperX;
@@ -194,4 +195,20 @@ fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() 
     let ring = Torus { dims: vec![65_535], endpoints_per_router: 1, faults };
     let error = TopologyKind::Torus(ring).build().unwrap_err().to_string();
     assert_eq!(error, "topology.dims[0] = 65535: routes of up to 32767 hops in one dimension; expected at most 255");
+}
+
+#[test]
+fn sums_of_distances_are_those_of_single_searches() {
+    // A router that has failed has no way to any other, and none has one to it.
+    let faults = Some(Faults { routers: vec![5], links: vec![[1, 2]], ..Faults::default() });
+    let torus = Torus { dims: vec![9, 8], endpoints_per_router: 1, faults };
+    let wires = Wires::new(&*TopologyKind::Torus(torus).build().unwrap());
+    let (mut distances, mut order) = (Vec::new(), Vec::new());
+    let single = (0..wires.routers()).map(|to| {
+        wires.towards(to, &mut distances, &mut order);
+        distances.iter().map(|&links| u64::from(links)).sum::<u64>()
+    });
+    let single: Vec<u64> = single.collect();
+    assert_eq!(wires.sums(), single);
+    assert!(single[5] > single[0] && single.iter().all(|&sum| sum >= u64::from(NONE)), "{single:?}");
 }

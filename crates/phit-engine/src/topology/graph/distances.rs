@@ -1,6 +1,7 @@
 //! Distances between all routers of a graph: a byte for each pair.
 
-use crate::engine::{Table, poll};
+use super::super::breadth::{BATCH, Breadth, places};
+use crate::engine::Table;
 
 /// Links on a shortest path from every router to every other.
 #[derive(Debug)]
@@ -31,50 +32,19 @@ pub(super) enum Failure {
 impl Distances {
     /// Of a graph in which `starts[router]..starts[router + 1]` are the places of a router's neighbours in `peers`.
     /// Links lead both ways.
-    ///
-    /// A search in breadth for 64 routers at a time: a bit for each in a word for every router, and a step along all
-    /// links is an operation on words (Then et al., "The more the merrier: efficient multi-source graph traversal",
-    /// PVLDB 2014).
     pub(super) fn new(starts: &[u32], peers: &[u32]) -> Result<Self, Failure> {
         let routers = starts.len() - 1;
         let mut bytes = vec![FAR; routers * routers];
-        let mut seen = vec![0u64; routers];
-        let (mut front, mut next) = (seen.clone(), seen.clone());
-        for first in (0..routers).step_by(64) {
-            let batch = (routers - first).min(64);
-            let all = u64::MAX >> (64 - batch);
-            seen.fill(0);
-            front.fill(0);
-            for bit in 0..batch {
-                seen[first + bit] = 1 << bit;
-                front[first + bit] = 1 << bit;
-                bytes[(first + bit) * routers + first + bit] = 0;
-            }
-            let mut distance = 0;
-            loop {
-                let mut moved = false;
-                for router in 0..routers {
-                    poll();
-                    let around = &peers[starts[router] as usize..starts[router + 1] as usize];
-                    let reached = around.iter().fold(0, |reached, &peer| reached | front[peer as usize]);
-                    let mut new = reached & !seen[router];
-                    next[router] = new;
-                    moved |= new != 0;
-                    if new != 0 && distance == LONGEST {
-                        return Err(Failure::TooFar(router as u32, first as u32 + new.trailing_zeros()));
-                    }
-                    while new != 0 {
-                        bytes[(first + new.trailing_zeros() as usize) * routers + router] = distance as u8 + 1;
-                        new &= new - 1;
-                    }
+        let mut breadth = Breadth::new(routers);
+        for first in (0..routers).step_by(BATCH) {
+            let seen = breadth.towards((starts, peers), first, |router, new, distance| {
+                if distance > LONGEST {
+                    return Err(Failure::TooFar(router as u32, first as u32 + new.trailing_zeros()));
                 }
-                if !moved {
-                    break;
-                }
-                seen.iter_mut().zip(&next).for_each(|(seen, new)| *seen |= new);
-                std::mem::swap(&mut front, &mut next);
-                distance += 1;
-            }
+                places(new).for_each(|bit| bytes[(first + bit) * routers + router] = distance as u8);
+                Ok(())
+            })?;
+            let all = u64::MAX >> (BATCH - (routers - first).min(BATCH));
             if let Some(router) = seen.iter().position(|&seen| seen != all) {
                 let bit = (!seen[router] & all).trailing_zeros();
                 return Err(Failure::Apart(first as u32 + bit, router as u32));
