@@ -154,7 +154,9 @@ fn of_two_packets_that_contend_the_one_generated_first_wins() {
     ] {
         let allocator = |priority: &str| {
             let mut table = json!({ "kind": kind, "priority": priority });
-            among.map(|among| table["among"] = json!(among));
+            if let Some(among) = among {
+                table["among"] = json!(among);
+            }
             json!({ "allocator": table })
         };
         assert_eq!(mean(allocator("age")), without + (6.0 + 9.0) / 3.0, "{kind} {among:?}");

@@ -205,7 +205,8 @@ pub fn random(choices: &[u32]) -> Value {
     let allocator = match draw.below(4) {
         0 | 1 => json!({ "kind": "separable_input_first", "arbiter": arbiter, "update": update }),
         2 => json!({
-            "kind": "islip", "iterations": 1 + draw.below(3), "priority": if update == "grant" { "age" } else { "none" },
+            "kind": "islip", "iterations": 1 + draw.below(3),
+            "priority": if update == "grant" { "age" } else { "none" },
         }),
         _ => json!("ideal"),
     };

@@ -95,7 +95,7 @@ _TAKEN = _all(
     (
         "priority",
         "none",
-        "`none`; `age`: `priority` of separable allocators, wavefronts and `select`, else left out; `class`: means nothing",
+        "`none`; `age`: `priority` of separable allocators, wavefronts, `select`; `class` means nothing in one class",
     ),
     ("use_read_write", 0, "`traffic.requests`", LIST),
     ("write_fraction", 0.5, "`traffic.requests.writes`", LIST),
