@@ -5,7 +5,7 @@ use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::{NONE, Tick, poll};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
-use crate::topology::{Crossing, Hop, MOST_ENTRIES, Peer, RouteTable, Topology, Wire, Wires};
+use crate::topology::{Crossing, Hop, MOST_ENTRIES, NO_PORT, Peer, RouteTable, Topology, Wire, Wires};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -183,10 +183,56 @@ pub(super) struct Balance<'a> {
     chosen: Vec<u32>,
     /// Endpoints whose packets go through each router.
     sources: Vec<u64>,
+    columns: Columns,
+}
+
+/// A table and its next columns, which are entered together: rows lie far apart, so that an entry takes as long as a
+/// row of entries.
+struct Columns {
+    table: RouteTable,
+    routers: usize,
+    /// The routers whose columns these are.
+    to: Vec<u32>,
+    /// The ports of all routers, column by column; `NO_PORT` if there is none.
+    ports: Vec<u16>,
+}
+
+/// Columns that are entered together: a byte each, they fill a line of a cache.
+const TOGETHER: usize = 64;
+
+impl Columns {
+    fn new(table: RouteTable, routers: u32) -> Self {
+        Self { table, routers: routers as usize, to: Vec::new(), ports: Vec::new() }
+    }
+
+    /// A column of no ports, to be filled.
+    fn next(&mut self, to: u32) -> &mut [u16] {
+        if self.to.len() == TOGETHER {
+            self.enter();
+        }
+        let start = self.ports.len();
+        self.to.push(to);
+        self.ports.resize(start + self.routers, NO_PORT);
+        &mut self.ports[start..]
+    }
+
+    fn enter(&mut self) {
+        for router in 0..self.routers {
+            for (column, &to) in self.to.iter().enumerate() {
+                let port = self.ports[column * self.routers + router];
+                if port != NO_PORT {
+                    self.table.set(router as u32, to, port);
+                }
+            }
+        }
+        self.to.clear();
+        self.ports.clear();
+    }
 }
 
 impl<'a> Balance<'a> {
-    pub(super) fn new(wires: &'a Wires) -> Self {
+    /// Trees that are entered into `table`, which has a column for each router.
+    pub(super) fn new(wires: &'a Wires, table: RouteTable) -> Self {
         let routers = wires.routers() as usize;
         Self {
             wires,
@@ -194,14 +240,22 @@ impl<'a> Balance<'a> {
             costs: vec![0; routers],
             chosen: vec![NONE; routers],
             sources: vec![0; routers],
+            columns: Columns::new(table, wires.routers()),
         }
+    }
+
+    /// The table with all trees.
+    pub(super) fn into_table(mut self) -> RouteTable {
+        self.columns.enter();
+        self.columns.table
     }
 
     /// Enters the routes to the first router of `order` into the table. The others follow in an order in which every
     /// router stands behind all those to which `leads` lets it send packets; of these ways it takes the one that is
     /// least used up to the end, and of equal ones that of the lowest port.
-    pub(super) fn tree(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool, table: &mut RouteTable) {
+    pub(super) fn tree(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool) {
         let Some((&to, others)) = order.split_first() else { return };
+        let ports = self.columns.next(to);
         self.costs[to as usize] = 0;
         for &router in others {
             let ways = self.wires.leaving(router).filter(|(_, wire)| leads(router, *wire));
@@ -210,7 +264,7 @@ impl<'a> Balance<'a> {
             let Some((cost, place)) = ways.map(cost).min() else { continue };
             self.costs[router as usize] = cost;
             self.chosen[router as usize] = place;
-            table.set(router, to, self.wires.owner(place).1);
+            ports[router as usize] = (place - self.wires.first(router)) as u16;
             self.sources[router as usize] = self.wires.endpoints(router).into();
         }
         self.sources[to as usize] = 0;
@@ -227,17 +281,16 @@ impl<'a> Balance<'a> {
 /// the shortest paths that which the routes before use least (T. Hoefler, T. Schneider and A. Lumsdaine, "Optimized
 /// routing for large-scale InfiniBand networks", Hot Interconnects 2009).
 pub(super) fn shortest(topology: &dyn Topology, wires: &Wires) -> Result<RouteTable, ScenarioError> {
-    let mut table = empty(topology)?;
-    let mut balance = Balance::new(wires);
+    let mut balance = Balance::new(wires, empty(topology)?);
     let (mut distances, mut order) = (Vec::new(), Vec::new());
     for to in wires.hosts() {
         wires.towards(to, &mut distances, &mut order);
         if let Some(from) = wires.hosts().find(|&from| distances[from as usize] == NONE) {
             return Err(apart(from, to));
         }
-        balance.tree(&order, |at, wire| distances[wire.router as usize] + 1 == distances[at as usize], &mut table);
+        balance.tree(&order, |at, wire| distances[wire.router as usize] + 1 == distances[at as usize]);
     }
-    Ok(table)
+    Ok(balance.into_table())
 }
 
 /// Dependencies of links on links, numbered: a packet that came over one link leaves over the next.

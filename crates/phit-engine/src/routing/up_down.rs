@@ -56,8 +56,7 @@ impl UpDown {
 
 /// Routes up, if they must, and then down, balanced over the links.
 pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) -> Result<RouteTable, ScenarioError> {
-    let mut table = empty(topology)?;
-    let mut balance = Balance::new(wires);
+    let mut balance = Balance::new(wires, empty(topology)?);
     let (senders, receivers) = (Above::senders(wires, levels), Above::receivers(wires, levels));
     let mut ways = Ways::default();
     for to in wires.hosts() {
@@ -71,9 +70,9 @@ pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) ->
                 down => ways.down[next].wrapping_add(1) == down && !levels.is_up(at, wire.router),
             }
         };
-        balance.tree(&ways.order, leads, &mut table);
+        balance.tree(&ways.order, leads);
     }
-    Ok(table)
+    Ok(balance.into_table())
 }
 
 /// The level of every router.

@@ -77,6 +77,12 @@ impl Wires {
         self.starts[router as usize + 1] - self.starts[router as usize]
     }
 
+    /// The place of a router's first port.
+    #[inline]
+    pub(crate) fn first(&self, router: u32) -> u32 {
+        self.starts[router as usize]
+    }
+
     /// The place of a port; `None` if the router has no such port.
     #[inline]
     pub(crate) fn place(&self, router: u32, port: u16) -> Option<u32> {
