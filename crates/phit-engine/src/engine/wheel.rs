@@ -46,6 +46,8 @@ pub(crate) struct Wheel {
     nodes: Table<Node>,
     free: u32,
     mask: u32,
+    /// First tick that has no bucket yet.
+    end: Tick,
     far: BinaryHeap<Reverse<(Tick, u32, Event)>>,
 }
 
@@ -58,6 +60,7 @@ impl Wheel {
             nodes: Table::default(),
             free: NONE,
             mask: size - 1,
+            end: size,
             far: BinaryHeap::new(),
         }
     }
@@ -71,7 +74,7 @@ impl Wheel {
     #[inline(always)]
     pub(crate) fn insert(&mut self, now: Tick, at: Tick, list: u32, event: Event) {
         debug_assert!(at > now && list < LISTS);
-        if at - now > self.mask {
+        if at >= self.end {
             self.insert_far(at, list, event);
         } else {
             self.insert_near(at, list, event);
@@ -106,15 +109,16 @@ impl Wheel {
     /// [`Self::take`] whenever time has advanced.
     #[inline]
     pub(crate) fn bring_near(&mut self, now: Tick) {
+        self.end = now.saturating_add(self.horizon());
         if !self.far.is_empty() {
-            self.bring_near_now(now);
+            self.bring_near_now();
         }
     }
 
     #[cold]
-    fn bring_near_now(&mut self, now: Tick) {
+    fn bring_near_now(&mut self) {
         while let Some(Reverse((at, list, event))) = self.far.peek().copied() {
-            if at - now > self.mask {
+            if at >= self.end {
                 break;
             }
             self.far.pop();

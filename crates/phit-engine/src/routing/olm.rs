@@ -100,6 +100,7 @@ impl Credits {
     }
 
     /// True if the minimal global port is occupied so much more than the router's others that it may be left.
+    #[inline(always)]
     fn stands_out(&self, view: &RouterView<'_>, minimal: Hop) -> bool {
         let Some(restriction) = self.params.restriction else { return true };
         if view.class(minimal.port) != GLOBAL || minimal.vc != 0 {

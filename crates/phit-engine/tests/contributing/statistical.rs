@@ -71,13 +71,13 @@ impl Trigger for Rule {
 
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
         let Statistical { first, last } = self.params;
-        let contention = self.counters.of(view.router, head.minimal.port);
+        let contention = self.counters.of(view, head.minimal.port);
         let share = f64::from(contention.saturating_sub(first)) / f64::from(last - first);
         // One number per packet and router, so that a blocked packet does not try its luck again and again.
         (head.packet.rng(view.router).unit() < share).then_some(())
     }
 
     fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), (other, _): (Hop, u32)) -> bool {
-        self.counters.of(view.router, other.port) < self.params.first
+        self.counters.of(view, other.port) < self.params.first
     }
 }

@@ -190,12 +190,12 @@ impl Partition {
                 let next = if admittance.is_empty() { generated.map(|tick| tick.max(free)) } else { Some(free) };
                 return self.attempt_at(e, next);
             }
-            let fits = |packet: Generated| self.injection_lane(endpoint, packet, packet.size.into()).is_some();
+            let fits = |packet: Generated| self.injection_lane::<K>(endpoint, packet, packet.size.into()).is_some();
             let Some(packet) = admittance.choose(fits) else {
                 self.endpoints[e].blocked = true;
                 return self.attempt_at(e, generated);
             };
-            let lane = self.injection_lane(endpoint, packet, packet.size.into());
+            let lane = self.injection_lane::<K>(endpoint, packet, packet.size.into());
             self.admittances[e as usize].take(packet.destination);
             self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into(), 0);
         }

@@ -153,7 +153,7 @@ impl Partition {
                 _ => return self.attempt_at(e, first.into_iter().chain(second).min()),
             };
             let size = u32::from(packet.size);
-            let Some(lane) = self.injection_lane(endpoint, packet, size) else {
+            let Some(lane) = self.injection_lane::<K>(endpoint, packet, size) else {
                 self.endpoints[e].blocked = true;
                 return;
             };

@@ -21,7 +21,7 @@ use crate::fabric::executor::Executor;
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::{Routing, RoutingContext};
+use crate::fabric::seams::routing::{Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
 use crate::fabric::zero_load::Ways;
 use crate::fabric::{Blueprint, longest_wait};
@@ -682,6 +682,7 @@ impl<'a> Plan<'a> {
             requests: Vec::new(),
             sharing: Vec::new(),
             grants: Vec::new(),
+            losers: Vec::new(),
             heads: Vec::new(),
             waiting: Vec::new(),
             discards: Vec::new(),
@@ -696,7 +697,7 @@ impl<'a> Plan<'a> {
             reviewing: Vec::new(),
             held,
             ways_back: ways_back.into(),
-            watched: Vec::new(),
+            watched: Watches::default(),
             wakes: Vec::new(),
             outgoing: Vec::new(),
             messages: Vec::new(),

@@ -85,8 +85,11 @@ pub(crate) trait Kernel {
     const BATCHED: bool = false;
     /// Queues wait in lists, see [`Settings::lists`].
     const LISTS: bool = false;
-    /// Plain, and of what differs from packet to packet only the way, see [`Compiled::Fixed`].
-    const FIXED: bool = false;
+    /// Packets differ in their ways alone: all are of one size, output buffers are known by the time for which their
+    /// link is taken, and no arbiter asks for a packet's age.
+    const ALIKE: bool = false;
+    /// They take the minimal hops of one of Phit's own topologies.
+    const SETTLED: bool = false;
 }
 
 /// Whatever the settings ask for.
@@ -97,8 +100,12 @@ pub(crate) struct Single;
 pub(crate) struct Listed;
 /// Packets of one flit, heads that are decided about again, and nothing else out of the ordinary.
 pub(crate) struct Adaptive;
+/// The same for packets that are alike.
+pub(crate) struct AdaptiveAlike;
 /// Packets of one flit, decisions for all heads of a router at once, and nothing else out of the ordinary.
 pub(crate) struct Batched;
+/// The same for packets that are alike, and a mechanism that is called for nothing else.
+pub(crate) struct BatchedAlike;
 /// Packets of one flit and nothing out of the ordinary.
 pub(crate) struct Plain;
 /// The same for packets of one size that take the topology's minimal hops.
@@ -117,12 +124,15 @@ pub(crate) enum Compiled {
     Listed,
     /// [`Adaptive`]: no choice of queue, no ideal crossbar, no delay before allocation.
     Adaptive,
-    /// [`Batched`]: the same.
+    /// [`AdaptiveAlike`]: besides, packets are alike, see [`Kernel::ALIKE`].
+    AdaptiveAlike,
+    /// [`Batched`]: no choice of queue, no ideal crossbar, no delay before allocation.
     Batched,
-    /// [`Plain`]: besides, no optional call.
+    /// [`BatchedAlike`]: besides, packets are alike, and no other optional call.
+    BatchedAlike,
+    /// [`Plain`]: the same, and no optional call.
     Plain,
-    /// [`Fixed`]: besides, all packets are of one size and take the minimal hops of one of Phit's own topologies,
-    /// output buffers are known by the time for which their link is taken, and no arbiter asks for a packet's age.
+    /// [`Fixed`]: besides, packets are alike and take the minimal hops of one of Phit's own topologies.
     Fixed,
     /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
     Staged,
@@ -135,6 +145,7 @@ impl Compiled {
             // Numbers, and choices that every kernel makes as it goes.
             injection_latency: _,
             injection_bandwidth: _,
+            injection_queues: _,
             latency: _,
             credit_latency: _,
             bandwidth: _,
@@ -179,11 +190,10 @@ impl Compiled {
             several_paths,
             speculates,
             connects_packets,
-            // What the fixed kernel knows.
-            size,
+            // What the kernels for packets that are alike know.
+            size: _,
             timed,
-            by_age,
-            alike: _,
+            alike,
             own_topology,
             staged,
         } = *settings;
@@ -204,12 +214,17 @@ impl Compiled {
         let bare = transparent && immediate && !extras;
         let plain = bare && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
-        let fixed = wants.settled && own_topology && size > 0 && timed && !by_age;
+        let batched = wants.redecide && wants.batch;
+        let batched_only = wants == Wants { redecide: true, batch: true, ..Wants::default() };
+        let alike = alike && timed;
+        let fixed = wants.settled && own_topology && alike;
         match single {
             true if plain && fixed => Self::Fixed,
             true if plain => Self::Plain,
+            true if bare && adaptive && alike => Self::AdaptiveAlike,
             true if bare && adaptive => Self::Adaptive,
-            true if bare && wants.batch && wants.redecide => Self::Batched,
+            true if bare && batched_only && alike => Self::BatchedAlike,
+            true if bare && batched => Self::Batched,
             true if lists => Self::Listed,
             true => Self::Single,
             // Of packets of one size the time of output buffers is known only if they are one flit.
@@ -235,11 +250,25 @@ impl Kernel for Adaptive {
     const BARE: bool = true;
     const ADAPTIVE: bool = true;
 }
+impl Kernel for AdaptiveAlike {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
+    const ADAPTIVE: bool = true;
+    const ALIKE: bool = true;
+}
 impl Kernel for Batched {
     const WHOLE: bool = true;
     const HELD: bool = false;
     const BARE: bool = true;
     const BATCHED: bool = true;
+}
+impl Kernel for BatchedAlike {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const BARE: bool = true;
+    const BATCHED: bool = true;
+    const ALIKE: bool = true;
 }
 impl Kernel for Plain {
     const WHOLE: bool = true;
@@ -252,14 +281,16 @@ impl Kernel for Fixed {
     const HELD: bool = false;
     const BARE: bool = true;
     const PLAIN: bool = true;
-    const FIXED: bool = true;
+    const ALIKE: bool = true;
+    const SETTLED: bool = true;
 }
 impl Kernel for Staged {
     const WHOLE: bool = true;
     const STAGED: bool = true;
     const BARE: bool = true;
     const PLAIN: bool = true;
-    const FIXED: bool = true;
+    const ALIKE: bool = true;
+    const SETTLED: bool = true;
 }
 
 /// What the kernel reads for every flit, close together.
@@ -312,6 +343,8 @@ pub(crate) struct Settings {
     pub injection_latency: Tick,
     /// Phits per cycle from an endpoint to its router; `None`: a flit takes one cycle.
     pub injection_bandwidth: Option<u32>,
+    /// Injection queues of an endpoint.
+    pub injection_queues: u16,
     /// Phits per output buffer.
     pub output_buffer: u32,
     /// Phits of every packet; 0 if they differ.
@@ -320,8 +353,6 @@ pub(crate) struct Settings {
     pub timed: bool,
     /// By class: an output buffer is full while its link is taken for so many ticks, if `timed`.
     pub backlog: [Tick; MOST_CLASSES],
-    /// Some arbiter asks for the age of packets.
-    pub by_age: bool,
     /// To whoever requests the crossbar, packets are alike: all are of one size, and no arbiter asks for their age.
     pub alike: bool,
     /// Virtual channels are allocated in a stage of their own.
@@ -380,6 +411,7 @@ impl Settings {
             false if K::ADAPTIVE => {
                 Wants { redecide: true, batch: false, arrivals: false, settled: false, ..self.wants }
             }
+            false if K::BATCHED && K::ALIKE => Wants { redecide: true, batch: true, ..Wants::default() },
             false if K::BATCHED => Wants { redecide: true, batch: true, settled: false, ..self.wants },
             false => self.wants,
         }
@@ -448,10 +480,10 @@ impl Settings {
         let settings = Self {
             injection_latency: config.links[0].latency,
             injection_bandwidth: config.links[0].injection_bandwidth,
+            injection_queues: config.links[0].queues,
             size,
             timed: backlog.is_some(),
             backlog: backlog.unwrap_or_default(),
-            by_age,
             alike: size > 0 && !by_age,
             own_topology,
             staged: config.vc_stage,
@@ -504,7 +536,8 @@ impl Settings {
         };
         let kernel = Compiled::of(&settings);
         let prompt = match kernel {
-            Compiled::Fixed | Compiled::Staged | Compiled::Plain | Compiled::Adaptive | Compiled::Batched => true,
+            Compiled::Fixed | Compiled::Staged | Compiled::Plain => true,
+            Compiled::Adaptive | Compiled::AdaptiveAlike | Compiled::Batched | Compiled::BatchedAlike => true,
             Compiled::Listed => immediate,
             Compiled::General | Compiled::Single => false,
         };

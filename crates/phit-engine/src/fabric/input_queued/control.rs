@@ -105,9 +105,15 @@ impl Partition {
         self.routing.arrives(&at, &mut self.packets[packet]);
     }
 
+    /// The packet at the front of `queue` has come there.
+    #[inline(never)]
+    pub(crate) fn announce_head(&mut self, queue: u32) {
+        self.announce(queue, false);
+    }
+
     /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now,
     /// if any, has come there.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
         let q = &self.queues[queue];
         let (input, first) = (&self.inputs[q.port], q.first);
@@ -126,7 +132,7 @@ impl Partition {
     }
 
     /// The head of `queue` leaves over `output`, in virtual channel `vc`.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
         if self.tables.outputs[output].class == 0 {
             return;

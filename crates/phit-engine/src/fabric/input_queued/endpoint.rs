@@ -117,11 +117,11 @@ impl Partition {
                 }
                 return;
             }
-            let size = match K::FIXED {
+            let size = match K::ALIKE {
                 true => self.settings.size,
                 false => self.config.flit_phits(packet.size, endpoint.sent),
             };
-            let Some(lane) = self.injection_lane(endpoint, packet, size) else {
+            let Some(lane) = self.injection_lane::<K>(endpoint, packet, size) else {
                 self.endpoints[e].blocked = true;
                 return;
             };
@@ -140,14 +140,14 @@ impl Partition {
 
     /// The injection queue for the next flit, if it has room.
     #[inline(always)]
-    pub(crate) fn injection_lane(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
-        let count = self.config.links[0].queues;
+    pub(crate) fn injection_lane<K: Kernel>(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
+        let count = self.settings.injection_queues;
         let credits = |lane: u16| self.tables.channels[endpoint.channel + u32::from(lane)].credits;
         let fits = |lane: &u16| credits(*lane) >= size as i32;
-        if endpoint.sent > 0 {
+        if !K::WHOLE && endpoint.sent > 0 {
             return Some(endpoint.lane).filter(fits);
         }
-        if !self.settings.transparent {
+        if !K::BARE && !self.settings.transparent {
             let router = self.routers.number(endpoint.router);
             if let Some(lane) = self.queueing.inject(router, packet.destination) {
                 return Some(lane).filter(fits);
@@ -171,7 +171,7 @@ impl Partition {
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
         let least = if self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
         let fits = |lane: &u16| credits(*lane) >= least as i32;
-        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.config.links[0].queues);
+        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
         match self.config.injection_queue {
             InjectionQueue::Destination => {
                 let lane = self.injection_bounds.partition_point(|first| *first <= destination) as u16;
@@ -196,7 +196,7 @@ impl Partition {
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32, mark: u8) {
         let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
         let latency = self.settings.injection_latency;
-        let occupied = match (self.settings.injection_bandwidth, K::FIXED) {
+        let occupied = match (self.settings.injection_bandwidth, K::ALIKE) {
             (None, _) => self.settings.ticks_per_cycle,
             (Some(_), true) => self.unit.arrival[0],
             (Some(bandwidth), false) => self.config.links.serialisation(size, bandwidth),
@@ -209,15 +209,21 @@ impl Partition {
         endpoint.free = self.now + occupied;
         endpoint.lane = lane;
         endpoint.phits += u64::from(size);
-        endpoint.sent += 1;
-        let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
+        let (head, tail) = match K::WHOLE {
+            true => (true, true),
+            false => {
+                endpoint.sent += 1;
+                let (head, tail) = (endpoint.sent == 1, endpoint.sent == flits);
+                if tail {
+                    endpoint.sent = 0;
+                }
+                (head, tail)
+            }
+        };
         self.tables.channels[channel].credits -= size as i32;
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
-        if tail {
-            self.endpoints[e].sent = 0;
-            if K::BARE || self.settings.in_turn {
-                self.draw(e);
-            }
+        if tail && (K::BARE || self.settings.in_turn) {
+            self.draw(e);
         }
         if latency == 0 {
             self.arrive::<K>(queue, index);
@@ -240,7 +246,7 @@ impl Partition {
             ejection_port,
             ..Packet::new(self.endpoints[e].number, generated.destination)
         });
-        if K::FIXED || self.settings.wants.settled {
+        if K::SETTLED || self.settings.wants.settled {
             return index;
         }
         let mut injection = Injection {

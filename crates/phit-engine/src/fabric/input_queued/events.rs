@@ -154,7 +154,7 @@ impl Partition {
             }
             self.packets[packet].entry = now;
             if self.settings.wants::<K>().heads {
-                self.announce(queue, false);
+                self.announce_head(queue);
             }
             self.offer::<K>(port, queue);
             return;
@@ -185,7 +185,7 @@ impl Partition {
         }
         if was_empty && gone {
             if self.settings.wants::<K>().heads {
-                self.announce(queue, false);
+                self.announce_head(queue);
             }
             self.come_to_front::<K>(queue, now);
         }

@@ -5,7 +5,8 @@ use super::again::Repeats;
 use super::breakdown::Outage;
 use super::candidates::Candidates;
 use super::config::{
-    Adaptive, Batched, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings, Single, Staged, Times,
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings,
+    Single, Staged, Times,
 };
 use super::connections::Connections;
 use super::control::Message;
@@ -25,7 +26,7 @@ use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
-use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watched};
+use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watches};
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
 use crate::topology::{Known, Routers, Topology};
@@ -37,6 +38,8 @@ macro_rules! in_kernel {
     ($self:ident, $method:ident($($argument:expr),*)) => {
         match $self.settings.kernel {
             Compiled::Adaptive => $self.$method::<Adaptive>($($argument),*),
+            Compiled::AdaptiveAlike => $self.$method::<AdaptiveAlike>($($argument),*),
+            Compiled::BatchedAlike => $self.$method::<BatchedAlike>($($argument),*),
             Compiled::Batched => $self.$method::<Batched>($($argument),*),
             Compiled::Plain => $self.$method::<Plain>($($argument),*),
             Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
@@ -128,6 +131,8 @@ pub struct Partition {
     /// Of one router, the requests that share a port with another, and the places of those that are granted.
     pub(crate) sharing: Vec<Request>,
     pub(crate) grants: Vec<u32>,
+    /// The places of the requests of this tick that are not granted.
+    pub(crate) losers: Vec<u32>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
     /// Queues whose first packet is discarded in this tick.
@@ -157,7 +162,7 @@ pub struct Partition {
     /// Queues that a manager holds back; without entries if there is none.
     pub(crate) held: Table<bool>,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) watched: Watches,
     /// Outputs whose watchers the mechanism wakes.
     pub(crate) wakes: Vec<u32>,
     /// Control messages that the mechanism sends.
@@ -347,8 +352,8 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
-            packets, wheel, collector, requests, sharing, grants, heads, waiting, changed, changing, reviews, reviewing,
-            ways_back, held, watched, wakes, outgoing, free_messages;
+            packets, wheel, collector, requests, sharing, grants, losers, heads, waiting, changed, changing, reviews,
+            reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages, hosted, exchange, repeats, discards, outages, silent, paths,

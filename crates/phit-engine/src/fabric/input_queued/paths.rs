@@ -132,8 +132,8 @@ impl Partition {
     /// Allocates paths. Several flits may be granted for one output, and there may not be room for all: in turn.
     #[cold]
     #[inline(never)]
-    pub(super) fn grant_paths<K: Kernel>(&mut self, requests: &mut [Request]) -> usize {
-        let Some(mut paths) = self.paths.take() else { return 0 };
+    pub(super) fn grant_paths<K: Kernel>(&mut self, requests: &mut [Request]) {
+        let Some(mut paths) = self.paths.take() else { return };
         paths.expand(requests);
         let mut asked = std::mem::take(&mut paths.asked);
         self.allocator.allocate_all(self.now, &mut self.rngs, &mut asked, &mut self.sharing, &mut self.grants);
@@ -143,7 +143,6 @@ impl Partition {
         paths.expanded.clear();
         paths.asked = asked;
         self.paths = Some(paths);
-        let mut granted = 0;
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
             let turn = self.now as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
@@ -151,11 +150,9 @@ impl Partition {
                     run[place].granted = self.still_fits(&run[place]);
                     if run[place].granted {
                         self.transfer::<K>(&run[place]);
-                        granted += 1;
                     }
                 }
             }
         }
-        granted
     }
 }

@@ -33,26 +33,21 @@ enum Look {
     Watch,
 }
 
-/// Where the head of a queue goes: an output port and a range of its channels, as in [`Queue`].
-struct Decision {
-    output: u32,
-    vc: u16,
-    vcs: u16,
-}
-
-impl Decision {
-    /// What is noted in `queue`.
-    #[inline(always)]
-    fn of(queue: &Queue) -> Self {
-        Self { output: queue.output, vc: queue.vc, vcs: queue.vcs }
-    }
+/// The places of the requests that have not been granted.
+fn lost(requests: &[Request]) -> impl Iterator<Item = u32> {
+    (0..).zip(requests).filter(|(_, request)| !request.granted).map(|(place, _)| place)
 }
 
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
-    ($self:ident, $router:expr) => {
-        View { at: router_view!($self, $router), rng: &mut $self.rngs[$router], watched: &mut $self.watched }
-    };
+    ($self:ident, $router:expr) => {{
+        let mut at = router_view!($self, $router);
+        if K::ALIKE {
+            // As the settings say, which the kernel need not ask.
+            at.backlog = Some(&$self.settings.backlog);
+        }
+        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched }
+    }};
 }
 
 impl Partition {
@@ -91,30 +86,35 @@ impl Partition {
         if !K::BARE && self.settings.connects_packets {
             self.keep_connections::<K>(&mut requests);
         }
-        let mut granted = 0;
+        let mut losers = std::mem::take(&mut self.losers);
         if self.settings.ideal::<K>() {
-            granted = self.grant_in_turn::<K>(&mut requests);
+            self.grant_in_turn::<K>(&mut requests);
+            losers.extend(lost(&requests));
         } else if !K::BARE && self.settings.several_paths {
-            granted = self.grant_paths::<K>(&mut requests);
+            self.grant_paths::<K>(&mut requests);
+            losers.extend(lost(&requests));
         } else {
             self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
             if !K::BARE && self.settings.speculates {
                 lose_in_vain(&mut requests);
             }
-            for grant in requests.iter().filter(|request| request.granted) {
-                self.transfer::<K>(grant);
-                granted += 1;
+            for (place, request) in (0..).zip(&requests) {
+                match request.granted {
+                    true => self.transfer::<K>(request),
+                    false => losers.push(place),
+                }
             }
         }
-        self.collector.counters.work.flit_hops += granted as u64;
+        let granted = (requests.len() - losers.len()) as u64;
+        self.collector.counters.work.flit_hops += granted;
         if K::WHOLE {
-            self.collector.counters.work.packet_hops += granted as u64;
+            self.collector.counters.work.packet_hops += granted;
         }
-        if granted < requests.len() {
-            for loser in requests.iter().filter(|request| !request.granted) {
-                self.try_again::<K>(loser);
-            }
+        // What they may do next depends on what the winners have taken.
+        for place in losers.drain(..) {
+            self.try_again::<K>(&requests[place as usize]);
         }
+        self.losers = losers;
         requests.clear();
         self.requests = requests;
         while let Some(queue) = self.again.pop() {
@@ -146,7 +146,7 @@ impl Partition {
     /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
     #[cold]
     #[inline(never)]
-    fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) -> usize {
+    fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
             let turn = self.now as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
@@ -156,7 +156,6 @@ impl Partition {
                 }
             }
         }
-        requests.iter().filter(|request| request.granted).count()
     }
 
     /// A request has lost.
@@ -195,28 +194,27 @@ impl Partition {
             return Look::Done;
         }
         let port = q.port;
-        let &Input { queues, busy, router, number, class, .. } = &self.inputs[port];
+        // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
+        let input = &self.inputs[port];
         if !K::BARE && self.settings.managed && self.held[queue] {
             return Look::Done;
         }
-        if busy > now {
+        if input.busy > now {
             return Look::Again;
         }
-        let lane = queue - queues;
         let redecides =
             self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
         let watch = if redecides && (K::ADAPTIVE || !self.settings.every_cycle) { Look::Watch } else { Look::Again };
-        let undecided = q.output == NONE || redecides;
-        let decided = if undecided && !self.settings.wants::<K>().batch {
-            self.route::<K>(router, number, port, queue, lane)
-        } else {
-            Some(Decision::of(q)).filter(|decision| decision.output != NONE)
-        };
-        let Some(Decision { output: index, vc, vcs }) = decided else {
-            return if self.discards.contains(&queue) { Look::Done } else { watch };
-        };
+        if (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
+            let &Input { queues, router, number, .. } = input;
+            self.route::<K>(router, number, port, queue, queue - queues);
+        }
         let q = &self.queues[queue];
-        let (size, birth) = match K::FIXED || K::WHOLE && self.settings.alike {
+        let &Queue { output: index, vc, vcs, .. } = q;
+        if !K::SETTLED && index == NONE {
+            return if self.discards.contains(&queue) { Look::Done } else { watch };
+        }
+        let (size, birth) = match K::ALIKE || K::WHOLE && self.settings.alike {
             true => (self.settings.size, 0),
             false => {
                 let &Packet { flits, size, birth, .. } = &self.packets[q.first];
@@ -247,7 +245,8 @@ impl Partition {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
-                let number = u32::from(number) * self.widest + lane;
+                let &Input { queues, router, number, .. } = &self.inputs[port];
+                let number = u32::from(number) * self.widest + queue - queues;
                 let first = output.vc + u32::from(vc);
                 let bit = bit(index - self.tables.first_port[router]);
                 let mut free = self.free_channels(first, vcs);
@@ -282,7 +281,7 @@ impl Partition {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
         };
         let occupied = match !K::BARE && self.settings.several_paths {
-            true => self.output_path_busy(index, number),
+            true => self.output_path_busy(index, self.inputs[port].number),
             false => output.busy,
         };
         if occupied > now {
@@ -295,12 +294,12 @@ impl Partition {
             }
             self.wake_output_at(index, occupied);
             return if K::LISTS {
-                Look::Wait(Waits::Crossbar(port, index - self.tables.first_port[router]))
+                Look::Wait(Waits::Crossbar(port, index - self.tables.first_port[self.inputs[port].router]))
             } else {
                 sleep
             };
         }
-        if K::FIXED || self.settings.timed {
+        if K::ALIKE || self.settings.timed {
             let backlog = self.settings.backlog[output.class as usize % MOST_CLASSES];
             if output.free.saturating_sub(now) >= backlog {
                 let room = output.free - backlog + 1;
@@ -318,6 +317,7 @@ impl Partition {
                 return sleep;
             }
         }
+        let &Input { queues, router, number, class, .. } = &self.inputs[port];
         requests.push(Request {
             queue,
             port,
@@ -325,7 +325,7 @@ impl Partition {
             router,
             birth,
             input: number,
-            lane: lane as u16,
+            lane: (queue - queues) as u16,
             vc,
             size: size as u16,
             class: u8::from(self.settings.transit_priority && class == 0),
@@ -341,16 +341,16 @@ impl Partition {
         self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
     }
 
-    /// Asks the routing mechanism about the head of `queue` and notes the answer.
+    /// Asks the routing mechanism about the head of `queue` and notes the answer there: no output if there is none.
     #[inline(always)]
-    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) -> Option<Decision> {
+    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
         if self.settings.wants::<K>().redecide {
             self.watched.clear();
         }
         let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
             hop
-        } else if K::FIXED || self.settings.wants.settled {
+        } else if K::SETTLED || self.settings.wants.settled {
             let (at, packet) = (self.routers.number(router), &self.packets[packet]);
             let (to, state, vcs) = (packet.destination_router, packet.hop_state(), &self.config.buffers.vcs);
             self.known.minimal_hop(&*self.topology, at, to, state, vcs, &mut self.rngs[router])
@@ -364,11 +364,11 @@ impl Partition {
                 answer => {
                     self.queues[queue].output = NONE;
                     self.discards.extend(answer.map(|_| queue));
-                    return None;
+                    return;
                 }
             }
         };
-        Some(self.decide::<K>(router, port - u32::from(number), queue, hop))
+        self.decide::<K>(router, port - u32::from(number), queue, hop);
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
@@ -402,7 +402,7 @@ impl Partition {
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
-    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) -> Decision {
+    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
         let output = first + u32::from(hop.port);
         let mut lanes =
             if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
@@ -411,7 +411,7 @@ impl Partition {
             lanes.first += self.first_channel(self.queues[queue].first, class);
         }
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
-        if !K::FIXED {
+        if !K::SETTLED {
             let channels = u32::from(lanes.first) + u32::from(lanes.count);
             let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
             let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
@@ -419,7 +419,6 @@ impl Partition {
         }
         let q = &mut self.queues[queue];
         (q.output, q.vc, q.vcs) = (output, lanes.first, lanes.count);
-        Decision::of(q)
     }
 
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
@@ -441,13 +440,13 @@ impl Partition {
         let router = self.routers.number(router);
         let packet = &mut self.packets[packet];
         // Minimal routes have one leg.
-        if !K::FIXED && !self.settings.wants::<K>().heads {
+        if !K::SETTLED && !self.settings.wants::<K>().heads {
             advance_leg(&*self.topology, router, packet);
         }
         if packet.destination_router != router {
             return None;
         }
-        if !K::FIXED && packet.intermediate != NONE {
+        if !K::SETTLED && packet.intermediate != NONE {
             if !self.settings.wants::<K>().ends_passing {
                 return None;
             }
@@ -580,11 +579,11 @@ impl Partition {
         if output != NONE {
             self.tables.outputs[output].waiters |= bit(number.into());
         }
-        if self.watched.is_empty() {
+        if !self.watched.named {
             (first..end).for_each(|output| self.watch_output(output, number, size));
         }
-        for index in 0..self.watched.len() {
-            let Watched { ports, time } = self.watched[index].clone();
+        for index in 0..self.watched.outputs.len() {
+            let Watched { ports, time } = self.watched.outputs[index].clone();
             for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
                 match time {
                     true => self.watch_output(output, number, size),

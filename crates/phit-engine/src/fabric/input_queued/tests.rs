@@ -55,7 +55,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 transparent: old.transparent,
                 managed: old.managed,
                 ideal: old.ideal,
-                by_age: old.by_age,
+                by_age: !old.alike,
                 own_topology: old.own_topology,
                 messages: !old.timed,
                 sizes: (old.size as u16, old.size as u16),

@@ -12,7 +12,8 @@ use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
-use crate::packet::{MOST_CLASSES, Packet};
+use crate::fabric::seams::routing::Wants;
+use crate::packet::MOST_CLASSES;
 
 /// When a granted flit is where.
 struct Passage {
@@ -72,7 +73,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
-        let size = if K::FIXED { self.settings.size } else { u32::from(grant.size) };
+        let size = if K::ALIKE { self.settings.size } else { u32::from(grant.size) };
         if self.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
@@ -100,7 +101,7 @@ impl Partition {
         let output = &mut self.tables.outputs[grant.output];
         let class = output.class as usize % MOST_CLASSES;
         let times = match self.times.get(size as usize) {
-            _ if K::FIXED => &self.unit,
+            _ if K::ALIKE => &self.unit,
             Some(times) => times,
             None => &Times::new(&self.config, settings, size),
         };
@@ -118,7 +119,7 @@ impl Partition {
             }
         }
         output.phits += u64::from(size);
-        if !K::FIXED && self.tables.ring != 0 {
+        if !K::ALIKE && self.tables.ring != 0 {
             let buffer = &mut self.tables.buffers[grant.output];
             let mut place = u32::from(buffer.first) + u32::from(buffer.count);
             if place >= self.tables.ring {
@@ -271,7 +272,9 @@ impl Partition {
         } else {
             // How it stands in its queue means nothing on its way.
             let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
-            slice.heads.push(Packet { entry: at, next: queue, ..*p }, &mut self.outbox.room.heads);
+            let mut sent = *p;
+            (sent.entry, sent.next) = (at, queue);
+            slice.heads.push(sent, &mut self.outbox.room.heads);
         }
     }
 
@@ -281,7 +284,9 @@ impl Partition {
         if self.settings.minds::<K>(self.tables.outputs[output].class) {
             self.changed.insert(self.tables.outputs[output].router);
         }
-        if self.settings.wants::<K>().redecide && self.tables.outputs[output].waiters != 0 {
+        // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
+        let Wants { redecide, batch, .. } = self.settings.wants::<K>();
+        if redecide && !batch && self.tables.outputs[output].waiters != 0 {
             self.wake::<K>(output);
         }
     }

@@ -91,6 +91,17 @@ pub trait Allocator: Send {
                 continue;
             }
             let router = first.router;
+            if let [second, others @ ..] = others {
+                let two = others.first().is_none_or(|next| next.router != router);
+                if two && first.input != second.input && first.output != second.output && self.grants_apart() {
+                    for request in [first, second] {
+                        self.grant_alone(first_port, now, request);
+                        request.granted = true;
+                    }
+                    start += 2;
+                    continue;
+                }
+            }
             // The inputs and outputs that several of the router's requests share (of more than 64 ports: their bits).
             let (mut inputs, mut outputs, mut end) = (0, 0, start);
             let (mut shared_inputs, mut shared_outputs) = (0, 0);

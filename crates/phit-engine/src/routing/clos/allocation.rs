@@ -55,7 +55,8 @@ struct Row {
     first: u16,
     /// Phits of the buffer behind each.
     capacity: u32,
-    /// Phits charged against each at the beginning of the cycle.
+    /// Phits charged against each at the beginning of the cycle; without entries where they are known exactly, so that
+    /// the demerits tell them.
     depths: Vec<u32>,
     /// How little each is wanted by now: a [`Demerit`] in fewer bits, so that many are compared at once.
     demerits: Vec<i32>,
@@ -99,10 +100,12 @@ impl Allocator {
             if index >= self.given.len() {
                 self.given.resize(index + 1, 0);
             }
+            if self.given[index] == 0 {
+                self.touched.push(port);
+            }
             self.given[index] += phits;
-            self.touched.push(port);
             if self.row.phits != 0 {
-                self.note_in_row(port);
+                self.note_in_row(port, phits);
             }
         }
     }
@@ -139,23 +142,31 @@ impl Allocator {
         }
         let row = &mut self.row;
         (row.phits, row.first, row.capacity, row.count) = (phits, first, capacity, 0);
-        row.depths.clear();
-        row.depths.extend(channels.iter().map(|channel| (capacity as i32 - channel.credits).max(0) as u32));
+        let depth = |channel: &OutputVc| (capacity as i32 - channel.credits).max(0) as u32;
         let (busy_last, small) = (self.busy_last, capacity < phits);
-        let unavailable = |(ready, channel): (&Tick, &OutputVc)| {
+        let unavailable = |ready: &Tick, channel: &OutputVc| {
             let lacks = busy_last & ((*ready > now) | (channel.credits < phits as i32) | small);
             i32::from(lacks) * UNAVAILABLE
         };
-        let pairs = ready.iter().zip(channels).map(unavailable).zip(&row.depths);
+        let pairs = ready.iter().zip(channels);
+        row.depths.clear();
         row.demerits.clear();
         match self.precision {
             None if capacity <= DEEPEST => {
-                row.demerits.extend(pairs.map(|(lacks, depth)| lacks + (*depth << 1) as i32))
+                let demerit = |(ready, channel)| unavailable(ready, channel) + (depth(channel) << 1) as i32;
+                row.demerits.extend(pairs.map(demerit));
             }
-            precision => row.demerits.extend(pairs.map(|(lacks, depth)| lacks + known(*depth, capacity, precision))),
+            precision => {
+                row.depths.extend(channels.iter().map(depth));
+                let demerit = |((ready, channel), depth): (_, &u32)| {
+                    unavailable(ready, channel) + known(*depth, capacity, precision)
+                };
+                row.demerits.extend(pairs.zip(&row.depths).map(demerit));
+            }
         }
         for place in 0..self.touched.len() {
-            self.note_in_row(self.touched[place]);
+            let port = self.touched[place];
+            self.note_in_row(port, self.given[usize::from(port)]);
         }
     }
 
@@ -169,13 +180,16 @@ impl Allocator {
         row.first + row.tie(if row.count == 1 { 0 } else { rng.below(row.count) })
     }
 
-    /// More has been given of `port`, which may be one of those laid out.
+    /// `more` phits have been given of `port`, which may be one of those laid out.
     #[inline]
-    fn note_in_row(&mut self, port: u16) {
+    fn note_in_row(&mut self, port: u16, more: u32) {
         let row = &mut self.row;
         let place = usize::from(port.wrapping_sub(row.first));
-        let (Some(depth), Some(demerit)) = (row.depths.get(place), row.demerits.get_mut(place)) else { return };
-        let depth = depth + self.given[usize::from(port)];
+        let Some(demerit) = row.demerits.get_mut(place) else { return };
+        let depth = match row.depths.get(place) {
+            None => (*demerit % UNAVAILABLE) as u32 / 2 + more,
+            Some(depth) => depth + self.given[usize::from(port)],
+        };
         let lacks = *demerit >= UNAVAILABLE || self.busy_last && row.capacity.saturating_sub(depth) < row.phits;
         let wanted = i32::from(lacks) * UNAVAILABLE + known(depth, row.capacity, self.precision) + 1;
         let was_best = row.count > 0 && *demerit == row.least;

@@ -393,7 +393,7 @@ impl Rule {
         if !self.allocator.has_row(phits) {
             let tree = self.tree.as_ref()?;
             let first = tree.down(place.level);
-            let row = at.row(first..first + tree.up(place.level))?;
+            let row = at.lane(first..first + tree.up(place.level), 0).row()?;
             self.allocator.lay_out(first, row, phits);
         }
         let port = self.allocator.choose_in_row(rng);
@@ -418,7 +418,10 @@ impl Rule {
                 }
                 _ => None,
             };
-            head.hop = hop.or_else(|| Some(self.decide(at, rng, then, packet, None)));
+            head.hop = match hop {
+                None => Some(self.decide(at, rng, then, packet, None)),
+                found => found,
+            };
         }
     }
 
@@ -436,7 +439,7 @@ impl Rule {
                 }
                 Some(counters) => {
                     // Without the head itself.
-                    let heads = counters.of(at.router, hop.port) - u16::from(chosen == Some(hop.port));
+                    let heads = counters.of(at, hop.port) - u16::from(chosen == Some(hop.port));
                     Output { hop, depth: heads.into(), capacity: at.topology.ports(at.router).into(), ready }
                 }
             }
@@ -485,11 +488,11 @@ impl Rule {
         self.ways.iter().any(|way| way.port == hop.port)
     }
 
-    /// Counts what the heads of `router` have chosen, if that is measured.
-    fn count(&mut self, router: u32, heads: &[Head]) {
+    /// Counts what the heads of a router have chosen, if that is measured.
+    fn count(&mut self, at: &RouterView<'_>, heads: &[Head]) {
         if let Some(counters) = &mut self.contention {
             for head in heads {
-                counters.choose(router, head.port, head.queue, head.hop.map(|hop| hop.port));
+                counters.choose(at, head.port, head.queue, head.hop.map(|hop| hop.port));
             }
         }
     }
@@ -566,9 +569,9 @@ impl Routing for Rule {
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
         let then = self.then(view.now);
-        if sequential {
+        if sequential && self.contention.is_some() {
             // What they chose in earlier cycles is void; each knows what those before it choose now.
-            self.count(view.router, heads);
+            self.count(&view.at, heads);
         }
         if self.kept.is_some() {
             for head in heads.iter_mut() {
@@ -585,19 +588,19 @@ impl Routing for Rule {
         }
         for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
             let packet = &packets[head.packet];
-            let chosen = self.contention.as_ref().and_then(|c| c.wanted(view.router, head.port, head.queue));
+            let chosen = self.contention.as_ref().and_then(|c| c.wanted(view, head.port, head.queue));
             let hop = self.decide(&view.at, view.rng, then, packet, chosen);
             head.hop = Some(hop);
             if let Some(kept) = &mut self.kept {
                 kept.note(view.router, view.now, head, packet, hop);
             }
         }
-        self.count(view.router, heads);
+        self.count(&view.at, heads);
     }
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         if let Some(counters) = &mut self.contention {
-            counters.choose(at.router, port, queue, None);
+            counters.choose(at, port, queue, None);
         }
     }
 

@@ -251,7 +251,7 @@ impl Watch for Chosen {
         let counters = rule.contention.as_ref().unwrap();
         for port in 0..at.topology.ports(at.router) {
             let heads = Self::heads_at(&self.by_queue, at.router, port, (u32::MAX, 0, 0));
-            assert_eq!(usize::from(counters.of(at.router, port)), heads, "output {port} of router {}", at.router);
+            assert_eq!(usize::from(counters.of(at, port)), heads, "output {port} of router {}", at.router);
         }
     }
 

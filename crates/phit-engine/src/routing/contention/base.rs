@@ -95,12 +95,12 @@ impl Contention {
 
     /// True if so many heads want `port` that packets leave it.
     pub(super) fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
-        self.limit.is_over(self.counters.of(view.router, port))
+        self.limit.is_over(self.counters.of(view, port))
     }
 
     /// True if so few heads want `port` that packets from elsewhere may take it.
     pub(super) fn is_calm(&self, view: &RouterView<'_>, port: u16) -> bool {
-        self.limit.is_under(self.counters.of(view.router, port))
+        self.limit.is_under(self.counters.of(view, port))
     }
 
     /// Heads that watch `port` must be asked again if the step between `higher` and one less means something to them.
@@ -121,14 +121,14 @@ impl Trigger for Contention {
         Wants { heads: true, ..Wants::default() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
-        self.counters.wanted(view.router, port, queue).unwrap_or_else(|| minimal_port(view, packet))
+        self.counters.wanted(view, port, queue).unwrap_or_else(|| minimal_port(view, packet))
     }
 
-    #[inline]
+    #[inline(always)]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
-        let excess = self.limit.excess(self.counters.of(view.router, head.minimal.port));
+        let excess = self.limit.excess(self.counters.of(view, head.minimal.port));
         self.statistics.fires(excess, head.packet, view.router).then_some(())
     }
 
@@ -137,13 +137,13 @@ impl Trigger for Contention {
         self.is_calm(view, other.port)
     }
 
-    #[inline]
+    #[inline(always)]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         let wanted = minimal_port(at, packet);
         self.count(at, port, queue, wanted);
     }
 
-    #[inline]
+    #[inline(always)]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         if let Some((wanted, count)) = self.counters.left(at, port, queue) {
             self.tell(at, wanted, count + 1);

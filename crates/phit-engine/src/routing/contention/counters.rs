@@ -1,6 +1,6 @@
 //! Contention counters: how many heads want each output.
 
-use crate::routing::{RoutingContext, Site};
+use crate::routing::{RouterView, RoutingContext, Site};
 use crate::topology::Routers;
 
 /// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what
@@ -43,43 +43,40 @@ impl Counters {
         Self::new(context, radix.into())
     }
 
-    #[inline]
-    fn local(&self, router: u32) -> usize {
-        self.routers.place(router)
-    }
-
+    /// The place of a queue of the router with the given place.
     #[inline]
     fn queue(&self, router: u32, port: u16, queue: u16) -> usize {
-        (self.local(router) * self.radix + usize::from(port)) * self.widest + usize::from(queue)
+        (router as usize * self.radix + usize::from(port)) * self.widest + usize::from(queue)
     }
 
+    /// The place of a counter of the router with the given place.
     #[inline]
     fn place(&self, router: u32, thing: u16) -> usize {
-        self.local(router) * self.per_router + usize::from(thing)
+        router as usize * self.per_router + usize::from(thing)
     }
 
-    /// The counter of `thing` in `router`.
+    /// The counter of `thing` in the router.
     #[inline]
-    pub fn of(&self, router: u32, thing: u16) -> u16 {
-        self.counts[self.place(router, thing)]
+    pub fn of(&self, at: &RouterView<'_>, thing: u16) -> u16 {
+        self.counts[self.place(at.local, thing)]
     }
 
     /// All counters of `router`.
     pub fn all(&self, router: u32) -> &[u16] {
-        let first = self.local(router) * self.per_router;
+        let first = self.routers.place(router) * self.per_router;
         &self.counts[first..first + self.per_router]
     }
 
     /// What the head of a queue wants, if it has been counted.
     #[inline]
-    pub fn wanted(&self, router: u32, port: u16, queue: u16) -> Option<u16> {
-        Some(self.wanted[self.queue(router, port, queue)]).filter(|thing| *thing != NOTHING)
+    pub fn wanted(&self, at: &RouterView<'_>, port: u16, queue: u16) -> Option<u16> {
+        Some(self.wanted[self.queue(at.local, port, queue)]).filter(|thing| *thing != NOTHING)
     }
 
     /// The head of a queue wants `thing` now, if anything, and no longer what it wanted before: for mechanisms whose
     /// heads change their minds.
-    pub fn choose(&mut self, router: u32, port: u16, queue: u16, thing: Option<u16>) {
-        let (place, first) = (self.queue(router, port, queue), self.local(router) * self.per_router);
+    pub fn choose(&mut self, at: &RouterView<'_>, port: u16, queue: u16, thing: Option<u16>) {
+        let (place, first) = (self.queue(at.local, port, queue), self.place(at.local, 0));
         let before = std::mem::replace(&mut self.wanted[place], thing.unwrap_or(NOTHING));
         if before != NOTHING {
             self.counts[first + usize::from(before)] -= 1;
@@ -92,10 +89,10 @@ impl Counters {
     /// A head that wants `thing` has come to the front of a queue. Returns the new count.
     #[inline]
     pub fn arrived(&mut self, site: &Site<'_>, port: u16, queue: u16, thing: u16) -> u16 {
-        let place = self.queue(site.router, port, queue);
+        let place = self.queue(site.local, port, queue);
         debug_assert_eq!(self.wanted[place], NOTHING, "a head came before the one before it had left");
         self.wanted[place] = thing;
-        let counter = self.place(site.router, thing);
+        let counter = self.place(site.local, thing);
         let count = &mut self.counts[counter];
         *count += 1;
         *count
@@ -104,12 +101,12 @@ impl Counters {
     /// The tail of the head that was counted has left the queue. Returns what it wanted and the new count.
     #[inline]
     pub fn left(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<(u16, u16)> {
-        let place = self.queue(site.router, port, queue);
+        let place = self.queue(site.local, port, queue);
         let thing = std::mem::replace(&mut self.wanted[place], NOTHING);
         if thing == NOTHING {
             return None;
         }
-        let counter = self.place(site.router, thing);
+        let counter = self.place(site.local, thing);
         let count = &mut self.counts[counter];
         *count -= 1;
         Some((thing, *count))

@@ -207,7 +207,7 @@ impl Group {
 
     /// The combined counter of a link, as `router` knows it.
     fn combined(&self, router: u32, link: u16) -> u16 {
-        self.partial.of(router, link) + self.received[self.links.of(router).start + usize::from(link)]
+        self.partial.all(router)[usize::from(link)] + self.received[self.links.of(router).start + usize::from(link)]
     }
 
     /// A head has come to an injection or global port.
@@ -354,7 +354,7 @@ impl Trigger for Notified {
     #[inline]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
         if head.leaves_group_from_source {
-            let link = self.group.partial.wanted(view.router, head.port, head.queue);
+            let link = self.group.partial.wanted(view, head.port, head.queue);
             let contended = |link| self.group.limit.is_over(self.group.combined(view.router, link));
             if link.is_some_and(contended) {
                 return Some(Reason::Notification);

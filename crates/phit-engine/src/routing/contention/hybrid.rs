@@ -107,7 +107,7 @@ impl Trigger for Either {
         self.contention.wants()
     }
 
-    #[inline]
+    #[inline(always)]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.contention.minimal_port(view, port, queue, packet)
     }
@@ -116,10 +116,12 @@ impl Trigger for Either {
         self.credits.compares_global_ports()
     }
 
-    #[inline]
+    #[inline(always)]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
-        let contention = self.contention.fires(view, head).map(|()| Reason::Contention);
-        contention.or_else(|| self.credits.fires(view, head).map(Reason::Credits))
+        match self.contention.fires(view, head) {
+            Some(()) => Some(Reason::Contention),
+            None => self.credits.fires(view, head).map(Reason::Credits),
+        }
     }
 
     #[inline]
@@ -131,12 +133,12 @@ impl Trigger for Either {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
         self.contention.head_arrived(at, port, queue, packet);
     }
 
-    #[inline]
+    #[inline(always)]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
     }

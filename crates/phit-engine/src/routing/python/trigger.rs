@@ -117,7 +117,7 @@ impl Trigger for Rule {
 
     #[inline]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
-        self.counters.wanted(view.router, port, queue).unwrap_or_else(|| minimal_port(view, packet))
+        self.counters.wanted(view, port, queue).unwrap_or_else(|| minimal_port(view, packet))
     }
 
     #[inline]

@@ -21,7 +21,7 @@ pub(crate) use hops::{DISCARD, advance_leg, one_channel};
 pub(crate) use outputs::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
-pub(crate) use view::{Outgoing, Row, Watched};
+pub(crate) use view::{Outgoing, Row, Watched, Watches};
 
 /// Takes what a mechanism keeps: the quantity, the port (or another index) that it is about, its value.
 pub type See<'a> = &'a mut dyn FnMut(&'static Observable, Option<u16>, u32);

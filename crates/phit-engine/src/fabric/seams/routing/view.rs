@@ -1,7 +1,7 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
 use super::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
-use crate::engine::{NONE, Rng, Tick};
+use crate::engine::{Bytes, NONE, Rng, Tick, bytes_of};
 use crate::packet::{HopState, MOST_CLASSES, Packet};
 use crate::topology::{Hop, Known, Topology};
 use std::ops::{Deref, Range};
@@ -110,25 +110,6 @@ impl<'a> RouterView<'a> {
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
         (0..self.buffers.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
-    }
-
-    /// The outputs `ports`, of one link class, in a form in which many can be compared at once: `None` if they have
-    /// several virtual channels or queues, if packets hold channels, or if it is not kept when they are ready.
-    #[inline]
-    pub(crate) fn row(&self, ports: Range<u16>) -> Option<Row<'_>> {
-        let first = self.tables.first_port[self.local];
-        let ports = (first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize;
-        let outputs = self.tables.outputs.get(ports.clone())?;
-        let class = usize::from(outputs.first()?.class);
-        // Outputs of a class are alike; with virtual networks they have more channels than a packet may take.
-        if outputs[0].vcs != 1 || self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
-            return None;
-        }
-        let first = outputs[0].vc as usize;
-        // With one channel each, those of neighbouring ports follow one another.
-        let channels = self.tables.channels.get(first..first + outputs.len())?;
-        let ready = self.tables.ready.get(ports)?;
-        Some(Row { channels, ready, now: self.now, capacity: self.buffers.capacity[class] })
     }
 
     /// Virtual channel `vc` of the outputs `ports`, which are of one link class, in a form in which many can be
@@ -263,7 +244,7 @@ impl<'a> RouterView<'a> {
     }
 }
 
-/// Outputs of one router and one link class, with a virtual channel each.
+/// What many outputs are compared by at once: [`Lane::row`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
     pub(crate) channels: &'a [OutputVc],
@@ -306,6 +287,24 @@ impl<'a> Lane<'a> {
         ((self.capacity as i32 - credits).max(0) as u32, credits)
     }
 
+    /// The same as slices of numbers: `None` if the outputs have several virtual channels or queues, if packets hold
+    /// channels, or if it is not kept when outputs are ready.
+    #[inline(always)]
+    pub(crate) fn row(&self) -> Option<Row<'a>> {
+        let (tables, count) = (self.at.tables, self.outputs.len());
+        // Outputs of a class are alike.
+        let output = self.outputs.first()?;
+        if !self.simple || output.vcs != 1 || !tables.owners.is_empty() {
+            return None;
+        }
+        // With one channel each, those of neighbouring ports follow one another.
+        let first = output.vc as usize;
+        let channels = tables.channels.get(first..first + count)?;
+        let first = (tables.first_port[self.at.local] + u32::from(self.first)) as usize;
+        let ready = tables.ready.get(first..first + count)?;
+        Some(Row { channels, ready, now: self.at.now, capacity: self.capacity })
+    }
+
     /// [`RouterView::takes`] for a packet of `phits`.
     #[inline(always)]
     pub(crate) fn takes(&self, (port, output): (u16, &Output), credits: i32, phits: u32) -> bool {
@@ -326,7 +325,31 @@ pub struct View<'a> {
     /// This router's random stream. With re-decision, draw from it only for a head that is going to request: how often
     /// a blocked head is asked is not fixed.
     pub rng: &'a mut Rng,
-    pub(crate) watched: &'a mut Vec<Watched>,
+    pub(crate) watched: &'a mut Watches,
+}
+
+/// What a decision depends on besides the chosen output.
+#[derive(Debug, Default)]
+pub(crate) struct Watches {
+    /// The mechanism has said so; otherwise it depends on all outputs.
+    pub(crate) named: bool,
+    /// The outputs that it has named.
+    pub(crate) outputs: Vec<Watched>,
+}
+
+impl Watches {
+    /// Nothing has been said of the next decision.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.named = false;
+        self.outputs.clear();
+    }
+}
+
+impl Bytes for Watches {
+    fn bytes(&self) -> usize {
+        bytes_of!(self, Self { outputs; named })
+    }
 }
 
 /// Outputs that a decision depends on.
@@ -350,7 +373,7 @@ impl View<'_> {
     /// [`Self::watch`] says so.
     #[inline]
     pub fn watch_chosen(&mut self) {
-        self.watch_occupancy(0..0);
+        self.watched.named = true;
     }
 
     /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's.
@@ -358,14 +381,16 @@ impl View<'_> {
     /// on all.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
-        self.watched.push(Watched { ports, time: true });
+        self.watched.named = true;
+        self.watched.outputs.push(Watched { ports, time: true });
     }
 
     /// Says that the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
     /// them ([`Site::wake`]), but not on whether they are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
-        self.watched.push(Watched { ports, time: false });
+        self.watched.named = true;
+        self.watched.outputs.push(Watched { ports, time: false });
     }
 }
 
