@@ -243,7 +243,7 @@ def test_the_oldest_packet_goes_first_where_the_allocator_knows_priorities(tmp_p
 
 def test_age_changes_latencies_as_in_booksim(tmp_path: Path) -> None:
     # BookSim: 34.44 and 31.26. Input arbiters that choose the oldest packet choose the same output more often.
-    keys = {"num_vcs": 4, "packet_size": 4, "injection_rate": 0.13, "sample_period": 5000}
+    keys: dict[str, Any] = {"num_vcs": 4, "packet_size": 4, "injection_rate": 0.13, "sample_period": 5000}
     keys |= dict.fromkeys(("sw_allocator", "vc_allocator"), "separable_input_first")
     for priority, latency in (("age", 34.44), ("none", 31.26)):
         document = imported(tmp_path, **MESH, **keys, priority=priority).document

@@ -140,6 +140,31 @@ impl Wires {
     /// By router, the sum of the links on shortest paths to it from all routers, of which those that have none count
     /// 2^32 - 1.
     pub(crate) fn sums(&self) -> Vec<u64> {
+        match self.is_long() {
+            true => self.sums_of_each(),
+            false => self.sums_of_batches(),
+        }
+    }
+
+    /// True if a step of a search for [`BATCH`] routers at a time, which looks at all routers, would be taken more often
+    /// than single searches come to each of them.
+    fn is_long(&self) -> bool {
+        let (mut distances, mut order) = (Vec::new(), Vec::new());
+        let Some(linked) = (0..self.routers()).find(|&router| !self.incoming(router).is_empty()) else { return false };
+        self.towards(linked, &mut distances, &mut order);
+        order.last().is_some_and(|&farthest| distances[farthest as usize] as usize >= BATCH)
+    }
+
+    fn sums_of_each(&self) -> Vec<u64> {
+        let (mut distances, mut order) = (Vec::new(), Vec::new());
+        let sum = |to| {
+            self.towards(to, &mut distances, &mut order);
+            distances.iter().map(|&links| u64::from(links)).sum()
+        };
+        (0..self.routers()).map(sum).collect()
+    }
+
+    fn sums_of_batches(&self) -> Vec<u64> {
         let routers = self.endpoints.len();
         let (mut starts, mut peers) = (vec![0], Vec::new());
         for router in 0..self.routers() {

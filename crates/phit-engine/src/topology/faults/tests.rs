@@ -199,16 +199,18 @@ fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() 
 
 #[test]
 fn sums_of_distances_are_those_of_single_searches() {
-    // A router that has failed has no way to any other, and none has one to it.
+    // A router that has failed has no way to any other, and none has one to it. The second torus is a long one.
     let faults = Some(Faults { routers: vec![5], links: vec![[1, 2]], ..Faults::default() });
-    let torus = Torus { dims: vec![9, 8], endpoints_per_router: 1, faults };
-    let wires = Wires::new(&*TopologyKind::Torus(torus).build().unwrap());
-    let (mut distances, mut order) = (Vec::new(), Vec::new());
-    let single = (0..wires.routers()).map(|to| {
-        wires.towards(to, &mut distances, &mut order);
-        distances.iter().map(|&links| u64::from(links)).sum::<u64>()
-    });
-    let single: Vec<u64> = single.collect();
-    assert_eq!(wires.sums(), single);
-    assert!(single[5] > single[0] && single.iter().all(|&sum| sum >= u64::from(NONE)), "{single:?}");
+    for dims in [vec![9, 8], vec![3, 150]] {
+        let torus = Torus { dims, endpoints_per_router: 1, faults: faults.clone() };
+        let wires = Wires::new(&*TopologyKind::Torus(torus).build().unwrap());
+        let (mut distances, mut order) = (Vec::new(), Vec::new());
+        let single = (0..wires.routers()).map(|to| {
+            wires.towards(to, &mut distances, &mut order);
+            distances.iter().map(|&links| u64::from(links)).sum::<u64>()
+        });
+        let single: Vec<u64> = single.collect();
+        assert_eq!(wires.sums(), single);
+        assert!(single[5] > single[0] && single.iter().all(|&sum| sum >= u64::from(NONE)), "{single:?}");
+    }
 }
