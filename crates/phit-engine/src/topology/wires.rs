@@ -146,7 +146,7 @@ impl Wires {
         }
     }
 
-    /// True if a step of a search for [`BATCH`] routers at a time, which looks at all routers, would be taken more often
+    /// True if a search for [`BATCH`] routers at a time, each step of which looks at all routers, would take more steps
     /// than single searches come to each of them.
     fn is_long(&self) -> bool {
         let (mut distances, mut order) = (Vec::new(), Vec::new());
