@@ -61,7 +61,7 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert "C18" in out
     page = (folder / "report.md").read_text()
     assert "![Latency and throughput under ADV+1](figures/5b.png)" in page
-    assert re.search(r" of CPU time in all, \d+ s of wall time in 1 process\.", page)
+    assert re.search(r" of CPU time in all, [\d.]+ s of wall time in 1 process\.", page)
 
     runs = len(list((folder / "points").glob("*.json")))
     status, again, err = cli(*command)
