@@ -49,6 +49,8 @@ class Way:
 def main() -> int:
     """Measures, in the first process; the others serve it."""
     job = mpi.join()
+    # Launchers tie each process to a core, and then a process's two threads are no faster than one.
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
     if job.rank > 0:
         status = job.serve()
         echo(job, 0)

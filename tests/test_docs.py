@@ -1,7 +1,6 @@
 """What README and the user guide say is executed, and every example is valid."""
 
 import linecache
-import os
 import re
 import shlex
 import shutil
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import phit
 import pytest
-from phit import mechanisms
+from phit import machine, mechanisms
 from phit.where import Cluster
 
 from .conftest import ROOT, Cli, tiny
@@ -40,7 +39,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # A command that trusts Python says so for the whole process: that ends with the test.
     monkeypatch.setenv(mechanisms.CONSENT, "0")
     # Runs stay in this process: they are so short that others would take longer to start.
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(machine, "cores", lambda: 1)
     return tmp_path
 
 

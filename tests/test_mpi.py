@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,17 @@ def test_the_first_process_tells_of_errors_and_others_stay() -> None:
             first.run(json.dumps(dragonfly(probes=[probe])))
         assert not statuses
         assert phit.run(dragonfly(cycles=100), among=first)["packets"] > 0
+
+
+def test_threads_that_share_a_core_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+    with job(2) as (first, _):
+        with pytest.warns(UserWarning, match=r"a process of 2 threads to 1 core; `mpirun --bind-to none` leaves"):
+            first.run(json.dumps(dragonfly(cycles=100)), threads=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first.run(json.dumps(dragonfly(cycles=100)), threads=1)
 
 
 def test_a_process_that_fails_ends_the_run_and_no_other_waits() -> None:

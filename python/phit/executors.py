@@ -95,7 +95,7 @@ def run_here(
 
 def processes(workers: int | None, points: int) -> int:
     """How many processes run so many points: as many as asked for, by default one per core."""
-    return min(workers or os.cpu_count() or 1, points)
+    return min(workers or machine.cores(), points)
 
 
 def run_in_processes(

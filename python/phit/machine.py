@@ -39,6 +39,13 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def cores() -> int:
+    """How many cores this process may run on: not all where a scheduler or a launcher has tied it to some."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
 def memory(processes: int = 1) -> int | None:
     """Bytes that each of so many processes may take from now on; `None` where the system does not tell.
 

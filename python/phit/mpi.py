@@ -8,11 +8,13 @@ one from every other. A process that fails says so in the next round, so that no
 """
 
 import json
+import os
 import resource
 import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -107,6 +109,12 @@ class Job:
         for path, table in mechanisms.tables(json.loads(scenario)):
             function = table.get("function")
             raise InputError(f'{path}.function = "{function}": Python functions run in one process, without {FLAG}')
+        cores = machine.cores()
+        if cores < min(threads, os.cpu_count() or 1):
+            words = (
+                f"the launcher has tied a process of {threads} threads to {cores} {'core' if cores == 1 else 'cores'}"
+            )
+            warnings.warn(f"{words}; `mpirun --bind-to none` leaves it all", stacklevel=2)
         self.costs = []
         self._ask({"scenario": scenario, "threads": threads, "limited": memory is not None})
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 from polars import selectors
 
+from phit import machine
 from phit.errors import InputError, ResultsError, SimulationError
 from phit.experiment import WORK_PER_SECOND, Experiment, Point
 from phit.progress import duration
@@ -116,7 +117,7 @@ def _run(
 ) -> SimulationError | None:
     done = Done.read(folder)
     missing = [point for point in points if point.hash not in done.hashes]
-    count = where.workers or os.cpu_count() or 1
+    count = where.workers or machine.cores()
     there = f"{len(points)} runs, {len(points) - len(missing)} of them done already"
     if not run:
         say(f"{there}; the others are left out")
@@ -149,7 +150,7 @@ def _spend(
     say: Say,
 ) -> SimulationError | None:
     """Runs more seeds of what decides undecided claims."""
-    count = where.workers or os.cpu_count() or 1
+    count = where.workers or machine.cores()
     rate: float | None = None
 
     def judge() -> tuple[Sequence[Judged[E]], Plan]:
