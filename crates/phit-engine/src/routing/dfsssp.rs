@@ -210,7 +210,7 @@ impl<'a> Routes<'a> {
 
 impl Layered for Dfsssp {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, (), || {
+        self.made.of_links("dfsssp", topology, (), || {
             let wires = Wires::new(topology);
             let table = shortest(topology, &wires)?;
             let rows = Routes::new(&wires, &table)?.divide()?;

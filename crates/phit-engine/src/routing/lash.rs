@@ -183,6 +183,6 @@ impl<'a> Layer<'a> {
 
 impl Layered for Lash {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, (), || make(topology))
+        self.made.of_links("lash", topology, (), || make(topology))
     }
 }

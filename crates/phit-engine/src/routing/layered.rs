@@ -109,28 +109,89 @@ impl Made {
         said: impl Hash,
         make: impl FnOnce() -> Result<RouteTable, ScenarioError>,
     ) -> Result<Arc<RouteTable>, ScenarioError> {
-        let mut hasher = DefaultHasher::new();
-        said.hash(&mut hasher);
-        hash_network(topology, &mut hasher);
-        let key = hasher.finish();
+        self.get_by(key(topology, &said), || make().map(Arc::new))
+    }
+
+    fn get_by(
+        &self,
+        key: u64,
+        make: impl FnOnce() -> Result<Arc<RouteTable>, ScenarioError>,
+    ) -> Result<Arc<RouteTable>, ScenarioError> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
             Some((of, table)) if *of == key => table.clone(),
             _ => {
-                let table = make().map(Arc::new);
+                let table = make();
                 *made = Some((key, table.clone()));
                 table
             }
         }
     }
+
+    /// The same for tables that follow from the links alone, by the mechanism of this kind: those of scenarios before
+    /// serve, too.
+    pub(super) fn of_links(
+        &self,
+        kind: &str,
+        topology: &dyn Topology,
+        said: impl Hash,
+        make: impl FnOnce() -> Result<RouteTable, ScenarioError>,
+    ) -> Result<Arc<RouteTable>, ScenarioError> {
+        let said = (kind, said);
+        let key = key(topology, &said);
+        self.get_by(key, || match Lately::find(key) {
+            Some(table) => Ok(table),
+            None => make().map(Arc::new).inspect(|table| Lately::keep(key, table)),
+        })
+    }
+}
+
+/// Tables that this process has made lately, the last at the end: a check and the run after it, and the points of a
+/// sweep, often have one network.
+struct Lately;
+
+static LATELY: Mutex<Vec<(u64, Arc<RouteTable>)>> = Mutex::new(Vec::new());
+
+impl Lately {
+    /// Bytes of tables that are kept, the last one left out.
+    const BYTES: usize = 1 << 27;
+
+    fn find(key: u64) -> Option<Arc<RouteTable>> {
+        let kept = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(of, _)| *of == key).map(|(_, table)| table.clone())
+    }
+
+    fn keep(key: u64, table: &Arc<RouteTable>) {
+        let mut kept = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(of, _)| *of != key);
+        let mut bytes = 0;
+        let fits = |(_, table): &&(u64, Arc<RouteTable>)| {
+            bytes += table.bytes();
+            bytes <= Self::BYTES
+        };
+        let some = kept.iter().rev().take_while(fits).count();
+        let others = kept.len() - some;
+        kept.drain(..others);
+        kept.push((key, table.clone()));
+    }
+}
+
+/// What tables are made of, as a hash.
+fn key(topology: &dyn Topology, said: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    said.hash(&mut hasher);
+    hash_network(topology, &mut hasher);
+    hasher.finish()
 }
 
 fn hash_network(topology: &dyn Topology, hasher: &mut impl Hasher) {
     for router in 0..topology.routers() {
         poll();
-        topology.ports(router).hash(hasher);
+        (topology.ports(router), topology.faulty().is_some_and(|faulty| faulty.is_down(router))).hash(hasher);
         for port in 0..topology.ports(router) {
-            match topology.port(router, port).peer {
+            let link = topology.port(router, port);
+            link.class.hash(hasher);
+            match link.peer {
                 Peer::Endpoint(endpoint) => (0, endpoint, 0).hash(hasher),
                 Peer::Router { router, port } => (1, router, port).hash(hasher),
                 Peer::None => (2, 0, 0).hash(hasher),

@@ -222,6 +222,6 @@ impl Ways {
 
 impl Layered for UpDown {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.get(topology, self.root, || self.make(topology))
+        self.made.of_links("up_down", topology, self.root, || self.make(topology))
     }
 }

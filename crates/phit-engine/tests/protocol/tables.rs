@@ -51,6 +51,33 @@ fn any_network() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Scenarios of one network share its tables; those of another link, endpoint, fault, root or mechanism do not.
+#[test]
+fn tables_are_made_once_for_the_scenarios_of_a_network() {
+    let ring = |links: Value, endpoints: u32, routing: Value| {
+        let topology = json!({ "kind": "graph", "routers": 5, "endpoints": endpoints, "links": links });
+        base(topology, routing, 4)
+    };
+    let table = |value: &Value| run::prepare(&scenario(value)).unwrap().table.unwrap();
+    let links = json!([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]]);
+    for kind in KINDS {
+        let one = ring(links.clone(), 2, json!(kind));
+        let first = table(&one);
+        assert!(Arc::ptr_eq(&first, &table(&with(one.clone(), json!({ "traffic": { "load": 0.1 } })))));
+        let mut others = vec![
+            ring(json!([[0, 1], [1, 2], [2, 3], [3, 4], [4, 1]]), 2, json!(kind)),
+            ring(links.clone(), 1, json!(kind)),
+            with(one.clone(), json!({ "topology": { "faults": { "routers": [3] } } })),
+        ];
+        others.extend(KINDS.iter().filter(|&&of| of != kind).map(|of| ring(links.clone(), 2, json!(of))));
+        for other in &others {
+            assert!(!Arc::ptr_eq(&first, &table(other)), "{other}");
+        }
+    }
+    let rooted = |root: u32| table(&ring(links.clone(), 2, json!({ "kind": "up_down", "root": root })));
+    assert!(Arc::ptr_eq(&rooted(1), &rooted(1)) && !Arc::ptr_eq(&rooted(1), &rooted(2)));
+}
+
 /// Each of these channels is behind the one before, the first behind the last.
 fn assert_circle(value: &Value, report: &Value) {
     let topology = network(value);
