@@ -3,7 +3,7 @@
 use super::{Bytes, fetch};
 
 /// Bytes of a page, about.
-const PAGE: usize = 1024;
+const PAGE: usize = 512;
 
 /// A list in pages of one size: it grows without copying, and holds half a page more than it needs.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct Histogram {
-    /// The values below [`EXACT`], which are nearly all, at their own place.
+    /// The values below [`EXACT`], which are nearly all, at their own place; as far as there have been any.
     exact: Vec<u32>,
     /// The others; made when there is one.
     above: Option<hdrhistogram::Histogram<u32>>,
@@ -57,7 +57,7 @@ fn empty() -> hdrhistogram::Histogram<u32> {
 impl Histogram {
     /// A histogram without values.
     pub fn new() -> Self {
-        Self { exact: vec![0; EXACT], above: None, max: 0 }
+        Self { exact: Vec::new(), above: None, max: 0 }
     }
 
     /// Bytes held.
@@ -76,7 +76,7 @@ impl Histogram {
     pub fn record_n(&mut self, value: u64, count: u32) {
         match self.exact.get_mut(value as usize) {
             Some(counted) => *counted = counted.saturating_add(count),
-            None => self.record_above(value, count),
+            None => self.record_beyond(value, count),
         }
         if count > 0 {
             self.max = self.max.max(value);
@@ -85,7 +85,11 @@ impl Histogram {
 
     #[cold]
     #[inline(never)]
-    fn record_above(&mut self, value: u64, count: u32) {
+    fn record_beyond(&mut self, value: u64, count: u32) {
+        if value < EXACT as u64 {
+            self.exact.resize((value as usize + 1).next_power_of_two(), 0);
+            return self.record_n(value, count);
+        }
         // Cannot fail: the histogram grows to what it needs.
         let recorded = self.above.get_or_insert_with(empty).record_n(value, count);
         debug_assert!(recorded.is_ok());
@@ -93,6 +97,7 @@ impl Histogram {
 
     /// Counts everything that `other` has counted. The order of merging does not matter.
     pub fn merge(&mut self, other: &Self) {
+        self.exact.resize(self.exact.len().max(other.exact.len()), 0);
         for (mine, theirs) in self.exact.iter_mut().zip(&other.exact) {
             *mine = mine.saturating_add(*theirs);
         }
