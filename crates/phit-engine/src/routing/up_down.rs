@@ -49,14 +49,16 @@ impl UpDown {
         if let Some(root) = self.root.filter(|&root| root >= wires.routers()) {
             return Err(ScenarioError::new("root", root, format!("expected a router below {}", wires.routers())));
         }
+        // Too many routers are refused before the root is looked for.
+        let table = empty(topology)?;
         let levels = Levels::new(&wires, self.root)?;
-        Ok(tables(topology, &wires, &levels)?.with_layers(Layers::ONE))
+        Ok(tables(table, &wires, &levels).with_layers(Layers::ONE))
     }
 }
 
-/// Routes up, if they must, and then down, balanced over the links.
-pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) -> Result<RouteTable, ScenarioError> {
-    let mut balance = Balance::new(wires, empty(topology)?);
+/// Routes up, if they must, and then down, balanced over the links, in a table that has none.
+pub(super) fn tables(table: RouteTable, wires: &Wires, levels: &Levels) -> RouteTable {
+    let mut balance = Balance::new(wires, table);
     let (senders, receivers) = (Above::senders(wires, levels), Above::receivers(wires, levels));
     let mut ways = Ways::default();
     for to in wires.hosts() {
@@ -72,7 +74,7 @@ pub(super) fn tables(topology: &dyn Topology, wires: &Wires, levels: &Levels) ->
         };
         balance.tree(&ways.order, leads);
     }
-    Ok(balance.into_table())
+    balance.into_table()
 }
 
 /// The level of every router.
