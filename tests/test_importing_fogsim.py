@@ -80,6 +80,13 @@ def test_every_mechanism_of_the_comparison_is_read(tmp_path: Path, mechanism: st
     complete(found)
 
 
+@pytest.mark.parametrize("mechanism", ["Base", "Hybrid", "ECtN"])
+def test_heads_leave_contention_counters_in_turn(tmp_path: Path, mechanism: str) -> None:
+    keys = dict(peer.configuration(mechanism, 4, {}))
+    local = {"PercentLocalThreshold": keys.get("PercentGlobalThreshold")}
+    assert imported(tmp_path, **{**local, **keys}).document["routing"]["crossing"] == "fifo"
+
+
 ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "PalmTreeConfiguration": (0, "topology.arrangement", "consecutive"),
     "InjectionQueueLength": (500, "router.links.endpoint.buffer", 500),

@@ -80,6 +80,8 @@ pub trait Trigger: Send {
     fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &Packet) {}
     /// See [`Routing::tail_left`].
     fn tail_left(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16) {}
+    /// See [`Routing::departs`].
+    fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop) {}
     /// See [`Routing::period`].
     fn period(&mut self, _at: &mut Site<'_>) {}
     /// See [`Routing::hear`].
@@ -336,7 +338,8 @@ impl<T: Trigger> Routing for InTransit<T> {
         Some(other.unwrap_or(minimal))
     }
 
-    fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
+    fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop, packet: &mut Packet) {
+        self.trigger.departs(at, port, queue, hop);
         let detour = Detour::noted_in(packet);
         packet.misrouted |= match detour {
             Some(Detour::Global) => MISROUTED_GLOBALLY | MISROUTED_AT_INJECTION,

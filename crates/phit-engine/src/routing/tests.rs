@@ -20,8 +20,37 @@ use std::sync::{Arc, Mutex};
 #[path = "../../tests/common/adaptive.rs"]
 mod scenarios;
 
-/// What a watched mechanism has told: what the head of each queue wants, by router, port and queue.
-type Told = Arc<Mutex<HashMap<(u32, u16, u16), Wish>>>;
+/// What a watched mechanism has told.
+type Told = Arc<Mutex<Heads>>;
+
+#[derive(Debug, Default)]
+struct Heads {
+    /// What the head of each queue wants, by router, port and queue.
+    wishes: HashMap<(u32, u16, u16), Wish>,
+    /// The transfers that began and have not all been forgotten.
+    transfers: Vec<Crossed>,
+}
+
+/// A transfer of a head that was told of.
+#[derive(Debug, Clone, Copy)]
+struct Crossed {
+    /// Tick in which it began, and its output: the order of those at one router.
+    began: (Tick, u16),
+    /// Router, port and queue from which it came.
+    from: (u32, u16, u16),
+    wish: Wish,
+    /// Its tail has left.
+    over: bool,
+}
+
+impl Heads {
+    /// The transfers that are over, but not all of those that `same` finds alike and that began before.
+    fn held_up(&self, same: impl Fn(&Wish, &Wish) -> bool) -> Vec<Crossed> {
+        let before = |a: &Crossed, b: &Crossed| a.from.0 == b.from.0 && same(&a.wish, &b.wish) && a.began < b.began;
+        let held = |late: &&Crossed| late.over && self.transfers.iter().any(|one| !one.over && before(one, late));
+        self.transfers.iter().filter(held).copied().collect()
+    }
+}
 
 /// The minimal output of a head, and the group's link that it is counted for.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +80,10 @@ impl Routing for Watched {
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if self.inner.wants().heads {
             let told = self.told.lock().unwrap();
-            assert!(told.contains_key(&(view.router, port, queue)), "decides about a packet that is not at the head");
+            assert!(
+                told.wishes.contains_key(&(view.router, port, queue)),
+                "decides about a packet that is not at the head"
+            );
         }
         let standing = Standing {
             at: view.router,
@@ -68,6 +100,12 @@ impl Routing for Watched {
         hop
     }
     fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop, packet: &mut Packet) {
+        let mut told = self.told.lock().unwrap();
+        let from = (at.router, port, queue);
+        if let Some(&wish) = told.wishes.get(&from) {
+            told.transfers.push(Crossed { began: (at.now, hop.port), from, wish, over: false });
+        }
+        drop(told);
         self.inner.departs(at, port, queue, hop, packet);
     }
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
@@ -84,11 +122,15 @@ impl Routing for Watched {
         let counted = at.class(port) != 1;
         let link = topology.exit(router, to, &mut packet.rng(router)).filter(|_| counted);
         let link = link.map(|(owner, port)| (owner - first) as u16 * global.len() as u16 + port - global.start);
-        self.told.lock().unwrap().insert((router, port, queue), Wish { port: wanted, link });
+        self.told.lock().unwrap().wishes.insert((router, port, queue), Wish { port: wanted, link });
         self.inner.head_arrived(at, port, queue, packet);
     }
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
-        self.told.lock().unwrap().remove(&(at.router, port, queue));
+        let mut told = self.told.lock().unwrap();
+        let from = (at.router, port, queue);
+        told.wishes.remove(&from);
+        told.transfers.iter_mut().filter(|transfer| transfer.from == from).for_each(|transfer| transfer.over = true);
+        drop(told);
         self.inner.tail_left(at, port, queue);
     }
     fn period(&mut self, at: &mut Site<'_>) {
@@ -172,67 +214,94 @@ proptest! {
         let family = |routing: &Value| !others.contains(&routing["kind"].as_str().unwrap());
         let all: Vec<Value> = mechanisms().into_iter().filter(family).collect();
         let routing = &all[which % all.len()];
-        let value = dragonfly(routing, 9, load, (offset > 0).then_some(offset), seed);
-        let (mut simulation, told) = watched(&value, partitions);
-        let counts = routing["kind"] != "olm";
-        let mut longest = 0;
-        // Partial arrays as they were broadcast last.
-        let mut sent: HashMap<(u32, u16), u32> = HashMap::new();
-        let mut heard = sent.clone();
-        for tick in (0..500u32).step_by(5) {
-            simulation.advance_to(tick + 1);
-            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
-            let partitions = simulation.parts();
-            for partition in partitions {
-                partition.wheel.for_each(partition.now, |_, event| {
-                    if event.target >> kind::SHIFT == kind::DELIVERY {
-                        longest = longest.max(partition.packets[event.target & kind::MASK].hops.total());
-                    }
-                });
-            }
-            if !counts {
-                continue;
-            }
-            let told = told.lock().unwrap();
-            prop_assert_eq!(told.len(), partitions.iter().map(occupied).sum::<usize>());
-            let seen: HashMap<u32, _> = partitions.iter()
-                .flat_map(|p| p.routers.iter().map(move |router| (router, observed(p, router)))).collect();
-            let mut wanted: HashMap<(u32, &str, u16), u32> = HashMap::new();
-            for (&(router, _, _), wish) in told.iter() {
-                *wanted.entry((router, "contention", wish.port)).or_default() += 1;
-                if let Some(link) = wish.link {
-                    *wanted.entry((router, "partial", link)).or_default() += 1;
+        check_counters(routing, load, (offset > 0).then_some(offset), seed, partitions)?;
+    }
+}
+
+#[test]
+fn heads_that_leave_in_turn_are_counted_until_their_turn() {
+    for routing in mechanisms().iter().filter(|routing| routing["crossing"] == "fifo") {
+        check_counters(routing, 0.9, Some(1), 1, 2).unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
+    }
+}
+
+/// Runs the mechanism in a small Dragonfly and compares its counters with what it was told.
+fn check_counters(
+    routing: &Value,
+    load: f64,
+    offset: Option<u32>,
+    seed: u64,
+    partitions: usize,
+) -> Result<(), TestCaseError> {
+    let value = dragonfly(routing, 9, load, offset, seed);
+    let (mut simulation, told) = watched(&value, partitions);
+    let counts = routing["kind"] != "olm";
+    let mut longest = 0;
+    // Partial arrays as they were broadcast last.
+    let mut sent: HashMap<(u32, u16), u32> = HashMap::new();
+    let mut heard = sent.clone();
+    for tick in (0..500u32).step_by(5) {
+        simulation.advance_to(tick + 1);
+        simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
+        let partitions = simulation.parts();
+        for partition in partitions {
+            partition.wheel.for_each(partition.now, |_, event| {
+                if event.target >> kind::SHIFT == kind::DELIVERY {
+                    longest = longest.max(partition.packets[event.target & kind::MASK].hops.total());
                 }
-            }
-            for (router, seen) in &seen {
-                for (&(name, at), &value) in seen.iter().filter(|((name, _), _)| *name != "combined") {
-                    let expected = wanted.get(&(*router, name, at)).copied().unwrap_or(0);
-                    prop_assert_eq!(value, expected, "{} {} of router {} at tick {}", name, at, router, tick);
-                }
-            }
-            if routing["kind"] != "ectn" || routing["updates"].as_str().is_some_and(|updates| updates != "free") {
-                continue;
-            }
-            // A broadcast is known everywhere in the group five cycles later, the latency of a local link.
-            if tick % 100 == 0 {
-                sent = seen.iter().flat_map(|(&router, seen)| {
-                    (0..8).map(move |link| ((router, link), seen[&("partial", link)]))
-                }).collect();
-            }
-            if tick % 100 == 5 {
-                heard = sent.clone();
-            }
-            for (&router, seen) in &seen {
-                let group = router / 4 * 4..router / 4 * 4 + 4;
-                for link in 0..8 {
-                    let others = group.clone().filter(|&other| other != router);
-                    let others: u32 = others.map(|other| heard.get(&(other, link)).copied().unwrap_or(0)).sum();
-                    prop_assert_eq!(seen[&("combined", link)], seen[&("partial", link)] + others);
-                }
+            });
+        }
+        if !counts {
+            continue;
+        }
+        let mut told = told.lock().unwrap();
+        prop_assert_eq!(told.wishes.len(), partitions.iter().map(occupied).sum::<usize>());
+        let seen: HashMap<u32, _> =
+            partitions.iter().flat_map(|p| p.routers.iter().map(move |router| (router, observed(p, router)))).collect();
+        let mut wanted: HashMap<(u32, &str, u16), u32> = HashMap::new();
+        let mut want = |router: u32, name: &'static str, at: u16| *wanted.entry((router, name, at)).or_default() += 1;
+        for (&(router, _, _), wish) in &told.wishes {
+            want(router, "contention", wish.port);
+            wish.link.into_iter().for_each(|link| want(router, "partial", link));
+        }
+        if routing["crossing"] == "fifo" {
+            told.held_up(|a, b| a.port == b.port).iter().for_each(|it| want(it.from.0, "contention", it.wish.port));
+            let links = told.held_up(|a, b| a.link.is_some() && a.link == b.link);
+            links.iter().for_each(|it| want(it.from.0, "partial", it.wish.link.unwrap()));
+        }
+        // Those that nothing holds up any longer hold nothing up either.
+        let first = told.transfers.iter().position(|transfer| !transfer.over).unwrap_or(told.transfers.len());
+        told.transfers.drain(..first);
+        for (router, seen) in &seen {
+            for (&(name, at), &value) in seen.iter().filter(|((name, _), _)| *name != "combined") {
+                let expected = wanted.get(&(*router, name, at)).copied().unwrap_or(0);
+                prop_assert_eq!(value, expected, "{} {} of router {} at tick {}", name, at, router, tick);
             }
         }
-        prop_assert!(longest <= 8, "a route of {} hops", longest);
+        if routing["kind"] != "ectn" || routing["updates"].as_str().is_some_and(|updates| updates != "free") {
+            continue;
+        }
+        // A broadcast is known everywhere in the group five cycles later, the latency of a local link.
+        if tick % 100 == 0 {
+            sent = seen
+                .iter()
+                .flat_map(|(&router, seen)| (0..8).map(move |link| ((router, link), seen[&("partial", link)])))
+                .collect();
+        }
+        if tick % 100 == 5 {
+            heard = sent.clone();
+        }
+        for (&router, seen) in &seen {
+            let group = router / 4 * 4..router / 4 * 4 + 4;
+            for link in 0..8 {
+                let others = group.clone().filter(|&other| other != router);
+                let others: u32 = others.map(|other| heard.get(&(other, link)).copied().unwrap_or(0)).sum();
+                prop_assert_eq!(seen[&("combined", link)], seen[&("partial", link)] + others);
+            }
+        }
     }
+    prop_assert!(longest <= 8, "a route of {} hops", longest);
+    Ok(())
 }
 
 #[test]

@@ -260,3 +260,44 @@ fn a_valiant_route_that_passes_its_destination_may_end_there() {
         assert_close(hops(between), 1.5, 0.04, passing);
     }
 }
+
+#[test]
+fn a_long_transfer_holds_up_the_counters_of_short_ones_behind_it() {
+    // Two endpoints of a router send to the next one; the crossbar takes a packet of 8 phits in 2 cycles, or as long as
+    // it is still arriving. Endpoint 1 has two: the first crosses in cycles 0 to 7, as it arrives; the second has
+    // arrived by then. Endpoint 0 has one that arrives from cycle 8 on, goes first (endpoint 1 was served last), and
+    // crosses in cycles 8 to 15; it leaves the output to the other from cycle 10 on, which has crossed by cycle 12.
+    let heads = |crossing: &str| -> Vec<f64> {
+        let value = json!({
+            "topology": { "kind": "dragonfly", "p": 2, "a": 2, "h": 1 },
+            "router": {
+                "speedup": 4, "clock": "link", "cut_through": "input", "output_buffer": 64,
+                "allocator": { "kind": "separable_input_first", "arbiter": "least_recently_served" },
+                "links": {
+                    "endpoint": { "latency": 0, "injection_bandwidth": "infinite", "vcs": 1, "buffer": 64 },
+                    "local": { "latency": 10, "vcs": 3, "buffer": 64 },
+                    "global": { "latency": 10, "vcs": 2, "buffer": 64 },
+                },
+            },
+            "routing": { "kind": "contention_base", "threshold": 9, "crossing": crossing },
+            "traffic": {
+                "load": 0, "packet_size": PACKET, "trace": [[0, 1, 2, PACKET], [1, 1, 2, PACKET], [8, 0, 2, PACKET]],
+            },
+            "measure": {
+                "warmup": 0, "cycles": 30,
+                "probes": [{ "kind": "counters", "every": 1, "router": 0, "by_index": true }],
+            },
+        });
+        let table = run(&value).tables()["probes"].clone();
+        let rows = table["index"].as_array().unwrap().iter().zip(table["mean"].as_array().unwrap());
+        // Port 2 leads to the other router.
+        let counts = rows.filter(|(index, _)| **index == 2).map(|(_, count)| count.as_f64().unwrap());
+        counts.skip_while(|count| *count == 0.0).collect()
+    };
+    let expected = |parts: [(f64, usize); 3]| parts.map(|(heads, cycles)| vec![heads; cycles]).concat();
+    let starts = |of: &[f64], with: &[f64]| of.starts_with(with) && of[with.len()..].iter().all(|count| *count == 0.0);
+    let alone = heads("tail");
+    assert!(starts(&alone, &expected([(1.0, 8), (2.0, 4), (1.0, 4)])), "{alone:?}");
+    let in_turn = heads("fifo");
+    assert!(starts(&in_turn, &expected([(1.0, 8), (2.0, 8), (0.0, 0)])), "{in_turn:?}");
+}

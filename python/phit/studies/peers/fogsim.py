@@ -173,7 +173,7 @@ def _restriction(keys: Keys) -> Document:
 
 
 def _contention(keys: Keys) -> Document:
-    return {"threshold": int(keys["ContentionThreshold"]), "comparison": "reaches"}
+    return {"threshold": int(keys["ContentionThreshold"]), "comparison": "reaches", "crossing": "fifo"}
 
 
 def network(p: int, a: int, h: int, keys: Keys) -> Document:

@@ -150,7 +150,7 @@ def _transient(mechanism: str, bins: list[Row]) -> Transient:
         theirs={ours: _joined(bins, column, 0.01 if ours in SHARES else 1.0) for ours, column in MEASURES.items()},
         their_seeds=int(first["seeds"]),
         quick=mechanism == "Base",
-        known=known(mechanism, int(first["p"]), configuration(first)),
+        known=known(configuration(first)),
     )
 
 

@@ -1,6 +1,7 @@
 //! Base: contention counters alone (contention paper, section III-B).
 
 use super::counters::Counters;
+use super::crossing::{Crossing, Transfers};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
@@ -25,6 +26,9 @@ pub struct Base {
     pub comparison: Comparison,
     /// What a counter over the threshold does.
     pub trigger: Statistics,
+    /// Until when a head that is crossing the crossbar is counted.
+    #[serde(skip_serializing_if = "Crossing::is_tail")]
+    pub crossing: Crossing,
 }
 
 /// What a contention counter over its threshold does.
@@ -73,14 +77,17 @@ impl RoutingParams for Base {
 /// The trigger by contention counters.
 pub(super) struct Contention {
     counters: Counters,
+    transfers: Transfers,
     limit: Limit,
     statistics: Statistics,
 }
 
 impl Contention {
     pub(super) fn new(params: &Base, context: &RoutingContext) -> Self {
+        let counters = Counters::of_ports(context);
         Self {
-            counters: Counters::of_ports(context),
+            transfers: Transfers::new(params.crossing, &counters),
+            counters,
             limit: Limit::new(params.threshold, params.comparison, context),
             statistics: params.trigger,
         }
@@ -145,9 +152,16 @@ impl Trigger for Contention {
 
     #[inline(always)]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
-        if let Some((wanted, count)) = self.counters.left(at, port, queue) {
+        let Some(wanted) = self.counters.gone(at, port, queue) else { return };
+        for _ in 0..self.transfers.ended(&self.counters, at, (port, queue), wanted) {
+            let count = self.counters.fewer(at, wanted);
             self.tell(at, wanted, count + 1);
         }
+    }
+
+    #[inline(always)]
+    fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop) {
+        self.transfers.began(&self.counters, at, (port, queue), hop);
     }
 
     fn observe(&self, router: u32, see: See<'_>) {

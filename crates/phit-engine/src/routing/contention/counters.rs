@@ -51,8 +51,13 @@ impl Counters {
 
     /// The place of a counter of the router with the given place.
     #[inline]
-    fn place(&self, router: u32, thing: u16) -> usize {
+    pub(super) fn place(&self, router: u32, thing: u16) -> usize {
         router as usize * self.per_router + usize::from(thing)
+    }
+
+    /// Number of counters.
+    pub(super) fn count(&self) -> usize {
+        self.counts.len()
     }
 
     /// The counter of `thing` in the router.
@@ -101,14 +106,24 @@ impl Counters {
     /// The tail of the head that was counted has left the queue. Returns what it wanted and the new count.
     #[inline]
     pub fn left(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<(u16, u16)> {
+        let thing = self.gone(site, port, queue)?;
+        Some((thing, self.fewer(site, thing)))
+    }
+
+    /// The same, but that it still counts. Returns what it wanted.
+    #[inline]
+    pub(super) fn gone(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<u16> {
         let place = self.queue(site.local, port, queue);
         let thing = std::mem::replace(&mut self.wanted[place], NOTHING);
-        if thing == NOTHING {
-            return None;
-        }
+        (thing != NOTHING).then_some(thing)
+    }
+
+    /// One head that has gone counts for `thing` no longer. Returns the new count.
+    #[inline]
+    pub(super) fn fewer(&mut self, site: &Site<'_>, thing: u16) -> u16 {
         let counter = self.place(site.local, thing);
         let count = &mut self.counts[counter];
         *count -= 1;
-        Some((thing, *count))
+        *count
     }
 }

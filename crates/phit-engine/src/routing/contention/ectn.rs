@@ -2,6 +2,7 @@
 
 use super::base::{Base, Contention, Statistics};
 use super::counters::Counters;
+use super::crossing::{Crossing, Transfers};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -61,6 +62,9 @@ pub struct Ectn {
     pub comparison: Comparison,
     /// What a contention counter over its threshold does.
     pub trigger: Statistics,
+    /// Until when a head that is crossing the crossbar is counted.
+    #[serde(skip_serializing_if = "Crossing::is_tail")]
+    pub crossing: Crossing,
     /// Which counters filter the links that a packet may take instead.
     pub candidates: Candidates,
     /// Cycles between two broadcasts.
@@ -90,6 +94,7 @@ impl Default for Ectn {
             combined_threshold: Threshold::Auto,
             comparison: Comparison::default(),
             trigger: Statistics::default(),
+            crossing: Crossing::default(),
             candidates: Candidates::default(),
             period: 100,
             updates: Updates::default(),
@@ -141,7 +146,8 @@ impl RoutingParams for Ectn {
         &[CONTENTION, PARTIAL, COMBINED]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
+        let &Self { threshold, comparison, trigger, crossing, .. } = self;
+        let base = Base { threshold, comparison, trigger, crossing };
         let trigger = Notified {
             contention: Contention::new(&base, context),
             group: Group::new(self, context),
@@ -158,6 +164,7 @@ struct Group {
     period: Tick,
     limit: Limit,
     partial: Counters,
+    transfers: Transfers,
     /// Sum of the partial arrays received from the other routers of the group.
     received: Vec<u16>,
     /// The last broadcast received over each local port.
@@ -185,10 +192,12 @@ impl Group {
             }
         };
         let count = context.routers.len();
+        let partial = Counters::new(context, links.count);
         let nothing = Broadcast { number: 0, changed: &[], counters: &vec![0; links.count] }.payload();
         Self {
             limit: Limit::new(threshold, params.comparison, context),
-            partial: Counters::new(context, links.count),
+            transfers: Transfers::new(params.crossing, &partial),
+            partial,
             received: vec![0; count * links.count],
             last: vec![None; count * local],
             sent: vec![nothing.clone(); count],
@@ -224,11 +233,18 @@ impl Group {
     }
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
-        if let Some((link, _)) = self.partial.left(at, port, queue) {
+        let Some(link) = self.partial.gone(at, port, queue) else { return };
+        for _ in 0..self.transfers.ended(&self.partial, at, (port, queue), link) {
+            self.partial.fewer(at, link);
             if self.limit.was_crossed(self.combined(at.router, link) + 1) {
                 at.wake_all();
             }
         }
+    }
+
+    #[inline(always)]
+    fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop) {
+        self.transfers.began(&self.partial, at, (port, queue), hop);
     }
 
     /// The broadcast of another router has come over `port`.
@@ -384,6 +400,12 @@ impl Trigger for Notified {
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
         self.group.tail_left(at, port, queue);
+    }
+
+    #[inline(always)]
+    fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop) {
+        self.contention.departs(at, port, queue, hop);
+        self.group.departs(at, port, queue, hop);
     }
 
     fn period(&mut self, at: &mut Site<'_>) {

@@ -1,7 +1,7 @@
 //! Hybrid: contention counters or credits, whichever asks for it (contention paper, section III-C).
 
 use super::base::{Base, Contention, Statistics};
-use super::{CONTENTION, Comparison, Threshold};
+use super::{CONTENTION, Comparison, Crossing, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
 use crate::measure::Observable;
@@ -37,6 +37,9 @@ pub struct Hybrid {
     pub comparison: Comparison,
     /// What a counter over the threshold does.
     pub trigger: Statistics,
+    /// Until when a head that is crossing the crossbar is counted.
+    #[serde(skip_serializing_if = "Crossing::is_tail")]
+    pub crossing: Crossing,
     /// Where packets may go that leave because of contention.
     pub candidates: Candidates,
     /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because
@@ -53,6 +56,7 @@ impl Default for Hybrid {
             threshold: Threshold::Auto,
             comparison: Comparison::default(),
             trigger: Statistics::default(),
+            crossing: Crossing::default(),
             candidates: Candidates::default(),
             credit_threshold: 0.35,
             restriction: None,
@@ -80,7 +84,8 @@ impl RoutingParams for Hybrid {
         &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let base = Base { threshold: self.threshold, comparison: self.comparison, trigger: self.trigger };
+        let &Self { threshold, comparison, trigger, crossing, .. } = self;
+        let base = Base { threshold, comparison, trigger, crossing };
         let contention = Contention::new(&base, context);
         let trigger = Either { contention, credits: Credits::new(&self.olm(), context), candidates: self.candidates };
         Box::new(InTransit::new(trigger, context))
@@ -141,6 +146,11 @@ impl Trigger for Either {
     #[inline(always)]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
+    }
+
+    #[inline(always)]
+    fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop) {
+        self.contention.departs(at, port, queue, hop);
     }
 
     fn observe(&self, router: u32, see: See<'_>) {

@@ -3,6 +3,7 @@
 
 mod base;
 mod counters;
+mod crossing;
 mod ectn;
 mod graph;
 mod grid;
@@ -13,6 +14,7 @@ use crate::measure::Observable;
 
 pub use base::Base;
 pub use counters::Counters;
+pub use crossing::Crossing;
 pub use ectn::Ectn;
 pub use graph::Graph;
 pub use grid::Grid;
