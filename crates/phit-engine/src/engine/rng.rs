@@ -70,7 +70,13 @@ impl Rng {
     /// Uniform in `[0, 1)` with 53 bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        Self::unit_of(self.bits())
+    }
+
+    /// [`Self::unit`], if these are the next bits.
+    #[inline]
+    pub(crate) fn unit_of(bits: u64) -> f64 {
+        (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// True with probability `p`.

@@ -59,7 +59,7 @@ impl Steady {
         (size == largest).then_some(Self { gap, others, size })
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         let cycle = source.state.cycle.saturating_add(self.gap.draw(&mut source.rng));
         source.state.cycle = cycle.saturating_add(1);
@@ -209,11 +209,17 @@ impl Traffic {
     }
 
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
-    #[inline]
+    #[inline(always)]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
-        if let Some(steady) = &self.steady {
-            return steady.next(endpoint, source);
+        match &self.steady {
+            Some(steady) => steady.next(endpoint, source),
+            None => self.next_of_any(endpoint, source),
         }
+    }
+
+    /// The same of traffic of any kind.
+    #[inline(never)]
+    fn next_of_any(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         if let Some(trace) = &self.trace {
             return trace.next(endpoint, &mut source.state);
         }

@@ -30,7 +30,7 @@ impl Process for Independent {
     }
 
     fn independent(&self) -> Option<Geometric> {
-        Some(self.gap)
+        Some(self.gap.clone())
     }
 
     #[inline]
