@@ -10,12 +10,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The batches of the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batches {
     /// Ticks of a batch.
     width: Tick,
     /// In their order; the last may not have ended.
     pub bins: Vec<Bin>,
+    /// The one in which something was counted last.
+    #[serde(skip)]
+    latest: Latest,
+}
+
+/// A batch, and the ticks of the window from its first one on that are in it: none before anything is counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Latest {
+    place: u32,
+    first: Tick,
+    width: Tick,
+}
+
+impl PartialEq for Batches {
+    fn eq(&self, other: &Self) -> bool {
+        (self.width, &self.bins) == (other.width, &other.bins)
+    }
 }
 
 /// A batch.
@@ -38,6 +55,23 @@ impl Bin {
 }
 
 impl Batches {
+    /// The batch of tick `at` of the window: nearly always that of the packet before.
+    #[inline(always)]
+    fn bin(&mut self, at: Tick) -> &mut Bin {
+        if at.wrapping_sub(self.latest.first) >= self.latest.width {
+            self.find(at);
+        }
+        &mut self.bins[self.latest.place as usize]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, at: Tick) {
+        let place = at / self.width;
+        slot(&mut self.bins, place);
+        self.latest = Latest { place, first: place * self.width, width: self.width };
+    }
+
     /// The interval of the mean latency.
     pub fn latency(bins: &[Bin], confidence: f64) -> Option<Interval> {
         let batches: Vec<Batch> = bins.iter().map(|bin| Batch { sum: bin.latency, count: bin.packets }).collect();
@@ -113,28 +147,28 @@ impl Counts for Batches {
     }];
 
     fn new(window: &Window) -> Self {
-        Self { width: window.batch, bins: Vec::new() }
+        Self { width: window.batch, ..Self::default() }
     }
 
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
         if let Some(at) = it.in_window {
-            slot(&mut self.bins, at / self.width).phits += it.phits;
+            self.bin(at).phits += it.phits;
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
-        let bin = slot(&mut self.bins, when / self.width);
+        let bin = self.bin(when);
         bin.packets += 1;
         bin.latency += it.latency;
     }
 
-    fn merge(&mut self, Self { width: _, bins }: &Self) {
+    fn merge(&mut self, Self { width: _, bins, latest: _ }: &Self) {
         merge_bins(&mut self.bins, bins, Bin::add);
     }
 
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { bins; width })
+        bytes_of!(self, Self { bins; width, latest })
     }
 }

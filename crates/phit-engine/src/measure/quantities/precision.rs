@@ -122,6 +122,22 @@ impl Reached {
 }
 
 impl Precisions {
+    /// Counts a recorded packet. What few runs ask for is kept out of the function that counts everything, here and
+    /// in the next.
+    #[inline(never)]
+    fn add(&mut self, it: Delivery<'_>, batch: u32) {
+        let bin = slot(&mut self.bins, batch);
+        bin.packets += 1;
+        bin.latency += it.latency;
+        bin.network += it.network_latency;
+        bin.hops += u64::from(it.packet.hops.total());
+    }
+
+    #[inline(never)]
+    fn add_phits(&mut self, phits: u64, batch: u32) {
+        slot(&mut self.bins, batch).phits += phits;
+    }
+
     /// What is reached after so many measured cycles, of all that is asked for.
     fn reached(
         &self,
@@ -239,18 +255,14 @@ impl Counts for Precisions {
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
         if let Some(batch) = it.in_window.and_then(|at| at.checked_div(self.width)) {
-            slot(&mut self.bins, batch).phits += it.phits;
+            self.add_phits(it.phits, batch);
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
         if let Some(batch) = when.checked_div(self.width) {
-            let bin = slot(&mut self.bins, batch);
-            bin.packets += 1;
-            bin.latency += it.latency;
-            bin.network += it.network_latency;
-            bin.hops += u64::from(it.packet.hops.0.to_le_bytes().iter().map(|&hops| u32::from(hops)).sum::<u32>());
+            self.add(*it, batch);
         }
     }
 
