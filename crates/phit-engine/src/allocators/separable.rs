@@ -4,6 +4,7 @@ use super::priority::{Equal, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::{Table, Tick};
 use crate::error::ScenarioError;
+use crate::fabric::seams::allocator::Key;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -166,6 +167,9 @@ impl Turns {
     }
 }
 
+/// Requests of a round that are compared two by two.
+const FEW: usize = 6;
+
 /// `IN_TURN`: compiled for round robin.
 struct Rule<O: Order, const IN_TURN: bool> {
     params: SeparableInputFirst,
@@ -203,6 +207,37 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)
     }
 
+    /// A round of so few requests that those which want one output are compared two by two; false if some share an
+    /// input, or there are too many.
+    #[inline]
+    fn allocate_few(&mut self, round: &mut Round<'_>, requests: &[Request], grants: &mut Vec<u32>) -> bool {
+        let mut keys = [O::Key::LAST; FEW];
+        let each_its_input = requests.is_sorted_by(|a, b| a.input < b.input);
+        if requests.len() > FEW || !each_its_input {
+            return false;
+        }
+        for (key, request) in keys.iter_mut().zip(requests) {
+            if self.params.update == Update::Request {
+                self.serve_input(round.first_port, round.now, request);
+            }
+            let own = self.outputs.key::<IN_TURN>(request.output, request.input, request.birth, round);
+            *key = O::at_output(request, own);
+        }
+        for (place, (key, request)) in keys.iter().zip(requests).enumerate() {
+            let mut others = keys.iter().zip(requests).enumerate().filter(|(at, _)| *at != place);
+            // Of equals the first wins.
+            if others.any(|(at, (other, its))| its.output == request.output && (other, at) < (key, place)) {
+                continue;
+            }
+            if self.params.update == Update::Grant {
+                self.serve_input(round.first_port, round.now, request);
+            }
+            self.outputs.serve::<IN_TURN>(request.output, request.input, round.now);
+            grants.push(place as u32);
+        }
+        true
+    }
+
     /// The input arbiter moves on behind a request.
     #[inline]
     fn serve_input(&mut self, first_port: u32, now: Tick, request: &Request) {
@@ -219,6 +254,9 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
 
 impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
+        if self.allocate_few(&mut round, requests, grants) {
+            return;
+        }
         let mut start = 0;
         while start < requests.len() {
             let input = requests[start].input;
