@@ -166,6 +166,9 @@ pub struct Leg {
 }
 
 impl Leg {
+    /// That of a route of one leg.
+    pub const ONLY: Self = Self { index: 0, of: 1, to_group: false };
+
     /// The second leg of a Valiant route.
     pub const SECOND: Self = Self { index: 1, of: 2, to_group: false };
 

@@ -4,8 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Divisor {
     by: u32,
-    /// 2^63 / by, rounded up. The error, below `by`, times a 32-bit dividend stays below 2^63, so that the quotient
-    /// is exact (Granlund and Montgomery, "Division by invariant integers using multiplication").
+    /// m = (2^64 - 1 - r) / by with r < by. The quotient q of n = q by + s is the upper half of (n + 1) m (Robison,
+    /// "N-bit unsigned division via N-bit multiply-add", 2005): as n + 1 is at most (q + 1) by, (n + 1) m is less than
+    /// (q + 1) 2^64; and it is q 2^64 - q (r + 1) + (s + 1) m, where q (r + 1) is at most n and m more than 2^32.
     reciprocal: u64,
 }
 
@@ -13,7 +14,7 @@ impl Divisor {
     /// A divisor from 1 to 2^31 - 1.
     pub(super) fn new(by: u32) -> Self {
         debug_assert!(by > 0 && by < 1 << 31);
-        Self { by, reciprocal: (1u64 << 63).div_ceil(u64::from(by.max(1))) }
+        Self { by, reciprocal: u64::MAX / u64::from(by.max(1)) }
     }
 
     /// The divisor itself.
@@ -25,7 +26,7 @@ impl Divisor {
     /// `n / self`.
     #[inline]
     pub(super) fn quotient(self, n: u32) -> u32 {
-        ((u128::from(n) * u128::from(self.reciprocal)) >> 63) as u32
+        ((u128::from(u64::from(n) + 1) * u128::from(self.reciprocal)) >> 64) as u32
     }
 
     /// (`n / self`, `n % self`).

@@ -237,16 +237,23 @@ impl DragonflyGraph {
         if router == from { Step::Global(port) } else { Step::Local(router) }
     }
 
-    /// The step of router `from` of one group towards router `to`, or any router, of another.
+    /// The step of router `from` of group `here` towards router `to`, or any router, of group `there`.
     #[inline(always)]
-    fn cross(&self, bundle: Bundle, from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
+    fn cross(&self, (here, there): (u32, u32), from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
         match self.links {
-            0 | 1 => self.step_to(bundle, 0, from),
-            _ => self.cross_in_parallel(bundle, from, to, rng),
+            0 | 1 => self.only_step(here, there, from),
+            _ => self.cross_in_parallel(self.bundle(here, there), from, to, rng),
         }
     }
 
-    /// The same over one of several links.
+    /// The same with one link between two groups.
+    #[inline(always)]
+    fn only_step(&self, here: u32, there: u32, from: u32) -> Step {
+        let (router, port) = self.h.div_rem(self.slot(here, there));
+        if router == from { Step::Global(port) } else { Step::Local(router) }
+    }
+
+    /// [`Self::cross`] over one of several links.
     #[inline(never)]
     fn cross_in_parallel(&self, bundle: Bundle, from: u32, to: Option<u32>, rng: &mut Rng) -> Step {
         let (hops, count) = self.fewest(bundle, from, to);
@@ -327,7 +334,7 @@ impl DragonflyGraph {
         let step = match here == there {
             true => Step::Local(to),
             false if !self.has_one_link() => return None,
-            false => self.step_to(self.bundle(here, there), 0, from),
+            false => self.only_step(here, there, from),
         };
         Some(self.port_of(step, from))
     }
@@ -437,8 +444,7 @@ impl Topology for DragonflyGraph {
     #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
-        let step =
-            if here == there { Step::Local(to) } else { self.cross(self.bundle(here, there), from, Some(to), rng) };
+        let step = if here == there { Step::Local(to) } else { self.cross((here, there), from, Some(to), rng) };
         self.hop(step, from, leg, state)
     }
 
@@ -504,7 +510,7 @@ impl Topology for DragonflyGraph {
     #[inline]
     fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
         let (here, from) = self.a.div_rem(at);
-        self.hop(self.cross(self.bundle(here, group), from, None, rng), from, leg, state)
+        self.hop(self.cross((here, group), from, None, rng), from, leg, state)
     }
 }
 

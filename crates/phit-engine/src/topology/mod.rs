@@ -240,8 +240,7 @@ impl Known {
         vcs: &[u8],
         rng: &mut Rng,
     ) -> Hop {
-        const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
-        self.leg_hop(topology, (at, to, LEG), state, vcs, rng)
+        self.leg_hop(topology, (at, to, Leg::ONLY), state, vcs, rng)
     }
 
     /// [`Topology::minimal_hop`] of `topology`, which is this one, from a router to another in a leg of a route.
@@ -254,11 +253,37 @@ impl Known {
         vcs: &[u8],
         rng: &mut Rng,
     ) -> Hop {
+        self.with_leg_hop(topology, (at, to, leg), || state, || (vcs, rng), |hop| hop)
+    }
+
+    /// [`Self::leg_hop`], handed on to `then`. What not every topology reads is asked for where it is read: the state
+    /// of the packet; the virtual channels and the random stream.
+    #[inline(always)]
+    pub(crate) fn with_leg_hop<'a, T>(
+        &self,
+        topology: &dyn Topology,
+        (at, to, leg): (u32, u32, Leg),
+        state: impl FnOnce() -> HopState,
+        rest: impl FnOnce() -> (&'a [u8], &'a mut Rng),
+        then: impl FnOnce(Hop) -> T,
+    ) -> T {
         match self {
-            Self::Dragonfly(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
-            Self::Grid(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
-            Self::Clos(graph) => graph.minimal_hop(at, to, leg, state, vcs, rng),
-            Self::Other => topology.minimal_hop(at, to, leg, state, vcs, rng),
+            Self::Dragonfly(graph) => {
+                let (vcs, rng) = rest();
+                then(graph.minimal_hop(at, to, leg, state(), vcs, rng))
+            }
+            Self::Grid(graph) => {
+                let (vcs, rng) = rest();
+                then(graph.minimal_hop(at, to, leg, state(), vcs, rng))
+            }
+            Self::Clos(graph) => {
+                let (vcs, rng) = rest();
+                then(graph.minimal_hop(at, to, leg, state(), vcs, rng))
+            }
+            Self::Other => {
+                let (vcs, rng) = rest();
+                then(topology.minimal_hop(at, to, leg, state(), vcs, rng))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Admittance queues: one for each destination at every endpoint, in front of its injection queues.
 
-use super::config::Kernel;
+use super::config::{General, Kernel};
 use super::events::kind;
 use super::partition::Partition;
 use crate::engine::NONE;
@@ -212,7 +212,7 @@ impl Partition {
             if !self.admittances[e as usize].admit(packet, room) {
                 self.collector.dropped(packet.cycle * cycle);
             }
-            self.draw(e);
+            self.draw::<General>(e);
         }
     }
 

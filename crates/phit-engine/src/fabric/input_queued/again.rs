@@ -163,7 +163,7 @@ impl Partition {
             }
             self.send_flit::<K>(e, packet, lane, size, mark);
             if mark == 0 {
-                self.draw(e);
+                self.draw::<K>(e);
             }
         }
     }

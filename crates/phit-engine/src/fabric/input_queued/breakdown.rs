@@ -140,7 +140,7 @@ impl Partition {
         let born = |cycle: Tick| cycle * ticks_per_cycle;
         while let Some(packet) = self.endpoints[e].next.filter(|packet| born(packet.cycle) < self.now) {
             self.collector.dropped(born(packet.cycle));
-            self.draw(e);
+            self.draw::<General>(e);
         }
         // What is due in this tick is given up in it.
         self.give_up(e, self.now.saturating_sub(1));

@@ -57,8 +57,16 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn start_sources<K: Kernel>(&mut self) {
         for e in 0..self.endpoints.len() as u32 {
-            self.draw(e);
+            self.draw::<K>(e);
             self.send::<K>(e);
+        }
+    }
+
+    /// Sends what endpoints can send that may have something in this tick.
+    #[inline(never)]
+    pub(super) fn send_all<K: Kernel>(&mut self) {
+        while let Some(endpoint) = self.senders.pop() {
+            self.send::<K>(endpoint);
         }
     }
 
@@ -88,11 +96,11 @@ impl Partition {
 
     /// Draws the next packet of endpoint `e`.
     #[inline(always)]
-    pub(crate) fn draw(&mut self, e: u32) {
+    pub(crate) fn draw<K: Kernel>(&mut self, e: u32) {
         if self.hosted.is_some() {
             return self.draw_of_message(e);
         }
-        if self.exchange.is_some() {
+        if !K::BARE && self.exchange.is_some() {
             return self.draw_request(e);
         }
         let endpoint = &mut self.endpoints[e];
@@ -100,7 +108,8 @@ impl Partition {
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
-    pub(crate) fn send<K: Kernel>(&mut self, e: u32) {
+    #[inline(always)]
+    fn send<K: Kernel>(&mut self, e: u32) {
         if !K::BARE && !self.settings.in_turn {
             return self.send_otherwise::<K>(e);
         }
@@ -153,13 +162,13 @@ impl Partition {
                 return Some(lane).filter(fits);
             }
         }
-        self.choose_lane(endpoint.channel, endpoint.lane, 0..count, packet.destination, size)
+        self.choose_lane::<K>(endpoint.channel, endpoint.lane, 0..count, packet.destination, size)
     }
 
     /// The queue among `lanes` for a flit of `size` phits to `destination`, of those whose first has its credits in
     /// `channel`; `last` is the one last used.
     #[inline(always)]
-    pub(super) fn choose_lane(
+    pub(super) fn choose_lane<K: Kernel>(
         &self,
         channel: u32,
         last: u16,
@@ -169,7 +178,7 @@ impl Partition {
     ) -> Option<u16> {
         let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
-        let least = if self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
+        let least = if !K::BARE && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
         let fits = |lane: &u16| credits(*lane) >= least as i32;
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
         match self.config.injection_queue {
@@ -223,7 +232,7 @@ impl Partition {
         self.tables.channels[channel].credits -= size as i32;
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
         if tail && (K::BARE || self.settings.in_turn) {
-            self.draw(e);
+            self.draw::<K>(e);
         }
         if latency == 0 {
             self.arrive::<K>(queue, index);

@@ -4,7 +4,7 @@
 //! its router: a packet of which flits are missing first, then replies, then requests. With virtual networks neither
 //! waits for the other's virtual channels. Nothing here crosses from one endpoint to another but packets.
 
-use super::config::Kernel;
+use super::config::{General, Kernel};
 use super::endpoint::Endpoint;
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
@@ -335,7 +335,13 @@ impl Partition {
             let credits = self.tables.channels[endpoint.channel + u32::from(sending.lane)].credits;
             return Some(sending.lane).filter(|_| credits >= size as i32);
         }
-        self.choose_lane(endpoint.channel, sending.lane, self.injection_lanes(kind), packet.destination, size)
+        self.choose_lane::<General>(
+            endpoint.channel,
+            sending.lane,
+            self.injection_lanes(kind),
+            packet.destination,
+            size,
+        )
     }
 
     /// The injection queues for requests, or for replies.

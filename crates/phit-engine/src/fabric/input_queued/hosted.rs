@@ -1,5 +1,6 @@
 //! Endpoints that execute a program, in place of drawing traffic.
 
+use super::config::General;
 use super::events::kind;
 use super::partition::Partition;
 use crate::engine::{Event, Tick};
@@ -61,7 +62,7 @@ impl Partition {
             let Some(hosted) = &self.hosted else { break };
             let endpoint = hosted.places[slot as usize];
             if self.endpoints[endpoint].next.is_none() {
-                self.draw(endpoint);
+                self.draw::<General>(endpoint);
                 self.senders.push(endpoint);
             }
         }

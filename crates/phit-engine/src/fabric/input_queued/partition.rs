@@ -131,8 +131,8 @@ pub struct Partition {
     /// Of one router, the requests that share a port with another, and the places of those that are granted.
     pub(crate) sharing: Vec<Request>,
     pub(crate) grants: Vec<u32>,
-    /// The places of the requests of this tick that are not granted.
-    pub(crate) losers: Vec<u32>,
+    /// The requests of this tick that are not granted.
+    pub(crate) losers: Vec<Request>,
     pub(crate) heads: Vec<Head>,
     pub(crate) waiting: Vec<Waiting>,
     /// Queues whose first packet is discarded in this tick.
@@ -279,8 +279,8 @@ impl Partition {
                 self.execute();
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
-            while let Some(endpoint) = self.senders.pop() {
-                self.send::<K>(endpoint);
+            if !self.senders.is_empty() {
+                self.send_all::<K>();
             }
             if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty() || !self.reviews.is_empty()) {
                 self.control();

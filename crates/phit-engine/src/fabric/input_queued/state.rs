@@ -1,6 +1,7 @@
 //! The records of a partition's routers: input ports and queues, output ports and virtual channels.
 
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::queueing::Lanes;
 pub(super) use crate::fabric::seams::routing::{Output, OutputBuffer, OutputTables, OutputVc};
 
 /// An input queue: packets in order, the first of which may have arrived or been sent in part.
@@ -26,6 +27,12 @@ impl Queue {
     /// An empty queue of input port `port`.
     pub(crate) fn new(port: u32) -> Self {
         Self { first: NONE, last: NONE, port, output: NONE, vc: 0, vcs: 1 }
+    }
+
+    /// Notes the decision for its first packet: `lanes` of output `port` of the router whose first port is `first`.
+    #[inline(always)]
+    pub(super) fn decide(&mut self, first: u32, lanes: Lanes, port: u16) {
+        (self.output, self.vc, self.vcs) = (first + u32::from(port), lanes.first, lanes.count);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, Watched, advance_leg};
 use crate::packet::{MOST_CLASSES, Packet};
-use crate::topology::Hop;
+use crate::topology::{Hop, Leg};
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -33,9 +33,9 @@ enum Look {
     Watch,
 }
 
-/// The places of the requests that have not been granted.
-fn lost(requests: &[Request]) -> impl Iterator<Item = u32> {
-    (0..).zip(requests).filter(|(_, request)| !request.granted).map(|(place, _)| place)
+/// The requests that have not been granted.
+fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
+    requests.iter().filter(|request| !request.granted)
 }
 
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
@@ -66,10 +66,7 @@ impl Partition {
             looking.drain(..).for_each(|queue| self.look_at::<K>(queue, &mut requests));
             self.looking = looking;
         } else {
-            // A look adds no candidate.
-            let mut candidates = std::mem::take(&mut self.candidates);
-            candidates.drain(|queue| self.look_at::<K>(queue, &mut requests));
-            self.candidates = candidates;
+            self.look_at_all::<K>(&mut requests);
         }
         if !self.discards.is_empty() {
             self.discard_all::<K>();
@@ -98,12 +95,7 @@ impl Partition {
             if !K::BARE && self.settings.speculates {
                 lose_in_vain(&mut requests);
             }
-            for (place, request) in (0..).zip(&requests) {
-                match request.granted {
-                    true => self.transfer::<K>(request),
-                    false => losers.push(place),
-                }
-            }
+            self.transfer_all::<K>(&requests, &mut losers);
         }
         let granted = (requests.len() - losers.len()) as u64;
         self.collector.counters.work.flit_hops += granted;
@@ -111,14 +103,33 @@ impl Partition {
             self.collector.counters.work.packet_hops += granted;
         }
         // What they may do next depends on what the winners have taken.
-        for place in losers.drain(..) {
-            self.try_again::<K>(&requests[place as usize]);
-        }
+        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
         self.losers = losers;
         requests.clear();
         self.requests = requests;
         while let Some(queue) = self.again.pop() {
             self.offer::<K>(self.queues[queue].port, queue);
+        }
+    }
+
+    /// Looks at all candidates. A function of its own, as the next: registers are few, and neither needs what the
+    /// other has at hand.
+    #[inline(never)]
+    fn look_at_all<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        // A look adds no candidate.
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.drain(|queue| self.look_at::<K>(queue, requests));
+        self.candidates = candidates;
+    }
+
+    /// Carries out those `requests` that have been granted, and notes the others.
+    #[inline(never)]
+    fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
+        for request in requests {
+            match request.granted {
+                true => self.transfer::<K>(request),
+                false => losers.push(*request),
+            }
         }
     }
 
@@ -348,12 +359,29 @@ impl Partition {
         if self.settings.wants::<K>().redecide {
             self.watched.clear();
         }
-        let hop = if let Some(hop) = self.ejection::<K>(router, packet) {
-            hop
-        } else if K::SETTLED || self.settings.wants.settled {
+        let first = port - u32::from(number);
+        if let Some(hop) = self.ejection::<K>(router, packet) {
+            return self.decide::<K>(router, first, queue, hop);
+        }
+        let hop = if K::SETTLED || self.settings.wants.settled {
             let (at, packet) = (self.routers.number(router), &self.packets[packet]);
-            let (to, state, vcs) = (packet.destination_router, packet.hop_state(), &self.config.buffers.vcs);
-            self.known.minimal_hop(&*self.topology, at, to, state, vcs, &mut self.rngs[router])
+            let (config, rngs) = (&self.config, &mut self.rngs);
+            let hop = self.known.with_leg_hop(
+                &*self.topology,
+                (at, packet.destination_router, Leg::ONLY),
+                || packet.hop_state(),
+                move || (&config.buffers.vcs[..], &mut rngs[router]),
+                |hop| match K::SETTLED {
+                    // There is nothing else to be done, for any topology: a hop is neither laid out nor handed on.
+                    true => {
+                        self.queues[queue].decide(first, hop.into(), hop.port);
+                        None
+                    }
+                    false => Some(hop),
+                },
+            );
+            let Some(hop) = hop else { return };
+            hop
         } else {
             let mut view = view!(self, router);
             if !K::BARE && self.settings.networks > 1 {
@@ -368,7 +396,7 @@ impl Partition {
                 }
             }
         };
-        self.decide::<K>(router, port - u32::from(number), queue, hop);
+        self.decide::<K>(router, first, queue, hop);
     }
 
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
@@ -417,8 +445,7 @@ impl Partition {
             let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
             assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
         }
-        let q = &mut self.queues[queue];
-        (q.output, q.vc, q.vcs) = (output, lanes.first, lanes.count);
+        self.queues[queue].decide(first, lanes, hop.port);
     }
 
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.

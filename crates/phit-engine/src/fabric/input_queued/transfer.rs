@@ -230,13 +230,24 @@ impl Partition {
             let returned = consumed + settings.credit_latency[0];
             self.file(returned, kind::CREDIT, grant.output, credit);
         }
-        if tail {
-            self.file(at, if far == SINK { kind::DELIVERY } else { kind::LOSS }, packet, grant.vc.into());
-        }
         if far == BROKEN {
-            self.tables.channels[channel].credits -= size as i32;
-            self.note_loss(grant.output, grant.vc, size);
+            return self.lose_over_link(grant, packet, at, channel, tail);
         }
+        if tail {
+            self.file(at, kind::DELIVERY, packet, grant.vc.into());
+        }
+    }
+
+    /// The flit goes over a link that has broken.
+    #[cold]
+    #[inline(never)]
+    fn lose_over_link(&mut self, grant: &Request, packet: u32, at: Tick, channel: u32, tail: bool) {
+        let size = u32::from(grant.size);
+        if tail {
+            self.file(at, kind::LOSS, packet, grant.vc.into());
+        }
+        self.tables.channels[channel].credits -= size as i32;
+        self.note_loss(grant.output, grant.vc, size);
     }
 
     /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`.
@@ -307,17 +318,16 @@ impl Partition {
     /// `gone`: the packet lives on in another partition.
     #[inline(always)]
     pub(super) fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
-        let next = self.packets[packet].next;
-        if gone {
-            self.packets.remove(packet);
-        }
         let q = &mut self.queues[queue];
         let empty = q.first == q.last;
         if empty {
-            q.last = NONE;
-            q.output = NONE;
+            (q.first, q.last, q.output) = (NONE, NONE, NONE);
+        } else {
+            q.first = self.packets[packet].next;
         }
-        q.first = if empty { NONE } else { next };
+        if gone {
+            self.packets.remove(packet);
+        }
         if self.settings.wants::<K>().heads {
             let progress = &mut self.progress[queue];
             (progress.sent, progress.eligible) = (TAIL_PENDING, Tick::MAX);
