@@ -116,7 +116,7 @@ mod tests {
                 let near =
                     near.chain([1, 2, 3].map(|back| (u64::from(words.more_from) << 32).wrapping_sub(back << 11)));
                 let ends =
-                    (0..256).flat_map(|part| [cell << 56 | part << 48, (cell << 56 | part << 48) + (1 << 48) - 1]);
+                    (0..256).flat_map(|part| [cell << 56 | part << 48, cell << 56 | part << 48 | ((1 << 48) - 1)]);
                 for bits in near.chain(ends).filter(|bits| bits >> 56 == cell) {
                     let first = (bits >> 32) as u32;
                     if words.failures != COMPUTED && first != words.more_from {
