@@ -6,6 +6,7 @@ use crate::measure::collector::Window;
 use crate::measure::confidence::{Batch, Estimate, mean_of_correlated};
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
 use crate::measure::{Counters, Reading};
+use crate::packet::Packet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -123,14 +124,14 @@ impl Reached {
 
 impl Precisions {
     /// Counts a recorded packet. What few runs ask for is kept out of the function that counts everything, here and
-    /// in the next.
+    /// in the next; values are handed on one by one, so that the delivery itself need not be laid out.
     #[inline(never)]
-    fn add(&mut self, it: Delivery<'_>, batch: u32) {
+    fn add(&mut self, packet: &Packet, latency: u64, network: u64, batch: u32) {
         let bin = slot(&mut self.bins, batch);
         bin.packets += 1;
-        bin.latency += it.latency;
-        bin.network += it.network_latency;
-        bin.hops += u64::from(it.packet.hops.total());
+        bin.latency += latency;
+        bin.network += network;
+        bin.hops += u64::from(packet.hops.total());
     }
 
     #[inline(never)]
@@ -262,7 +263,7 @@ impl Counts for Precisions {
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
         if let Some(batch) = when.checked_div(self.width) {
-            self.add(*it, batch);
+            self.add(it.packet, it.latency, it.network_latency, batch);
         }
     }
 

@@ -71,17 +71,17 @@ impl Reading<'_> {
 
 impl Series {
     /// Counts a delivered packet in bins of `width`: out of the function that counts everything, as few runs ask for
-    /// it.
+    /// it; and its values one by one, so that the delivery need not be laid out.
     #[inline(never)]
-    fn add(&mut self, it: Delivery<'_>, width: Tick) {
-        let at = if self.by_generation { it.packet.birth } else { it.now } / width;
+    fn add(&mut self, packet: &Packet, now: Tick, latency: u64, network_latency: u64, width: Tick) {
+        let at = if self.by_generation { packet.birth } else { now } / width;
         let bin = slot(&mut self.bins, at);
         bin.packets += 1;
-        bin.latency += it.latency;
-        bin.network_latency += it.network_latency;
-        bin.misrouted += u64::from(it.packet.detours() != 0);
-        bin.misrouted_globally += u64::from(it.packet.misrouted & MISROUTED_GLOBALLY != 0);
-        slot(&mut self.bins, it.now / width).phits += it.phits;
+        bin.latency += latency;
+        bin.network_latency += network_latency;
+        bin.misrouted += u64::from(packet.detours() != 0);
+        bin.misrouted_globally += u64::from(packet.misrouted & MISROUTED_GLOBALLY != 0);
+        slot(&mut self.bins, now / width).phits += u64::from(packet.size);
     }
 }
 
@@ -169,7 +169,7 @@ impl Counts for Series {
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
         if let Some(width) = self.width {
-            self.add(*it, width);
+            self.add(it.packet, it.now, it.latency, it.network_latency, width);
         }
     }
 
