@@ -40,6 +40,10 @@ impl Candidates {
     #[inline(always)]
     pub(crate) fn drain(&mut self, mut member: impl FnMut(u32)) {
         for (base, summary) in self.summary.iter_mut().enumerate() {
+            // Where there are many queues, most of these words are empty.
+            if *summary == 0 {
+                continue;
+            }
             let mut summary = std::mem::take(summary);
             while summary != 0 {
                 let word = base as u32 * 64 + summary.trailing_zeros();

@@ -77,8 +77,14 @@ pub(crate) trait Kernel {
     const STAGED: bool = false;
     /// Routers and links do nothing out of the ordinary, see [`Compiled::Adaptive`].
     const BARE: bool = false;
+    /// Routers, links or endpoints may do something that few scenarios ask for, whatever the queue organisation.
+    const EXTRAS: bool = !Self::BARE;
+    /// The queue organisation is managed, and a head may be allocated at once.
+    const MANAGED: bool = false;
     /// Nor does the routing mechanism, see [`Compiled::Plain`].
     const PLAIN: bool = false;
+    /// The routing mechanism may want optional calls.
+    const CALLED: bool = !Self::PLAIN;
     /// The mechanism decides about blocked heads again when what they watch has changed.
     const ADAPTIVE: bool = false;
     /// The mechanism decides for all heads of a router at once, and again in every tick.
@@ -88,6 +94,8 @@ pub(crate) trait Kernel {
     /// Packets differ in their ways alone: all are of one size, output buffers are known by the time for which their
     /// link is taken, and no arbiter asks for a packet's age.
     const ALIKE: bool = false;
+    /// All packets are of one size, and no arbiter asks for their age.
+    const SIZED: bool = Self::ALIKE;
     /// They take the minimal hops of one of Phit's own topologies.
     const SETTLED: bool = false;
 }
@@ -98,6 +106,10 @@ pub(crate) struct General;
 pub(crate) struct Single;
 /// Packets of one flit, and queues that wait in lists.
 pub(crate) struct Listed;
+/// The same and nothing out of the ordinary, but for the choice of queue.
+pub(crate) struct ListedBare;
+/// Packets of one flit and of one size, a managed queue organisation, and nothing else out of the ordinary.
+pub(crate) struct Managed;
 /// Packets of one flit, heads that are decided about again, and nothing else out of the ordinary.
 pub(crate) struct Adaptive;
 /// The same for packets that are alike.
@@ -122,6 +134,10 @@ pub(crate) enum Compiled {
     Single,
     /// [`Listed`]
     Listed,
+    /// [`ListedBare`]: no ideal crossbar, no delay before allocation, no optional call.
+    ListedBare,
+    /// [`Managed`]: the same.
+    Managed,
     /// [`Adaptive`]: no choice of queue, no ideal crossbar, no delay before allocation.
     Adaptive,
     /// [`AdaptiveAlike`]: besides, packets are alike, see [`Kernel::ALIKE`].
@@ -198,9 +214,7 @@ impl Compiled {
             staged,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
-        let extras = managed
-            || admits
-            || ideal
+        let extras = ideal
             || credits_in_turn
             || endpoints_fill
             || exchanges
@@ -211,11 +225,13 @@ impl Compiled {
             || speculates
             || connects_packets
             || wants.ejects;
-        let bare = transparent && immediate && !extras;
+        let bare = transparent && immediate && !managed && !admits && !extras;
         let plain = bare && !called;
+        let quiet = immediate && !extras && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
         let batched = wants.redecide && wants.batch;
         let batched_only = wants == Wants { redecide: true, batch: true, ..Wants::default() };
+        let sized = alike;
         let alike = alike && timed;
         let fixed = wants.settled && own_topology && alike;
         match single {
@@ -225,7 +241,9 @@ impl Compiled {
             true if bare && adaptive => Self::Adaptive,
             true if bare && batched_only && alike => Self::BatchedAlike,
             true if bare && batched => Self::Batched,
+            true if lists && quiet => Self::ListedBare,
             true if lists => Self::Listed,
+            true if managed && quiet && sized => Self::Managed,
             true => Self::Single,
             // Of packets of one size the time of output buffers is known only if they are one flit.
             false if plain && fixed && staged => Self::Staged,
@@ -243,6 +261,21 @@ impl Kernel for Listed {
     const WHOLE: bool = true;
     const HELD: bool = false;
     const LISTS: bool = true;
+}
+impl Kernel for ListedBare {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const LISTS: bool = true;
+    const EXTRAS: bool = false;
+    const CALLED: bool = false;
+}
+impl Kernel for Managed {
+    const WHOLE: bool = true;
+    const HELD: bool = false;
+    const EXTRAS: bool = false;
+    const CALLED: bool = false;
+    const MANAGED: bool = true;
+    const SIZED: bool = true;
 }
 impl Kernel for Adaptive {
     const WHOLE: bool = true;
@@ -406,23 +439,35 @@ impl Settings {
     /// The optional calls that the routing mechanism wants.
     #[inline(always)]
     pub(crate) fn wants<K: Kernel>(&self) -> Wants {
-        match K::PLAIN {
-            true => Wants::default(),
-            false if K::ADAPTIVE => {
+        match K::CALLED {
+            false => Wants::default(),
+            true if K::ADAPTIVE => {
                 Wants { redecide: true, batch: false, arrivals: false, settled: false, ..self.wants }
             }
-            false if K::BATCHED && K::ALIKE => Wants { redecide: true, batch: true, ..Wants::default() },
-            false if K::BATCHED => Wants { redecide: true, batch: true, settled: false, ..self.wants },
-            false => self.wants,
+            true if K::BATCHED && K::ALIKE => Wants { redecide: true, batch: true, ..Wants::default() },
+            true if K::BATCHED => Wants { redecide: true, batch: true, settled: false, ..self.wants },
+            true => self.wants,
         }
+    }
+
+    /// True if the queue organisation is managed.
+    #[inline(always)]
+    pub(crate) fn managed<K: Kernel>(&self) -> bool {
+        K::MANAGED || K::EXTRAS && !K::LISTS && self.managed
+    }
+
+    /// True if a head may be allocated in the tick in which it comes to the front.
+    #[inline(always)]
+    pub(crate) fn immediate<K: Kernel>(&self) -> bool {
+        !K::EXTRAS || self.immediate
     }
 
     /// [`Self::progress`].
     #[inline(always)]
     pub(crate) fn progress<K: Kernel>(&self) -> bool {
-        match K::BARE {
-            true => self.wants::<K>().heads,
-            false => self.progress,
+        match K::EXTRAS {
+            false => self.wants::<K>().heads,
+            true => self.progress,
         }
     }
 
@@ -436,7 +481,7 @@ impl Settings {
     /// True if transfers take no time in the crossbar.
     #[inline(always)]
     pub(crate) fn ideal<K: Kernel>(&self) -> bool {
-        !K::BARE && self.ideal
+        K::EXTRAS && self.ideal
     }
 
     /// The settings of `config` for the policies at hand.
@@ -538,6 +583,7 @@ impl Settings {
         let prompt = match kernel {
             Compiled::Fixed | Compiled::Staged | Compiled::Plain => true,
             Compiled::Adaptive | Compiled::AdaptiveAlike | Compiled::Batched | Compiled::BatchedAlike => true,
+            Compiled::ListedBare | Compiled::Managed => true,
             Compiled::Listed => immediate,
             Compiled::General | Compiled::Single => false,
         };

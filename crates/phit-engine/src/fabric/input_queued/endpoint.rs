@@ -100,7 +100,7 @@ impl Partition {
         if self.hosted.is_some() {
             return self.draw_of_message(e);
         }
-        if !K::BARE && self.exchange.is_some() {
+        if K::EXTRAS && self.exchange.is_some() {
             return self.draw_request(e);
         }
         let endpoint = &mut self.endpoints[e];
@@ -126,7 +126,7 @@ impl Partition {
                 }
                 return;
             }
-            let size = match K::ALIKE {
+            let size = match K::SIZED {
                 true => self.settings.size,
                 false => self.config.flit_phits(packet.size, endpoint.sent),
             };
@@ -178,7 +178,7 @@ impl Partition {
     ) -> Option<u16> {
         let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
-        let least = if !K::BARE && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
+        let least = if K::EXTRAS && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
         let fits = |lane: &u16| credits(*lane) >= least as i32;
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
         match self.config.injection_queue {
@@ -205,7 +205,7 @@ impl Partition {
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32, mark: u8) {
         let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
         let latency = self.settings.injection_latency;
-        let occupied = match (self.settings.injection_bandwidth, K::ALIKE) {
+        let occupied = match (self.settings.injection_bandwidth, K::SIZED) {
             (None, _) => self.settings.ticks_per_cycle,
             (Some(_), true) => self.unit.arrival[0],
             (Some(bandwidth), false) => self.config.links.serialisation(size, bandwidth),
@@ -251,7 +251,7 @@ impl Partition {
             destination_router,
             size: generated.size,
             flits,
-            misrouted: if K::BARE { 0 } else { mark },
+            misrouted: if K::EXTRAS { mark } else { 0 },
             ejection_port,
             ..Packet::new(self.endpoints[e].number, generated.destination)
         });

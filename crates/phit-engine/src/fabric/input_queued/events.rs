@@ -140,12 +140,12 @@ impl Partition {
         if (K::WHOLE || packet != NONE) && self.settings.wants::<K>().arrivals {
             self.announce_arrival(queue, packet);
         }
-        if !K::BARE && self.settings.managed {
+        if self.settings.managed::<K>() {
             self.came(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);
-        if free && (K::WHOLE || packet != NONE) && (K::BARE || self.settings.immediate) {
+        if free && (K::WHOLE || packet != NONE) && (self.settings.immediate::<K>()) {
             // By far the most frequent case: the head may be allocated at once.
             *q = Queue { first: packet, last: packet, output: NONE, ..*q };
             let port = q.port;
@@ -201,7 +201,7 @@ impl Partition {
             let progress = &mut self.progress[queue];
             (progress.eligible, progress.sent) = (from, 0);
         }
-        if K::BARE || self.settings.immediate {
+        if self.settings.immediate::<K>() {
             self.offer::<K>(port, queue);
         } else {
             self.come_to_front_later::<K>(queue, from);

@@ -1,6 +1,6 @@
 //! What managed queue organisations do to a partition (see [`Manager`]).
 
-use super::config::General;
+use super::config::{General, Single};
 use super::control::{Message, Party};
 use super::events::kind;
 use super::partition::Partition;
@@ -59,23 +59,22 @@ impl Partition {
             let packet = self.queues[request.queue].first;
             manager.rank(request.port, request.lane, self.packets[packet].entry)
         };
-        let mut kept = 0;
-        let mut best = None;
-        for place in 0..requests.len() {
-            let request = requests[place];
-            if place == 0 || requests[place - 1].port != request.port {
-                // Most are alone: ranks are asked for where there is a choice.
-                if kept < place {
-                    requests[kept] = request;
+        let (mut kept, mut place) = (0, 0);
+        while let Some(first) = requests.get(place) {
+            let (port, mut best, mut next) = (first.port, place, place + 1);
+            // Most are alone: ranks are asked for where there is a choice.
+            if requests.get(next).is_some_and(|request| request.port == port) {
+                let mut least = rank(first);
+                while let Some(request) = requests.get(next).filter(|request| request.port == port) {
+                    let own = rank(request);
+                    let loser = if own < least { std::mem::replace(&mut best, next) } else { next };
+                    least = least.min(own);
+                    self.again.push(requests[loser].queue);
+                    next += 1;
                 }
-                kept += 1;
-                best = None;
-                continue;
             }
-            let (first, own) = (best.unwrap_or_else(|| rank(&requests[kept - 1])), rank(&request));
-            best = Some(own.min(first));
-            let loser = if own < first { std::mem::replace(&mut requests[kept - 1], request) } else { request };
-            self.again.push(loser.queue);
+            requests[kept] = requests[best];
+            (kept, place) = (kept + 1, next);
         }
         requests.truncate(kept);
     }
@@ -85,23 +84,31 @@ impl Partition {
         let queues = self.inputs[port].queues;
         let (from, to) = (queues + u32::from(from), queues + u32::from(to));
         let q = &mut self.queues[from];
-        let (packet, empty, eligible) = (q.first, q.first == q.last, self.progress[from].eligible);
+        let (packet, empty) = (q.first, q.first == q.last);
         q.first = if empty { NONE } else { self.packets[packet].next };
         q.output = NONE;
         if empty {
             q.last = NONE;
         } else {
-            self.come_to_front::<super::config::Single>(from, eligible.max(self.now));
+            let eligible = self.progress(from).eligible;
+            self.come_to_front::<Single>(from, eligible.max(self.now));
         }
         let q = &mut self.queues[to];
         if q.first == NONE {
             *q = Queue { first: packet, last: packet, output: NONE, ..*q };
-            self.progress[to].arrived = 1;
-            self.come_to_front::<super::config::Single>(to, self.now);
+            self.whole_packet_is_last_in(to);
+            self.come_to_front::<Single>(to, self.now);
         } else {
             let last = std::mem::replace(&mut q.last, packet);
-            self.progress[to].arrived = 1;
+            self.whole_packet_is_last_in(to);
             self.packets[last].next = packet;
+        }
+    }
+
+    /// Notes it, where progress is kept.
+    fn whole_packet_is_last_in(&mut self, queue: u32) {
+        if let Some(progress) = self.progress.get_mut(queue as usize) {
+            progress.arrived = 1;
         }
     }
 

@@ -5,8 +5,8 @@ use super::again::Repeats;
 use super::breakdown::Outage;
 use super::candidates::Candidates;
 use super::config::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Config, Fixed, General, Kernel, Listed, Plain, Settings,
-    Single, Staged, Times,
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Config, Fixed, General, Kernel, Listed, ListedBare,
+    Managed, Plain, Settings, Single, Staged, Times,
 };
 use super::connections::Connections;
 use super::control::Message;
@@ -45,6 +45,8 @@ macro_rules! in_kernel {
             Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
             Compiled::Staged => $self.$method::<Staged>($($argument),*),
             Compiled::Listed => $self.$method::<Listed>($($argument),*),
+            Compiled::ListedBare => $self.$method::<ListedBare>($($argument),*),
+            Compiled::Managed => $self.$method::<Managed>($($argument),*),
             Compiled::Single => $self.$method::<Single>($($argument),*),
             Compiled::General => $self.$method::<General>($($argument),*),
         }

@@ -74,25 +74,25 @@ impl Partition {
         if K::HELD && !self.waiting.is_empty() {
             self.allocate_channels();
         }
-        if !K::BARE && self.settings.speculates {
+        if K::EXTRAS && self.settings.speculates {
             self.settle_speculation(&mut requests);
         }
-        if !K::BARE && self.settings.managed {
+        if self.settings.managed::<K>() {
             self.choose(&mut requests);
         }
-        if !K::BARE && self.settings.connects_packets {
+        if K::EXTRAS && self.settings.connects_packets {
             self.keep_connections::<K>(&mut requests);
         }
         let mut losers = std::mem::take(&mut self.losers);
         if self.settings.ideal::<K>() {
             self.grant_in_turn::<K>(&mut requests);
             losers.extend(lost(&requests));
-        } else if !K::BARE && self.settings.several_paths {
+        } else if K::EXTRAS && self.settings.several_paths {
             self.grant_paths::<K>(&mut requests);
             losers.extend(lost(&requests));
         } else {
             self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
-            if !K::BARE && self.settings.speculates {
+            if K::EXTRAS && self.settings.speculates {
                 lose_in_vain(&mut requests);
             }
             self.transfer_all::<K>(&requests, &mut losers);
@@ -193,7 +193,7 @@ impl Partition {
     fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
-        if !K::BARE && self.settings.several_paths && q.first != NONE {
+        if K::EXTRAS && self.settings.several_paths && q.first != NONE {
             // The port is free when one of its paths is, this one perhaps later.
             let free = self.input_path_busy(q.port, queue - self.inputs[q.port].queues);
             if free > now {
@@ -207,7 +207,7 @@ impl Partition {
         let port = q.port;
         // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
         let input = &self.inputs[port];
-        if !K::BARE && self.settings.managed && self.held[queue] {
+        if self.settings.managed::<K>() && self.held[queue] {
             return Look::Done;
         }
         if input.busy > now {
@@ -225,7 +225,7 @@ impl Partition {
         if !K::SETTLED && index == NONE {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         }
-        let (size, birth) = match K::ALIKE || K::WHOLE && self.settings.alike {
+        let (size, birth) = match K::SIZED || K::WHOLE && self.settings.alike {
             true => (self.settings.size, 0),
             false => {
                 let &Packet { flits, size, birth, .. } = &self.packets[q.first];
@@ -261,7 +261,7 @@ impl Partition {
                 let first = output.vc + u32::from(vc);
                 let bit = bit(index - self.tables.first_port[router]);
                 let mut free = self.free_channels(first, vcs);
-                if !K::BARE && self.settings.reuse_when_empty {
+                if K::EXTRAS && self.settings.reuse_when_empty {
                     free &= self.reusable_channels(first, vcs, output.class);
                 }
                 if free == 0 {
@@ -270,12 +270,12 @@ impl Partition {
                 let packet = self.queues[queue].first;
                 let count = vcs as u8;
                 self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit });
-                return match !K::BARE && self.settings.speculates && self.speculate(requests, (first, free), size) {
+                return match K::EXTRAS && self.settings.speculates && self.speculate(requests, (first, free), size) {
                     true => Look::Done,
                     false => Look::Again,
                 };
             }
-            _ if !K::BARE && self.settings.reuse_when_empty => {
+            _ if K::EXTRAS && self.settings.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
                 (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }
@@ -291,7 +291,7 @@ impl Partition {
         let Some(vc) = granted else {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
         };
-        let occupied = match !K::BARE && self.settings.several_paths {
+        let occupied = match K::EXTRAS && self.settings.several_paths {
             true => self.output_path_busy(index, self.inputs[port].number),
             false => output.busy,
         };
@@ -384,7 +384,7 @@ impl Partition {
             hop
         } else {
             let mut view = view!(self, router);
-            if !K::BARE && self.settings.networks > 1 {
+            if K::EXTRAS && self.settings.networks > 1 {
                 view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
             }
             match self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) {
@@ -434,7 +434,7 @@ impl Partition {
         let output = first + u32::from(hop.port);
         let mut lanes =
             if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
-        if !K::BARE && self.settings.exchanges {
+        if K::EXTRAS && self.settings.exchanges {
             let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
             lanes.first += self.first_channel(self.queues[queue].first, class);
         }
@@ -479,7 +479,7 @@ impl Partition {
             }
             packet.intermediate = NONE;
         }
-        if !K::BARE && self.settings.wants.ejects {
+        if K::EXTRAS && self.settings.wants.ejects {
             let vc = self.routing.ejection(packet).min(self.settings.ejection_vcs - 1);
             return Some(Hop { port: packet.ejection_port, vc, vcs: 1 });
         }
@@ -496,7 +496,7 @@ impl Partition {
             let (packet, decided, held) = (q.first, q.output != NONE, q.vcs == 0);
             let &Input { busy, queues, number, router, .. } = &self.inputs[q.port];
             let lane = queue - queues;
-            let busy = match !K::BARE && self.settings.several_paths {
+            let busy = match K::EXTRAS && self.settings.several_paths {
                 true => self.input_path_busy(q.port, lane),
                 false => busy,
             };

@@ -55,7 +55,7 @@ impl Passage {
         let earliest = enters.max(free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
-            occupied: match !K::BARE && settings.inputs_at_link_rate {
+            occupied: match K::EXTRAS && settings.inputs_at_link_rate {
                 true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
                 false => busy,
             },
@@ -73,11 +73,11 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
-        let size = if K::ALIKE { self.settings.size } else { u32::from(grant.size) };
+        let size = if K::SIZED { self.settings.size } else { u32::from(grant.size) };
         if self.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
-        if !K::PLAIN && self.settings.rereads {
+        if K::CALLED && self.settings.rereads {
             self.occupied::<K>(grant.output);
         }
         let q = &self.queues[grant.queue];
@@ -101,13 +101,13 @@ impl Partition {
         let output = &mut self.tables.outputs[grant.output];
         let class = output.class as usize % MOST_CLASSES;
         let times = match self.times.get(size as usize) {
-            _ if K::ALIKE => &self.unit,
+            _ if K::SIZED => &self.unit,
             Some(times) => times,
             None => &Times::new(&self.config, settings, size),
         };
         let passage = Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size);
         (input.busy, output.busy) = match &mut self.paths {
-            Some(paths) if !K::BARE => paths.take(grant, passage.occupied, passage.held),
+            Some(paths) if K::EXTRAS => paths.take(grant, passage.occupied, passage.held),
             _ => (passage.occupied, passage.held),
         };
         output.free = passage.end;
@@ -159,17 +159,17 @@ impl Partition {
         }
 
         let mut lane = u32::from(grant.lane);
-        if !K::BARE && self.settings.managed {
+        if self.settings.managed::<K>() {
             // The credits of all queues of a buffer are those of its first.
             lane -= lane % self.settings.queues;
         }
         let data = pack_credit(lane, size);
         self.post(upstream_partition, credit_at, kind::CREDIT, upstream, data);
 
-        if !K::BARE && self.settings.managed {
+        if self.settings.managed::<K>() {
             self.gone(grant.queue, packet);
         }
-        if !K::BARE && self.settings.connects_packets {
+        if K::EXTRAS && self.settings.connects_packets {
             self.connect(grant, tail);
         }
         if tail {
@@ -190,7 +190,7 @@ impl Partition {
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
         let settings = &self.settings;
         let released = if settings.credit_at_output { passage.start } else { passage.left };
-        if K::BARE || !settings.credits_in_turn {
+        if !K::EXTRAS || !settings.credits_in_turn {
             return released;
         }
         let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
@@ -218,12 +218,12 @@ impl Partition {
     ) {
         let (settings, size) = (&self.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
-        let kept = !K::BARE && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
+        let kept = K::EXTRAS && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
         if kept && far == SINK {
             // Its room is free again when the endpoint has sent the reply.
             self.tables.channels[channel].credits -= size as i32;
         }
-        if !K::BARE && settings.endpoints_fill && far == SINK {
+        if K::EXTRAS && settings.endpoints_fill && far == SINK {
             self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);
@@ -272,7 +272,7 @@ impl Partition {
             true => grant.vc,
             false => (u32::from(grant.vc) / self.settings.queues) as u16,
         };
-        let vc = match !K::BARE && self.settings.networks > 1 {
+        let vc = match K::EXTRAS && self.settings.networks > 1 {
             true => self.within(packet, passage.class as u8, vc),
             false => vc,
         };

@@ -35,6 +35,8 @@ struct Buffer {
     front: Option<Demand>,
     /// Active lines; without any the CAM is switched off.
     active: u32,
+    /// Active lines of all outputs of its router.
+    known: u32,
     /// Tick at which the CAM was switched on.
     on_since: Tick,
     /// Among these are all active lines that are stirred or whose CFQ is empty: bit i for line i, i + 64 and so on.
@@ -43,6 +45,13 @@ struct Buffer {
 }
 
 impl Buffer {
+    /// True if there is congestion here, or known of further on: else it does not matter what the first packet of the
+    /// NFQ asks for.
+    #[inline]
+    fn is_congested(&self) -> bool {
+        self.active | self.known > 0
+    }
+
     /// The active line of `destination`. No two lines of a buffer have a destination in common.
     #[inline]
     fn find(&self, destination: u32) -> Option<usize> {
@@ -136,8 +145,6 @@ pub(super) struct Rule {
     outputs: Vec<Output>,
     /// Active lines of outputs, by port.
     known: Vec<u32>,
-    /// Of all outputs of a router, by its first port.
-    known_of_router: Vec<u32>,
     /// Lines of endpoints.
     sources: Vec<Copy>,
     hops: Vec<Hop>,
@@ -159,7 +166,6 @@ impl Rule {
             buffers: vec![Buffer { lines: vec![Line::default(); cfqs], ..Buffer::default() }; buffers],
             outputs: vec![Output { lines: vec![Copy::default(); cfqs], ..Output::default() }; buffers],
             known: vec![0; ports as usize],
-            known_of_router: vec![0; ports as usize],
             sources: vec![Copy::default(); endpoints as usize * cfqs],
             ticks_per_cycle: context.ticks_per_cycle,
             topology: context.topology.clone(),
@@ -256,13 +262,6 @@ impl Rule {
         }
     }
 
-    /// True if there is congestion at buffer `b` of input `port`, or known of further on: else it does not matter what
-    /// the first packet of its NFQ asks for.
-    #[inline]
-    fn is_congested(&self, port: u32, b: usize) -> bool {
-        self.buffers[b].active > 0 || self.known_of_router[self.places[port as usize].first as usize] > 0
-    }
-
     /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
     /// of its ways are known to be stopped further on. Such a packet is not isolated: it goes round.
     fn goes_round(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> bool {
@@ -302,7 +301,7 @@ impl Manager for Rule {
         buffer.phits += u32::from(packet.size);
         buffer.long |= buffer.phits > self.params.detection;
         buffer.stirred = true;
-        buffer.long || self.is_congested(port, b)
+        buffer.long || buffer.is_congested()
     }
 
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) -> bool {
@@ -314,7 +313,7 @@ impl Manager for Rule {
             None => {
                 buffer.phits -= size;
                 (buffer.front, buffer.stirred) = (None, true);
-                self.is_congested(port, b)
+                buffer.is_congested()
             }
             Some(number) => {
                 let line = &mut buffer.lines[number];
@@ -334,7 +333,7 @@ impl Manager for Rule {
             let b = self.buffer(port, vc);
             let buffer = &mut self.buffers[b];
             let long = std::mem::take(&mut buffer.long);
-            if std::mem::take(&mut buffer.stirred) && buffer.phits > 0 && (long || self.is_congested(port, b)) {
+            if std::mem::take(&mut buffer.stirred) && buffer.phits > 0 && (long || buffer.is_congested()) {
                 self.post_process(site, port, vc, long);
             }
             let tending = std::mem::take(&mut self.buffers[b].tending);

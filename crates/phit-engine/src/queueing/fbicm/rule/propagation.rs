@@ -146,18 +146,25 @@ impl Rule {
         }
     }
 
+    /// The number of active lines of `output` has changed.
+    fn know(&mut self, output: u32, change: i32) {
+        let known = |count: &mut u32| *count = count.saturating_add_signed(change);
+        known(&mut self.known[output as usize]);
+        let PortPlace { first, end, .. } = self.places[output as usize];
+        let buffers = &mut self.buffers[(first * self.vcs) as usize..(end * self.vcs) as usize];
+        buffers.iter_mut().for_each(|buffer| known(&mut buffer.known));
+    }
+
     /// A message has come from the input port behind output `port`.
     pub(super) fn heard(&mut self, port: u32, message: &Payload) {
         let (kind, vc, line, hops, destinations) = decode(message);
-        let first = self.places[port as usize].first;
         let output = self.output_mut(port, vc);
         let copy = &mut output.lines[usize::from(line)];
         match kind {
             Kind::Allocation => {
                 (copy.active, copy.stopped, copy.hops) = (true, true, hops + 1);
                 destinations.for_each(|destination| output.add(line.into(), destination));
-                self.known[port as usize] += 1;
-                self.known_of_router[first as usize] += 1;
+                self.know(port, 1);
             }
             Kind::Update => {
                 for destination in destinations {
@@ -169,8 +176,7 @@ impl Rule {
             Kind::Go => copy.stopped = false,
             Kind::Deallocation => {
                 output.free(line.into());
-                self.known[port as usize] -= 1;
-                self.known_of_router[first as usize] -= 1;
+                self.know(port, -1);
                 self.each_linked(port, (vc, line), |buffer, line| buffer.lines[line].next = None);
             }
         }

@@ -162,6 +162,6 @@ impl Rule {
         self.buffers.iter().map(|buffer| size_of::<Buffer>() + lines(buffer)).sum::<usize>()
             + self.outputs.iter().map(output).sum::<usize>()
             + self.sources.iter().map(copies).sum::<usize>()
-            + (self.known.capacity() + self.known_of_router.capacity()) * 4
+            + self.known.capacity() * 4
     }
 }
