@@ -73,10 +73,10 @@ impl Geometric {
 /// The guide for a `scale` that is neither zero nor infinite.
 ///
 /// There are k failures or more if the unit u of the random word, u = word / 2^64, is 1 - exp(k / scale) or more. Where
-/// this step lies is known to a small part of 2^-32, one of the words that begin with the same 32 bits; so is what the
-/// logarithm makes of u: of it and the product with the scale each is right to 2^-52 of its value, which moves the step
-/// by less than 2^-46, for 1 - u > 2^-9 as in all cells but the last. A step that is nearer than 2^-42 to the words that
-/// begin otherwise is left to the logarithm, with the cells around it.
+/// this step lies is known to a small part of 2^-32, that is, of the words that begin with the same 32 bits. The
+/// logarithm, its product with the scale and the scale itself are right to 2^-52 of their values each, which moves the
+/// step by less than 2^-46. A step that is nearer than 2^-42 to the words that begin otherwise is left to the
+/// logarithm, with the cells around it, and so is the last cell, in which there is no last step.
 fn guide(scale: f64) -> Guide {
     const MARGIN: f64 = 1.0 / 1024.0;
     let mut cells = [Words { more_from: u32::MAX, failures: 0 }; 256];
