@@ -40,7 +40,7 @@ impl Geometric {
     pub(crate) fn new(p: f64) -> Self {
         let scale = libm::log1p(-p.clamp(0.0, 1.0)).recip();
         // With a smaller probability there is hardly a cell with a single step.
-        let worthwhile = p >= 1.0 / 128.0 && p < 1.0;
+        let worthwhile = (1.0 / 128.0..1.0).contains(&p);
         Self { scale, guide: worthwhile.then(|| Arc::new(guide(scale))) }
     }
 
