@@ -9,6 +9,10 @@ const LONG: Duration = Duration::from_millis(100);
 /// Shorter than this looks come too often.
 const SHORT: Duration = Duration::from_millis(20);
 
+/// So long an epoch may take before it is cut. Every part of one reads the tables of all partitions again: a network of
+/// a million endpoints, whose epoch takes seconds, would run at a quarter of its speed in steps of a tenth of a second.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 /// The length of a step, by how long the one before took. Steps end anywhere: nothing that is measured depends on them.
 /// But one that ends within an epoch cuts it in two, and partitions take turns twice.
 #[derive(Debug)]
@@ -31,12 +35,16 @@ impl Pace {
 
     /// A step of `ticks` took so long.
     pub(super) fn took(&mut self, ticks: Tick, time: Duration) {
-        if time > LONG {
+        let within_epoch = ticks <= self.epoch && self.epoch > 1;
+        if !within_epoch && time > LONG {
+            self.step = (ticks / 2).max(self.epoch);
+        } else if within_epoch && time > PATIENCE {
             self.step = (ticks / 2).max(1);
         } else if time < SHORT {
             self.step = self.step.max(ticks.saturating_mul(2));
-        } else if ticks < self.epoch && time * self.epoch < LONG * ticks {
-            self.step = self.step.max(self.epoch);
+        } else if ticks < self.epoch && time < PATIENCE / 2 {
+            // A longer part of the epoch takes less than in proportion.
+            self.step = self.step.max((2 * ticks).min(self.epoch));
         }
     }
 }
@@ -76,7 +84,8 @@ mod tests {
             pace.next(1000)
         };
         assert_eq!(settled(1_000), 909);
-        // An epoch in 20, 40, 90 and 200 ms.
-        assert_eq!([200_000, 400_000, 900_000, 2_000_000].map(settled), [101, 101, 101, 16]);
+        // An epoch in 20, 90 and 900 ms, in 3, 5 and 20 s.
+        let epochs = [200_000, 900_000, 9_000_000, 30_000_000, 50_000_000, 200_000_000];
+        assert_eq!(epochs.map(settled), [101, 101, 101, 101, 64, 16]);
     }
 }
