@@ -118,6 +118,45 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, by_name: false }
 }
 
+/// The scenario that becomes of BookSim's configuration of a network: its endpoints have buffers, and credits take
+/// turns. The torus is that of [`torus`]; the fat tree of 1,024 endpoints has routers that speculate, four times as
+/// fast as their links.
+fn booksim(name: &str, load: f64) -> Case {
+    let tree = name == "fat-tree";
+    let vcs = if tree { 1 } else { 4 };
+    let buffer = if tree { 16 } else { 8 };
+    let mut scenario = json!({
+        "topology": { "kind": "torus", "dims": [8, 8, 8] },
+        "router": {
+            "latency": 2,
+            "vc_allocation": "stage",
+            "switching": "wormhole",
+            "flit_size": 1,
+            "clock": "crossbar",
+            "credit_channel": "one_per_cycle",
+            "credit_delay": if tree { 0 } else { 2 },
+            "injection_queue": "round_robin",
+            "allocator": "islip",
+            "links": {
+                "endpoint": {
+                    "latency": 1, "ejection_latency": 0, "ejection_buffer": buffer, "vcs": vcs, "buffer": buffer,
+                },
+                "default": { "latency": 1, "vcs": vcs, "buffer": buffer },
+            },
+        },
+        "routing": "dimension_order",
+        "traffic": { "pattern": { "kind": "uniform", "include_self": true }, "load": load, "packet_size": 1 },
+    });
+    if tree {
+        scenario["topology"] = json!({ "kind": "clos", "down": [32, 32], "up": [32] });
+        scenario["router"]["vc_allocation"] = json!("speculative");
+        scenario["router"]["speculation"] = json!("alike");
+        scenario["router"]["speedup"] = json!(4);
+        scenario["routing"] = json!({ "kind": "clos", "allocation": "oblivious" });
+    }
+    Case { name: format!("booksim-{name}-{load}"), scenario, warmup: 1000, cycles: 800, flits: true, by_name: false }
+}
+
 /// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform
 /// destinations. A span is the time from one message of a node to the next.
 fn nodes(side: u32, name: &str, routing: &Value, load: f64) -> Case {
@@ -317,6 +356,7 @@ fn cases() -> Vec<Case> {
     for flits in [1, 4] {
         cases.extend([0.1, 0.5].map(|load| torus(flits, load)));
     }
+    cases.extend([("torus", 0.5), ("fat-tree", 0.3), ("fat-tree", 0.7)].map(|(name, load)| booksim(name, load)));
     let choices = |kind: &str, of_its_own: Value| {
         let mut table = json!({
             "kind": kind, "half_way": "plus", "empty_queue": "every_way", "full_way": "worthless", "least_distance": 2,

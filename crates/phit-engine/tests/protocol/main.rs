@@ -17,6 +17,7 @@ mod fbicm;
 mod following;
 mod functions;
 mod graphs;
+mod kernels;
 mod limits;
 mod measure;
 mod processes;

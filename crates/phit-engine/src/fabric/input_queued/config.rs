@@ -124,6 +124,8 @@ pub(crate) struct Plain;
 pub(crate) struct Fixed;
 /// The same with channels that are allocated in a stage of their own.
 pub(crate) struct Staged;
+/// The same, and routers, links and endpoints of other simulators: whatever these do out of the ordinary.
+pub(crate) struct StagedExtras;
 
 /// The kernels that are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +154,8 @@ pub(crate) enum Compiled {
     Fixed,
     /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
     Staged,
+    /// [`StagedExtras`]: the same, but for what routers, links and endpoints do out of the ordinary.
+    StagedExtras,
 }
 
 impl Compiled {
@@ -214,19 +218,19 @@ impl Compiled {
             staged,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
-        let extras = ideal
-            || credits_in_turn
+        // What routers and links do while packets come, stay and leave as under any kernel.
+        let odd = credits_in_turn
             || endpoints_fill
-            || exchanges
             || inputs_at_link_rate
             || reuse_when_empty
-            || repeats
             || several_paths
             || speculates
-            || connects_packets
-            || wants.ejects;
+            || connects_packets;
+        let extras = odd || ideal || exchanges || repeats || wants.ejects;
         let bare = transparent && immediate && !managed && !admits && !extras;
         let plain = bare && !called;
+        let plain_but_odd =
+            transparent && immediate && !managed && !admits && !called && !ideal && !exchanges && !repeats;
         let quiet = immediate && !extras && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
         let batched = wants.redecide && wants.batch;
@@ -247,6 +251,7 @@ impl Compiled {
             true => Self::Single,
             // Of packets of one size the time of output buffers is known only if they are one flit.
             false if plain && fixed && staged => Self::Staged,
+            false if plain_but_odd && fixed && staged => Self::StagedExtras,
             false => Self::General,
         }
     }
@@ -321,6 +326,15 @@ impl Kernel for Staged {
     const WHOLE: bool = true;
     const STAGED: bool = true;
     const BARE: bool = true;
+    const PLAIN: bool = true;
+    const ALIKE: bool = true;
+    const SETTLED: bool = true;
+}
+impl Kernel for StagedExtras {
+    const WHOLE: bool = true;
+    const STAGED: bool = true;
+    const BARE: bool = true;
+    const EXTRAS: bool = true;
     const PLAIN: bool = true;
     const ALIKE: bool = true;
     const SETTLED: bool = true;
@@ -560,8 +574,11 @@ impl Settings {
             enough: if config.reuse_when_empty { i32::MAX } else { sizes.1.into() },
             full,
             credit_at_output: config.credit_at_output,
-            credits_in_turn: config.credits_in_turn,
-            endpoints_fill: config.links[0].ejection_buffer.is_some(),
+            credits_in_turn: config.credits_in_turn && !(own_topology && config.credits_come_apart(ideal)),
+            endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
+                let known = own_topology && requests.is_none() && !config.reuse_when_empty;
+                !(known && config.endpoints_never_fill(room, sizes.1, ideal))
+            }),
             exchanges: requests.is_some(),
             repeats,
             in_turn: config.admittance.is_none() && requests.is_none() && !repeats,
@@ -585,7 +602,7 @@ impl Settings {
             Compiled::Adaptive | Compiled::AdaptiveAlike | Compiled::Batched | Compiled::BatchedAlike => true,
             Compiled::ListedBare | Compiled::Managed => true,
             Compiled::Listed => immediate,
-            Compiled::General | Compiled::Single => false,
+            Compiled::General | Compiled::Single | Compiled::StagedExtras => false,
         };
         Self { kernel, progress: !prompt || wants.heads, ..settings }
     }
@@ -725,6 +742,26 @@ impl Config {
     /// True if packets move as a whole: the packet is the flit.
     pub(crate) fn moves_packets(&self) -> bool {
         self.buffers.flit_size >= WHOLE_PACKET
+    }
+
+    /// True if flits leave an input port a cycle or more apart, so that their credits need not wait for one another.
+    /// What is discarded beside what leaves is not thought of.
+    fn credits_come_apart(&self, ideal: bool) -> bool {
+        self.links.ticks_per_cycle == 1 && !ideal && self.paths == (1, 1) && !self.credit_at_output
+    }
+
+    /// True if the credits of an endpoint that has room for `room` phits in each virtual channel never keep a packet
+    /// of at most `largest` phits waiting: where flits of one phit follow one another a cycle apart, so many are under
+    /// way at most as there are cycles from a grant to the credit's return. What has a virtual channel of its own
+    /// before it asks for the crossbar does not choose among them by credits, either.
+    fn endpoints_never_fill(&self, room: u32, largest: u16, ideal: bool) -> bool {
+        let link = &self.links[0];
+        let single_phits = self.buffers.flit_size == 1 || largest == 1;
+        let cycle_apart = self.links.ticks_per_cycle == 1 && self.links.iter().all(|link| link.bandwidth == 1);
+        let consumed = self.latency + 1 + link.ejection_latency + 1;
+        let round_trip = consumed + link.credit_latency + self.credit_delay;
+        let in_step = single_phits && cycle_apart && !ideal && self.paths == (1, 1) && self.vc_stage;
+        in_step && room >= round_trip
     }
 
     /// Ticks for `phits` through the crossbar.

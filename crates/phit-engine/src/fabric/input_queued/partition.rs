@@ -6,7 +6,7 @@ use super::breakdown::Outage;
 use super::candidates::Candidates;
 use super::config::{
     Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Config, Fixed, General, Kernel, Listed, ListedBare,
-    Managed, Plain, Settings, Single, Staged, Times,
+    Managed, Plain, Settings, Single, Staged, StagedExtras, Times,
 };
 use super::connections::Connections;
 use super::control::Message;
@@ -44,6 +44,7 @@ macro_rules! in_kernel {
             Compiled::Plain => $self.$method::<Plain>($($argument),*),
             Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
             Compiled::Staged => $self.$method::<Staged>($($argument),*),
+            Compiled::StagedExtras => $self.$method::<StagedExtras>($($argument),*),
             Compiled::Listed => $self.$method::<Listed>($($argument),*),
             Compiled::ListedBare => $self.$method::<ListedBare>($($argument),*),
             Compiled::Managed => $self.$method::<Managed>($($argument),*),

@@ -118,10 +118,24 @@ mod rows {
 impl Records {
     /// Takes in what probe number `probe` records at tick `now`.
     pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
-        look(&mut |quantity, place, value| {
-            let tally = self.tallies.entry((probe, quantity.name, place, now)).or_default();
-            tally.add(Tally { count: 1, sum: value.into(), max: value });
+        // What is kept for all routers together comes once for each of their queues: it is added up first.
+        let mut everywhere: Vec<(&'static str, Place, Tally)> = Vec::new();
+        let tallies = &mut self.tallies;
+        look(&mut |Observable { name, .. }, place, value| {
+            let one = Tally { count: 1, sum: value.into(), max: value };
+            if !place.is_everywhere() {
+                tallies.entry((probe, name, place, now)).or_default().add(one);
+                return;
+            }
+            let same = |(other, at, _): &&mut (&str, Place, Tally)| std::ptr::eq(*other, *name) && *at == place;
+            match everywhere.iter_mut().find(same) {
+                Some((.., tally)) => tally.add(one),
+                None => everywhere.push((name, place, one)),
+            }
         });
+        for (name, place, tally) in everywhere {
+            tallies.entry((probe, name, place, now)).or_default().add(tally);
+        }
     }
 
     /// All rows, in order.
