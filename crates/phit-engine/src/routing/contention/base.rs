@@ -1,7 +1,7 @@
 //! Base: contention counters alone (contention paper, section III-B).
 
 use super::counters::Counters;
-use super::crossing::{Crossing, Transfers};
+use super::crossing::{Alone, Crossing, InTurn, Leave};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
@@ -70,23 +70,26 @@ impl RoutingParams for Base {
         &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(InTransit::new(Contention::new(self, context), context))
+        match self.crossing {
+            Crossing::Tail => Box::new(InTransit::new(Contention::<Alone>::new(self, context), context)),
+            Crossing::Fifo => Box::new(InTransit::new(Contention::<InTurn>::new(self, context), context)),
+        }
     }
 }
 
 /// The trigger by contention counters.
-pub(super) struct Contention {
+pub(super) struct Contention<L> {
     counters: Counters,
-    transfers: Transfers,
+    transfers: L,
     limit: Limit,
     statistics: Statistics,
 }
 
-impl Contention {
+impl<L: Leave> Contention<L> {
     pub(super) fn new(params: &Base, context: &RoutingContext) -> Self {
         let counters = Counters::of_ports(context);
         Self {
-            transfers: Transfers::new(params.crossing, &counters),
+            transfers: L::new(&counters),
             counters,
             limit: Limit::new(params.threshold, params.comparison, context),
             statistics: params.trigger,
@@ -121,7 +124,7 @@ impl Contention {
     }
 }
 
-impl Trigger for Contention {
+impl<L: Leave> Trigger for Contention<L> {
     type Reason = ();
 
     fn wants(&self) -> Wants {

@@ -28,13 +28,41 @@ impl Crossing {
     }
 }
 
-/// The transfers of counted heads in the order in which they began, for each counter, if heads leave in that order. Of
-/// transfers that begin in one tick those to lower outputs come first.
+/// How long heads that are crossing are counted, as a mechanism is compiled for it: [`Alone`] asks for nothing.
+pub(super) trait Leave: Send + 'static {
+    /// For heads in `counters`.
+    fn new(counters: &Counters) -> Self;
+
+    /// The head of a queue begins to cross to the output of `hop`.
+    fn began(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), hop: Hop);
+
+    /// The tail of a head counted for `thing` has left its queue. Returns how many heads are no longer counted.
+    fn ended(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), thing: u16) -> u16;
+}
+
+/// [`Crossing::Tail`]: every head leaves its counter alone.
+pub(super) struct Alone;
+
+impl Leave for Alone {
+    fn new(_: &Counters) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn began(&mut self, _: &Counters, _: &RouterView<'_>, _: (u16, u16), _: Hop) {}
+
+    #[inline(always)]
+    fn ended(&mut self, _: &Counters, _: &RouterView<'_>, _: (u16, u16), _: u16) -> u16 {
+        1
+    }
+}
+
+/// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, for each counter. Of transfers
+/// that begin in one tick those to lower outputs come first.
 ///
 /// Ejections are not among them: no decision reads how many heads leave the network.
-#[derive(Debug, Clone)]
-pub(super) struct Transfers {
-    lists: Option<Vec<VecDeque<Transfer>>>,
+pub(super) struct InTurn {
+    lists: Vec<VecDeque<Transfer>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,41 +77,29 @@ struct Transfer {
     over: bool,
 }
 
-impl Transfers {
-    /// None yet, of heads in `counters`.
-    pub(super) fn new(crossing: Crossing, counters: &Counters) -> Self {
-        let fifo = crossing == Crossing::Fifo;
-        Self { lists: fifo.then(|| vec![VecDeque::new(); counters.count()]) }
+impl Leave for InTurn {
+    fn new(counters: &Counters) -> Self {
+        Self { lists: vec![VecDeque::new(); counters.count()] }
     }
 
-    /// The head of a queue begins to cross to the output of `hop`.
-    #[inline(always)]
-    pub(super) fn began(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), hop: Hop) {
-        let Some(lists) = &mut self.lists else { return };
+    fn began(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), hop: Hop) {
         if let Some(thing) = counters.wanted(at, from.0, from.1) {
             let transfer = Transfer { since: at.now, output: hop.port, from, over: false };
-            insert(&mut lists[counters.place(at.local, thing)], transfer);
+            insert(&mut self.lists[counters.place(at.local, thing)], transfer);
         }
     }
 
-    /// The tail of a head counted for `thing` has left its queue. Returns how many heads are no longer counted.
-    #[inline(always)]
-    pub(super) fn ended(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), thing: u16) -> u16 {
-        match &mut self.lists {
-            None => 1,
-            Some(lists) => end(&mut lists[counters.place(at.local, thing)], from),
-        }
+    fn ended(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), thing: u16) -> u16 {
+        end(&mut self.lists[counters.place(at.local, thing)], from)
     }
 }
 
-#[inline(never)]
 fn insert(list: &mut VecDeque<Transfer>, transfer: Transfer) {
     let later = |other: &Transfer| other.since == transfer.since && other.output > transfer.output;
     let behind = list.iter().rev().take_while(|other| later(other)).count();
     list.insert(list.len() - behind, transfer);
 }
 
-#[inline(never)]
 fn end(list: &mut VecDeque<Transfer>, from: (u16, u16)) -> u16 {
     let Some(transfer) = list.iter_mut().find(|transfer| transfer.from == from && !transfer.over) else {
         // It has left the network.

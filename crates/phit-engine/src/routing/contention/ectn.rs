@@ -2,7 +2,7 @@
 
 use super::base::{Base, Contention, Statistics};
 use super::counters::Counters;
-use super::crossing::{Crossing, Transfers};
+use super::crossing::{Alone, Crossing, InTurn, Leave};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -146,25 +146,21 @@ impl RoutingParams for Ectn {
         &[CONTENTION, PARTIAL, COMBINED]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let &Self { threshold, comparison, trigger, crossing, .. } = self;
-        let base = Base { threshold, comparison, trigger, crossing };
-        let trigger = Notified {
-            contention: Contention::new(&base, context),
-            group: Group::new(self, context),
-            params: self.clone(),
-        };
-        Box::new(InTransit::new(trigger, context))
+        match self.crossing {
+            Crossing::Tail => Box::new(InTransit::new(Notified::<Alone>::new(self, context), context)),
+            Crossing::Fifo => Box::new(InTransit::new(Notified::<InTurn>::new(self, context), context)),
+        }
     }
 }
 
 /// The partial and combined arrays of the routers of a partition.
-struct Group {
+struct Group<L> {
     links: GroupLinks,
     /// Ticks between two broadcasts.
     period: Tick,
     limit: Limit,
     partial: Counters,
-    transfers: Transfers,
+    transfers: L,
     /// Sum of the partial arrays received from the other routers of the group.
     received: Vec<u16>,
     /// The last broadcast received over each local port.
@@ -175,7 +171,7 @@ struct Group {
     nothing: Payload,
 }
 
-impl Group {
+impl<L: Leave> Group<L> {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
         let topology = &*context.topology;
         let first = context.routers.first();
@@ -196,7 +192,7 @@ impl Group {
         let nothing = Broadcast { number: 0, changed: &[], counters: &vec![0; links.count] }.payload();
         Self {
             limit: Limit::new(threshold, params.comparison, context),
-            transfers: Transfers::new(params.crossing, &partial),
+            transfers: L::new(&partial),
             partial,
             received: vec![0; count * links.count],
             last: vec![None; count * local],
@@ -339,10 +335,18 @@ impl<'a> Broadcast<'a> {
     }
 }
 
-struct Notified {
-    contention: Contention,
-    group: Group,
+struct Notified<L> {
+    contention: Contention<L>,
+    group: Group<L>,
     params: Ectn,
+}
+
+impl<L: Leave> Notified<L> {
+    fn new(params: &Ectn, context: &RoutingContext) -> Self {
+        let &Ectn { threshold, comparison, trigger, crossing, .. } = params;
+        let base = Base { threshold, comparison, trigger, crossing };
+        Self { contention: Contention::new(&base, context), group: Group::new(params, context), params: params.clone() }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -351,7 +355,7 @@ enum Reason {
     Notification,
 }
 
-impl Trigger for Notified {
+impl<L: Leave> Trigger for Notified<L> {
     type Reason = Reason;
 
     fn wants(&self) -> Wants {

@@ -1,6 +1,7 @@
 //! Contention counters on any network (contention paper, section VI-D).
 
 use super::base::{Base, Contention};
+use super::crossing::Alone;
 use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -122,7 +123,7 @@ struct Rule {
     credits: Option<f64>,
     /// Hops of the longest route.
     hops: u32,
-    contention: Contention,
+    contention: Contention<Alone>,
     /// Hops found for one head.
     found: Vec<Hop>,
 }

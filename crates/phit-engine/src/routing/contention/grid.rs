@@ -1,6 +1,7 @@
 //! Contention counters on meshes, tori and HyperX (contention paper, section VI-D).
 
 use super::base::{Base, Contention};
+use super::crossing::Alone;
 use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -181,7 +182,7 @@ impl Adaptive for AnyCounters {
 
 struct Rule {
     ways: Ways,
-    contention: Contention,
+    contention: Contention<Alone>,
     /// Hops found for one head.
     found: Vec<Hop>,
 }

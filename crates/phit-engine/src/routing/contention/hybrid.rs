@@ -1,6 +1,7 @@
 //! Hybrid: contention counters or credits, whichever asks for it (contention paper, section III-C).
 
 use super::base::{Base, Contention, Statistics};
+use super::crossing::{Alone, InTurn, Leave};
 use super::{CONTENTION, Comparison, Crossing, Threshold};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
@@ -84,16 +85,15 @@ impl RoutingParams for Hybrid {
         &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        let &Self { threshold, comparison, trigger, crossing, .. } = self;
-        let base = Base { threshold, comparison, trigger, crossing };
-        let contention = Contention::new(&base, context);
-        let trigger = Either { contention, credits: Credits::new(&self.olm(), context), candidates: self.candidates };
-        Box::new(InTransit::new(trigger, context))
+        match self.crossing {
+            Crossing::Tail => Box::new(InTransit::new(Either::<Alone>::new(self, context), context)),
+            Crossing::Fifo => Box::new(InTransit::new(Either::<InTurn>::new(self, context), context)),
+        }
     }
 }
 
-struct Either {
-    contention: Contention,
+struct Either<L> {
+    contention: Contention<L>,
     credits: Credits,
     candidates: Candidates,
 }
@@ -105,7 +105,16 @@ enum Reason {
     Credits(Most),
 }
 
-impl Trigger for Either {
+impl<L: Leave> Either<L> {
+    fn new(params: &Hybrid, context: &RoutingContext) -> Self {
+        let &Hybrid { threshold, comparison, trigger, crossing, candidates, .. } = params;
+        let base = Base { threshold, comparison, trigger, crossing };
+        let contention = Contention::new(&base, context);
+        Self { contention, credits: Credits::new(&params.olm(), context), candidates }
+    }
+}
+
+impl<L: Leave> Trigger for Either<L> {
     type Reason = Reason;
 
     fn wants(&self) -> Wants {
