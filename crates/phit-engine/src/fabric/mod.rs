@@ -262,7 +262,7 @@ pub trait FabricParams {
         1
     }
 
-    /// Cycles of the fastest clock per link cycle: times are counted in them.
+    /// Cycles of the fastest clock per link cycle, or rounds of allocation: both are counted in 32 bits.
     fn router_cycles(&self) -> u32 {
         1
     }

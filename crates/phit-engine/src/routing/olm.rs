@@ -106,9 +106,11 @@ impl Credits {
         if view.class(minimal.port) != GLOBAL || minimal.vc != 0 {
             return true;
         }
-        let sum: u32 = self.global.clone().map(|port| view.occupancy(port, 0)).sum();
+        // The router compares them once in a tick, whatever its rounds of allocation take.
+        let occupancy = |port| if view.round() == 0 { view.occupancy(port, 0) } else { view.occupancy_before(port, 0) };
+        let sum: u32 = self.global.clone().map(occupancy).sum();
         let mean = f64::from(sum) / self.global.len() as f64;
-        f64::from(view.occupancy(minimal.port, 0)) > restriction.coefficient * mean + self.margin
+        f64::from(occupancy(minimal.port)) > restriction.coefficient * mean + self.margin
     }
 }
 

@@ -176,6 +176,65 @@ fn of_two_packets_that_contend_the_one_generated_first_wins() {
 }
 
 #[test]
+fn what_an_output_refuses_asks_for_another_in_the_next_round() {
+    // Endpoint 1 sends a packet that crosses from cycle 0 to 8; behind it stand one for output 4, in queue 2, and one
+    // for output 5, in queue 3. In cycle 8 its input proposes queue 2, whose turn it is, and loses to endpoint 0, whose
+    // packet for output 4 comes just then. In a second round the input asks for output 5, and has it in cycle 8; with
+    // one round it has it in cycle 9. The other packet follows 8 cycles later. With iSLIP an input asks for all it wants
+    // in every round.
+    let trace = [[0, 1, 3, PACKET], [1, 1, 4, PACKET], [2, 1, 5, PACKET], [8, 0, 4, PACKET]];
+    let alone = latency(&json!({}), &trace[..1]);
+    let waits = |rounds: u32, allocator: Value| {
+        4.0 * (latency(&json!({ "allocation_rounds": rounds, "allocator": allocator }), &trace) - alone)
+    };
+    let (later, at_once) = (f64::from((17 - 1) + (9 - 2)), f64::from((16 - 1) + (8 - 2)));
+    for arbiter in ["round_robin", "least_recently_served"] {
+        for update in ["grant", "request"] {
+            let allocator = json!({ "kind": "separable_input_first", "arbiter": arbiter, "update": update });
+            assert_eq!(waits(1, allocator.clone()), later, "{arbiter} {update}");
+            assert_eq!(waits(2, allocator.clone()), at_once, "{arbiter} {update}");
+            assert_eq!(waits(3, allocator), at_once, "{arbiter} {update}");
+        }
+    }
+    assert_eq!(waits(1, json!("islip")), at_once);
+    assert_eq!(waits(2, json!("islip")), at_once);
+}
+
+#[test]
+fn a_head_decides_anew_in_every_round() {
+    // Two packets stand at router 0 in cycle 0, for endpoints of the group to which its first global link leads. One has
+    // the link. The other takes the second global link: in the next cycle, or in the second round of this one, in which
+    // it sees 8 phits at the first link, of 256. It sees them at once: a condition on the least that there must be holds.
+    // But the router compares its global links once in a cycle: the restriction holds in the next one only.
+    let latency = |rounds: u32, options: Value| {
+        let value = json!({
+            "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
+            "router": {
+                "allocation_rounds": rounds,
+                "links": {
+                    "endpoint": { "latency": 0, "injection_bandwidth": "infinite", "vcs": 1, "buffer": 64 },
+                    "local": { "latency": 10, "vcs": 3, "buffer": 64 },
+                    "global": { "latency": 30, "vcs": 2, "buffer": 256 },
+                },
+            },
+            "routing": with(json!({ "kind": "olm" }), options),
+            "traffic": { "load": 0, "packet_size": PACKET, "trace": [[0, 0, 70, PACKET], [0, 1, 71, PACKET]] },
+            "measure": { "warmup": 0, "cycles": 400, "count": "generated" },
+        });
+        number(&run(&value), "/latency_mean")
+    };
+    let restriction = json!({ "restriction": { "coefficient": 0.0, "packets": 0 } });
+    for options in [json!({}), json!({ "minimum": 8.0 / 256.0 }), restriction.clone()] {
+        let sooner = if options == restriction { 0.0 } else { 0.5 };
+        let one = latency(1, options.clone());
+        // A misrouted packet, not one that has waited for 8 cycles.
+        assert!(one > latency(1, json!({ "threshold": 0.0, "minimum": 2.0 })) + 10.0, "{options}");
+        assert_eq!(latency(2, options.clone()), one - sooner, "{options}");
+        assert_eq!(latency(3, options.clone()), one - sooner, "{options}");
+    }
+}
+
+#[test]
 fn a_head_that_speculates_needs_no_stage() {
     // A ring in which every router sends all it can to the next over one channel. With a stage the channel rests for a
     // cycle after each packet: L / (L + 1). A head that asks for the crossbar at once follows the tail without a gap.

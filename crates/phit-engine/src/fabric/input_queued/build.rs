@@ -12,6 +12,7 @@ use super::mail::{Room, Slices};
 use super::params::RouterParams;
 use super::partition::Partition;
 use super::paths::Paths;
+use super::rounds;
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::{Arbiters, Asked, VcAllocator};
 use super::wait_lists::WaitLists;
@@ -599,6 +600,8 @@ impl<'a> Plan<'a> {
             rings: vec![0; ports as usize * ring as usize].into(),
             ring_phits: vec![0; ports as usize * ring as usize].into(),
             ring,
+            granted: rounds::grants(if settings.rounds > 1 { outputs.len() } else { 0 }),
+            round: 0,
             outputs: outputs.into(),
             channels: channels.into(),
         };

@@ -30,7 +30,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     }
 
     fn router_cycles(&self) -> u32 {
-        self.speedup
+        self.speedup * self.allocation_rounds
     }
 
     fn inside(&self) -> Tick {
@@ -84,6 +84,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
             let expected = "expected router.vc_allocation = \"speculative\": elsewhere no request is speculative";
             return Err(ScenarioError::new("router.speculation", "\"alike\"", expected));
         }
+        self.rounds()?;
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
             return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
@@ -143,6 +144,24 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 }
 
 impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
+    /// Several rounds of allocation in a cycle: packets that move as a whole, and one path between a port and the
+    /// crossbar.
+    fn rounds(&self) -> Result<(), ScenarioError> {
+        let expected = match () {
+            () if self.allocation_rounds == 1 => return Ok(()),
+            () if self.switching == Switching::Wormhole => "expected 1 with router.switching = \"wormhole\"",
+            () if self.vc_allocation != VcAllocation::WithSwitch => {
+                "expected 1, or router.vc_allocation = \"with_switch\""
+            }
+            () if self.input_speedup.max(self.output_speedup) > 1 => {
+                "expected 1 with router.input_speedup or router.output_speedup"
+            }
+            () if !self.allocator.shared().matches() => "expected 1 with this router.allocator, which grants all",
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.allocation_rounds", self.allocation_rounds, expected))
+    }
+
     /// Allocators that can match as many ports, or queues and channels, as a router has.
     fn allocators(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         let most = self.allocator.shared().most_ports();

@@ -43,6 +43,8 @@ pub(crate) struct Config {
     pub inputs_at_link_rate: bool,
     /// Paths of each input port and of each output port through the crossbar.
     pub paths: (u32, u32),
+    /// Rounds of allocation in a tick.
+    pub rounds: u32,
     /// Transit before injected traffic.
     pub transit_priority: bool,
     /// Choice of injection queue.
@@ -208,6 +210,7 @@ impl Compiled {
             reuse_when_empty,
             repeats,
             several_paths,
+            rounds,
             speculates,
             connects_packets,
             // What the kernels for packets that are alike know.
@@ -224,6 +227,7 @@ impl Compiled {
             || inputs_at_link_rate
             || reuse_when_empty
             || several_paths
+            || rounds > 1
             || speculates
             || connects_packets;
         let extras = odd || ideal || exchanges || repeats || wants.ejects;
@@ -437,6 +441,8 @@ pub(crate) struct Settings {
     pub inputs_at_link_rate: bool,
     /// Ports have several paths through the crossbar, see [`super::paths`].
     pub several_paths: bool,
+    /// Rounds of allocation in a tick, see [`super::rounds`].
+    pub rounds: u32,
     /// Heads ask for the crossbar before they have a channel, see [`super::speculation`].
     pub speculates: bool,
     /// What is added to the class of such a request.
@@ -532,6 +538,7 @@ impl Settings {
         let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
         let several_paths = config.paths != (1, 1);
+        let plain_crossbar = !several_paths && config.rounds == 1;
         let backlog = match whole && size > 0 && !messages && !managed && !several_paths {
             true => backlog(config, ideal, size, &arrival_bandwidth),
             false => None,
@@ -556,14 +563,15 @@ impl Settings {
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
             managed,
-            lists: single && !transparent && !managed && !several_paths && !wants.redecide && !wants.batch,
+            lists: single && !transparent && !managed && plain_crossbar && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             ideal,
             single,
             router_latency: config.latency,
             ticks_per_cycle: config.links.ticks_per_cycle,
-            cycles: cycles(config.links.ticks_per_cycle),
+            // Rounds are counted in 32 bits, too.
+            cycles: cycles(config.links.ticks_per_cycle * config.rounds),
             output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: match requests {
                 _ if single => 1,
@@ -587,6 +595,7 @@ impl Settings {
             cut_through_holds_output: config.cut_through_holds_output,
             inputs_at_link_rate: config.inputs_at_link_rate,
             several_paths,
+            rounds: config.rounds,
             speculates: config.speculation.is_some(),
             speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             connects_packets: config.connects_packets,
@@ -720,6 +729,7 @@ impl Config {
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
             paths: (params.input_speedup, params.output_speedup),
+            rounds: params.allocation_rounds,
             transit_priority: params.transit_priority,
             injection_queue: params.injection_queue,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),

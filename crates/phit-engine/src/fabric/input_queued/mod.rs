@@ -28,6 +28,7 @@ mod observe;
 mod params;
 mod partition;
 mod paths;
+mod rounds;
 mod snapshot;
 mod speculation;
 mod state;

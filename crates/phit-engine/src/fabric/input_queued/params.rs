@@ -140,9 +140,12 @@ impl VcReuse {
     }
 }
 
-fn is_one(paths: &u32) -> bool {
-    *paths == 1
+fn is_one(number: &u32) -> bool {
+    *number == 1
 }
+
+/// Most rounds of allocation in a router cycle.
+const MOST_ROUNDS: u32 = 64;
 
 /// Which queue of its injection port an endpoint puts a packet into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -229,6 +232,13 @@ pub struct RouterParams<A> {
     pub vc_reuse: VcReuse,
     /// How the crossbar is allocated.
     pub allocator: A,
+    /// Rounds of allocation in a router cycle. In each, whoever has been granted nothing may ask again for outputs that
+    /// have granted nothing: queues that their input did not propose before, and heads that decide anew, with what the
+    /// rounds before have taken (FOGSim's `ArbiterIterations`). Where the packet is the flit, and channels come with
+    /// the crossbar.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = MOST_ROUNDS))]
+    pub allocation_rounds: u32,
     /// How long a pair of ports stays connected (wormhole switching only).
     #[serde(skip_serializing_if = "Connection::is_for_a_flit")]
     pub connection: Connection,
@@ -281,6 +291,7 @@ impl<A: Default> Default for RouterParams<A> {
             speculation: Speculation::After,
             vc_reuse: VcReuse::Tail,
             allocator: A::default(),
+            allocation_rounds: 1,
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
             credit_release: CreditRelease::Input,

@@ -58,49 +58,10 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
         let mut requests = std::mem::take(&mut self.requests);
-        if self.settings.wants::<K>().batch {
-            // What is gone through is taken out of the partition while that changes.
-            let mut looking = std::mem::take(&mut self.looking);
-            self.candidates.drain_into(&mut looking);
-            self.route_batches::<K>(&looking);
-            looking.drain(..).for_each(|queue| self.look_at::<K>(queue, &mut requests));
-            self.looking = looking;
-        } else {
-            self.look_at_all::<K>(&mut requests);
-        }
-        if !self.discards.is_empty() {
-            self.discard_all::<K>();
-        }
-        if K::HELD && !self.waiting.is_empty() {
-            self.allocate_channels();
-        }
-        if K::EXTRAS && self.settings.speculates {
-            self.settle_speculation(&mut requests);
-        }
-        if self.settings.managed::<K>() {
-            self.choose(&mut requests);
-        }
-        if K::EXTRAS && self.settings.connects_packets {
-            self.keep_connections::<K>(&mut requests);
-        }
         let mut losers = std::mem::take(&mut self.losers);
-        if self.settings.ideal::<K>() {
-            self.grant_in_turn::<K>(&mut requests);
-            losers.extend(lost(&requests));
-        } else if K::EXTRAS && self.settings.several_paths {
-            self.grant_paths::<K>(&mut requests);
-            losers.extend(lost(&requests));
-        } else {
-            self.allocator.allocate_all(self.now, &mut self.rngs, &mut requests, &mut self.sharing, &mut self.grants);
-            if K::EXTRAS && self.settings.speculates {
-                lose_in_vain(&mut requests);
-            }
-            self.transfer_all::<K>(&requests, &mut losers);
-        }
-        let granted = (requests.len() - losers.len()) as u64;
-        self.collector.counters.work.flit_hops += granted;
-        if K::WHOLE {
-            self.collector.counters.work.packet_hops += granted;
+        self.round::<K>(&mut requests, &mut losers);
+        if K::EXTRAS && K::WHOLE && !K::LISTS && self.settings.rounds > 1 {
+            self.further_rounds::<K>(&mut requests, &mut losers);
         }
         // What they may do next depends on what the winners have taken.
         losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
@@ -109,6 +70,55 @@ impl Partition {
         self.requests = requests;
         while let Some(queue) = self.again.pop() {
             self.offer::<K>(self.queues[queue].port, queue);
+        }
+    }
+
+    /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
+    #[inline(always)]
+    pub(super) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        if self.settings.wants::<K>().batch {
+            // What is gone through is taken out of the partition while that changes.
+            let mut looking = std::mem::take(&mut self.looking);
+            self.candidates.drain_into(&mut looking);
+            self.route_batches::<K>(&looking);
+            looking.drain(..).for_each(|queue| self.look_at::<K>(queue, requests));
+            self.looking = looking;
+        } else {
+            self.look_at_all::<K>(requests);
+        }
+        if !self.discards.is_empty() {
+            self.discard_all::<K>();
+        }
+        if K::HELD && !self.waiting.is_empty() {
+            self.allocate_channels();
+        }
+        if K::EXTRAS && self.settings.speculates {
+            self.settle_speculation(requests);
+        }
+        if self.settings.managed::<K>() {
+            self.choose(requests);
+        }
+        if K::EXTRAS && self.settings.connects_packets {
+            self.keep_connections::<K>(requests);
+        }
+        if self.settings.ideal::<K>() {
+            self.grant_in_turn::<K>(requests);
+            losers.extend(lost(requests));
+        } else if K::EXTRAS && self.settings.several_paths {
+            self.grant_paths::<K>(requests);
+            losers.extend(lost(requests));
+        } else {
+            let turn = self.turn::<K>();
+            self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.sharing, &mut self.grants);
+            if K::EXTRAS && self.settings.speculates {
+                lose_in_vain(requests);
+            }
+            self.transfer_all::<K>(requests, losers);
+        }
+        let granted = (requests.len() - losers.len()) as u64;
+        self.collector.counters.work.flit_hops += granted;
+        if K::WHOLE {
+            self.collector.counters.work.packet_hops += granted;
         }
     }
 
@@ -215,7 +225,10 @@ impl Partition {
         }
         let redecides =
             self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
-        let watch = if redecides && (K::ADAPTIVE || !self.settings.every_cycle) { Look::Watch } else { Look::Again };
+        // What a mechanism looks at once in a tick may be different in the next one.
+        let later = K::EXTRAS && self.tables.round > 0;
+        let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
+        let watch = if watches { Look::Watch } else { Look::Again };
         if (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
             let &Input { queues, router, number, .. } = input;
             self.route::<K>(router, number, port, queue, queue - queues);

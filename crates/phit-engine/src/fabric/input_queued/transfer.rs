@@ -144,6 +144,7 @@ impl Partition {
                 p.hops.add(class as u8);
             }
         }
+        self.note_grant::<K>(grant.output, channel, size);
         let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
         if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);

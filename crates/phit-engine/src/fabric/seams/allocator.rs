@@ -37,7 +37,7 @@ pub struct Request {
 pub struct Round<'a> {
     /// Index of the router's first port in the partition.
     pub first_port: u32,
-    /// Current tick.
+    /// Current tick; with several rounds in a tick, the number of this round.
     pub now: Tick,
     /// The router's random stream.
     pub rng: &'a mut Rng,
@@ -71,8 +71,8 @@ pub trait Allocator: Send {
         false
     }
 
-    /// The rounds of all routers, whose requests follow one another: marks the winners. `scratch` and `grants` are for
-    /// its use and empty before and after.
+    /// The rounds of all routers, whose requests follow one another: marks the winners. `now` grows from call to call.
+    /// `scratch` and `grants` are for its use and empty before and after.
     fn allocate_all(
         &mut self,
         now: Tick,

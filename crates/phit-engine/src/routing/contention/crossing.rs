@@ -58,7 +58,7 @@ impl Leave for Alone {
 }
 
 /// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, for each counter. Of transfers
-/// that begin in one tick those to lower outputs come first.
+/// that begin in one round of allocation those to lower outputs come first.
 ///
 /// Ejections are not among them: no decision reads how many heads leave the network.
 pub(super) struct InTurn {
@@ -67,8 +67,8 @@ pub(super) struct InTurn {
 
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
-    /// When it began.
-    since: Tick,
+    /// When it began: tick and round of allocation.
+    since: (Tick, u32),
     /// The output that it goes to.
     output: u16,
     /// Input port and queue from which it comes.
@@ -84,7 +84,7 @@ impl Leave for InTurn {
 
     fn began(&mut self, counters: &Counters, at: &RouterView<'_>, from: (u16, u16), hop: Hop) {
         if let Some(thing) = counters.wanted(at, from.0, from.1) {
-            let transfer = Transfer { since: at.now, output: hop.port, from, over: false };
+            let transfer = Transfer { since: (at.now, at.round()), output: hop.port, from, over: false };
             insert(&mut self.lists[counters.place(at.local, thing)], transfer);
         }
     }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn transfer(since: Tick, output: u16, port: u16) -> Transfer {
-        Transfer { since, output, from: (port, 0), over: false }
+        Transfer { since: (since, 0), output, from: (port, 0), over: false }
     }
 
     #[test]
@@ -134,6 +134,17 @@ mod tests {
         assert_eq!(end(&mut list, (9, 0)), 1);
         assert_eq!(end(&mut list, (9, 0)), 1, "an ejection stands in no list");
         assert!(list.is_empty());
+    }
+
+    #[test]
+    fn transfers_of_a_later_round_come_after_those_of_an_earlier_one() {
+        let mut list = VecDeque::new();
+        let in_round = |round, output| Transfer { since: (2, round), ..transfer(2, output, output) };
+        for begun in [in_round(0, 5), in_round(0, 3), in_round(1, 4), in_round(1, 1)] {
+            insert(&mut list, begun);
+        }
+        let outputs: Vec<u16> = list.iter().map(|transfer| transfer.output).collect();
+        assert_eq!(outputs, [3, 5, 1, 4]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod view;
 
 pub use hops::minimal_hop;
 pub(crate) use hops::{DISCARD, advance_leg, one_channel};
-pub(crate) use outputs::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
+pub(crate) use outputs::{Buffers, Granted, Output, OutputBuffer, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Row, Watched, Watches};

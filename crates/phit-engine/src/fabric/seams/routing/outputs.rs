@@ -50,6 +50,17 @@ pub(crate) struct OutputBuffer {
     pub count: u16,
 }
 
+/// A grant of an output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Granted {
+    /// Its tick.
+    pub at: Tick,
+    /// The channel that has been granted.
+    pub channel: u32,
+    /// Phits of the flit.
+    pub phits: u32,
+}
+
 /// The outputs of all routers of a partition.
 #[derive(Debug, Default)]
 pub(crate) struct OutputTables {
@@ -73,11 +84,18 @@ pub(crate) struct OutputTables {
     pub ring_phits: Table<u16>,
     /// Places of a ring.
     pub ring: u32,
+    /// By port, its latest grant; without entries if there is one round of allocation in a tick.
+    pub granted: Table<Granted>,
+    /// The round of allocation of this tick, from 0 on.
+    pub round: u32,
 }
 
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { first_port, outputs, channels, owners, buffers, ready, rings, ring_phits; ring })
+        bytes_of!(self, Self {
+            first_port, outputs, channels, owners, buffers, ready, rings, ring_phits, granted;
+            ring, round
+        })
     }
 }
 

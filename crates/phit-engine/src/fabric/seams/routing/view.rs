@@ -106,6 +106,29 @@ impl<'a> RouterView<'a> {
         (self.buffers.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
+    /// [`Self::occupancy`] before the first round of allocation of this tick.
+    #[inline]
+    pub(crate) fn occupancy_before(&self, port: u16, vc: u8) -> u32 {
+        let occupancy = self.occupancy(port, vc);
+        let index = self.tables.first_port[self.local] + u32::from(port);
+        // In a tick an output grants once at most.
+        let Some(latest) = self.tables.granted.get(index as usize).filter(|latest| latest.at == self.now) else {
+            return occupancy;
+        };
+        let queues = self.buffers.division.queues;
+        let first = self.first(self.output(port)) + u32::from(vc) * queues;
+        match (first..first + queues).contains(&latest.channel) {
+            true => occupancy.saturating_sub(latest.phits),
+            false => occupancy,
+        }
+    }
+
+    /// The round of allocation of this tick, from 0 on.
+    #[inline]
+    pub(crate) fn round(&self) -> u32 {
+        self.tables.round
+    }
+
     /// Occupancy of all virtual channels of output `port` together, in phits.
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
