@@ -4,7 +4,7 @@ use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
 use crate::routing::{Proof, RoutingKind, RoutingParams};
-use crate::topology::{Topology, check_sides};
+use crate::topology::{Faulty, Topology, check_sides};
 use serde_json::json;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
@@ -80,8 +80,9 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
             "this router's endpoints answer no requests; expected \"input_queued\" with admittance = \"single\"";
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
     }
-    if !topology.breakdowns().is_empty() {
-        let expected = "a request that is lost is never answered; expected links that do not break, with requests";
+    if !topology.breakdowns().is_empty() && topology.faulty().and_then(Faulty::retransmit).is_none() {
+        let expected = "a request that is lost is never answered; expected topology.faults.retransmit, or links that do \
+                        not break, with requests";
         return Err(ScenarioError::missing("topology.faults.later", expected));
     }
     let (path, params) = described(router.links(), &topology.classes()[0]);
@@ -154,10 +155,6 @@ fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingPar
     if !router.breaks() {
         let expected = "nothing fails in this router's networks; expected \"input_queued\" with topology.faults";
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
-    }
-    if faulty.retransmit().is_some() && scenario.traffic.requests.is_some() {
-        let expected = "nothing that is answered is lost, or sent again; expected traffic without requests";
-        return Err(ScenarioError::missing("topology.faults.retransmit", expected));
     }
     let later = topology.breakdowns().iter().filter_map(|breakdown| breakdown.graph.faulty());
     if later.chain([faulty]).any(|faulty| !faulty.off().is_empty()) {

@@ -79,6 +79,33 @@ fn base(topology: &Value, routing: &Value, seed: u64) -> Value {
     })
 }
 
+/// How packets move and what they ask for: whole packets; flits of which one packet takes up several buffers, with and
+/// without a stage that allocates channels; a queue for each destination at the source; requests that are answered,
+/// whole or in flits.
+fn manners() -> Vec<Value> {
+    let wormhole = |more: Value| {
+        let links = json!({ "default": { "vcs": 24, "buffer": 4 } });
+        let router = with(json!({ "switching": "wormhole", "flit_size": 2, "links": links }), more);
+        json!({ "router": router, "traffic": { "packet_size": 9 } })
+    };
+    let requests = json!({ "traffic": {
+        "message": null, "requests": { "outstanding": 3, "count": 40, "virtual_networks": false },
+    } });
+    vec![
+        json!({}),
+        wormhole(json!({})),
+        wormhole(json!({ "vc_allocation": "stage", "clock": "crossbar", "speedup": 2, "credit_release": "output" })),
+        json!({ "router": { "admittance": "per_destination" } }),
+        requests.clone(),
+        with(wormhole(json!({ "credit_channel": "one_per_cycle" })), requests),
+    ]
+}
+
+/// What a mechanism must have a whole packet in one buffer for.
+fn fits(pair: &(Value, Value), manner: &Value) -> bool {
+    run::prepare(&scenario(&with(base(&pair.0, &pair.1, 1), manner.clone()))).is_ok()
+}
+
 /// The networks with the mechanisms that fit them.
 fn fitting() -> Vec<(Value, Value)> {
     let pairs =
@@ -87,12 +114,14 @@ fn fitting() -> Vec<(Value, Value)> {
 }
 
 /// Faults by numbers: from the start, and three times later, repaired or not.
-fn drawn(numbers: &[u32], routers: u32, endpoints: u32) -> Value {
+/// With requests links alone fail, and what was lost is sent again.
+fn drawn(numbers: &[u32], routers: u32, endpoints: u32, requests: bool) -> Value {
     let mut numbers = numbers.iter().copied();
     let mut below = |n: u32| numbers.next().unwrap_or(0) % n;
     let mut outage = |most: u32| {
         let mut table = json!({ "seed": below(1000) });
         match below(4) {
+            _ if requests => table["count"] = json!(below(most) + 1),
             0 => table["routers"] = json!([below(routers)]),
             1 => table["endpoints"] = json!([below(endpoints)]),
             _ => table["count"] = json!(below(most) + 1),
@@ -114,7 +143,7 @@ fn drawn(numbers: &[u32], routers: u32, endpoints: u32) -> Value {
         later.push(table);
     }
     faults["later"] = json!(later);
-    if below(2) == 0 {
+    if below(2) == 0 || requests {
         faults["retransmit"] = json!({ "timeout": 3 + below(200), "attempts": 1 + below(7) });
     }
     faults
@@ -158,6 +187,11 @@ fn tried(value: &Value, tally: &mut Tally, audits: bool) -> Result<(), String> {
         Err(error) => return Err(error.to_string()),
     };
     let (flow, packets) = (&outcome.collector().counters.flow, outcome.collector().counters.packets.lost);
+    let asked = &outcome.collector().counters.transactions;
+    if asked.requests != asked.replies + asked.given_up {
+        let (answered, given_up) = (asked.replies, asked.given_up);
+        return Err(format!("{} requests, {answered} answered and {given_up} given up", asked.requests));
+    }
     tally.runs += 1;
     tally.packets += flow.generated_packets;
     tally.lost += packets;
@@ -170,20 +204,28 @@ fn tried(value: &Value, tally: &mut Tally, audits: bool) -> Result<(), String> {
     }
 }
 
-/// One case: a network, a mechanism, and faults.
-fn case(pair: &(Value, Value), numbers: &[u32], tally: &mut Tally, audits: bool) -> Result<Value, String> {
-    let plain = base(&pair.0, &pair.1, 1);
+/// One case: a network, a mechanism, how packets move, and faults.
+fn case(
+    pair: &(Value, Value),
+    manner: &Value,
+    numbers: &[u32],
+    tally: &mut Tally,
+    audits: bool,
+) -> Result<Value, String> {
+    let plain = with(base(&pair.0, &pair.1, 1), manner.clone());
     let topology = scenario(&plain).network().map_err(|error| error.to_string())?;
-    let faults = drawn(numbers, topology.routers(), topology.endpoints());
+    let requests = !plain["traffic"]["requests"].is_null();
+    let faults = drawn(numbers, topology.routers(), topology.endpoints(), requests);
     let value = with(plain, json!({ "topology": { "faults": faults } }));
     tried(&value, tally, audits).map_err(|wrong| format!("{wrong}\n{value}"))?;
     Ok(value)
 }
 
 /// The proof holds with the faults if it does without.
-fn proved(pair: &(Value, Value), value: &Value) -> Result<(), String> {
+fn proved(value: &Value) -> Result<(), String> {
     let holds = |value: &Value| verify(&scenario(value)).map_or(json!(null), |report| report["proved"].clone());
-    let (before, after) = (holds(&base(&pair.0, &pair.1, 1)), holds(value));
+    let without = with(value.clone(), json!({ "topology": { "faults": null } }));
+    let (before, after) = (holds(&without), holds(value));
     let cut = run::prepare(&scenario(value)).is_err();
     if cut || before == after { Ok(()) } else { Err(format!("proved {before}, with faults {after}\n{value}")) }
 }
@@ -193,6 +235,10 @@ fn proved(pair: &(Value, Value), value: &Value) -> Result<(), String> {
 fn a_thousand_sets_of_faults_for_each_network() {
     let cases: u64 = std::env::var("CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(1000);
     let kind = std::env::var("NETWORK").ok();
+    let manners = match std::env::var("MANNER").ok().and_then(|manner| manner.parse::<usize>().ok()) {
+        Some(one) => vec![manners()[one].clone()],
+        None => manners(),
+    };
     let mut wrong = Vec::new();
     for network in networks().into_iter().filter(|network| kind.as_ref().is_none_or(|kind| network["kind"] == **kind)) {
         let fitting: Vec<_> = fitting().into_iter().filter(|(other, _)| *other == network).collect();
@@ -203,7 +249,12 @@ fn a_thousand_sets_of_faults_for_each_network() {
             number += 1;
             let mut rng = phit_engine::engine::Rng::new(number, phit_engine::engine::Stream::Topology, 7);
             let numbers: Vec<u32> = (0..40).map(|_| rng.below(1 << 20)).collect();
-            let result = case(pair, &numbers, &mut tally, number % 16 == 0).and_then(|value| proved(pair, &value));
+            let manner = &manners[number as usize % manners.len()];
+            if !fits(pair, manner) {
+                continue;
+            }
+            let done = case(pair, manner, &numbers, &mut tally, number % 16 == 0);
+            let result = done.and_then(|value| proved(&value));
             if let Err(what) = result {
                 println!("WRONG {what}");
                 wrong.push(what);
@@ -221,10 +272,12 @@ proptest! {
     fn whatever_fails_packets_arrive_or_are_counted(
         numbers in prop::collection::vec(any::<u32>(), 40),
         place in any::<prop::sample::Index>(),
+        manner in any::<prop::sample::Index>(),
     ) {
-        let (pairs, mut tally) = (fitting(), Tally::default());
-        let pair = place.get(&pairs);
-        let done = case(pair, &numbers, &mut tally, true).and_then(|value| proved(pair, &value));
+        let (pairs, manners, mut tally) = (fitting(), manners(), Tally::default());
+        let (pair, manner) = (place.get(&pairs), manner.get(&manners));
+        prop_assume!(fits(pair, manner));
+        let done = case(pair, manner, &numbers, &mut tally, true).and_then(|value| proved(&value));
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
     }
 }

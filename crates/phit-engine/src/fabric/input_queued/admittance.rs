@@ -13,6 +13,8 @@ struct Waiting {
     cycle: u32,
     next: u32,
     size: u16,
+    /// What the packet says of how often it has been sent again; 0 before it has been sent.
+    mark: u8,
 }
 
 /// The queue of one destination: its first packet, the place of the second and that of the last.
@@ -23,9 +25,10 @@ struct Queue {
     last: u32,
     phits: u32,
     size: u16,
+    mark: u8,
 }
 
-const EMPTY: Queue = Queue { cycle: 0, next: NONE, last: NONE, phits: 0, size: 0 };
+const EMPTY: Queue = Queue { cycle: 0, next: NONE, last: NONE, phits: 0, size: 0, mark: 0 };
 
 /// The admittance queues of one endpoint.
 #[derive(Debug, Clone)]
@@ -75,17 +78,8 @@ impl Admittance {
             *queue = Queue { cycle, size, phits, ..EMPTY };
             return true;
         }
-        let place = match self.free {
-            NONE => {
-                self.packets.push(Waiting { cycle, size, next: NONE });
-                self.packets.len() as u32 - 1
-            }
-            free => {
-                let place = &mut self.packets[free as usize];
-                self.free = std::mem::replace(place, Waiting { cycle, size, next: NONE }).next;
-                free
-            }
-        };
+        let place = self.place(Waiting { cycle, size, next: NONE, mark: 0 });
+        let queue = &mut self.queues[to];
         queue.phits = phits;
         match std::mem::replace(&mut queue.last, place) {
             NONE => queue.next = place,
@@ -94,17 +88,80 @@ impl Admittance {
         true
     }
 
-    /// Takes the first packet for `destination`, which must be there.
-    fn take(&mut self, destination: u32) {
+    /// A place for a packet that waits behind another.
+    fn place(&mut self, waiting: Waiting) -> u32 {
+        match self.free {
+            NONE => {
+                self.packets.push(waiting);
+                self.packets.len() as u32 - 1
+            }
+            free => {
+                self.free = std::mem::replace(&mut self.packets[free as usize], waiting).next;
+                free
+            }
+        }
+    }
+
+    /// Puts a packet that is sent again, and says so by `mark`, before all for its destination that have not been sent,
+    /// and behind those that are sent again, too. Its source has room for it, since it has kept it.
+    fn admit_again(&mut self, packet: Generated, mark: u8) {
+        let Generated { cycle, destination, size } = packet;
+        let to = destination as usize;
+        let queue = self.queues[to];
+        let phits = queue.phits + u32::from(size);
+        if self.waiting[to / 64] & 1 << (to % 64) == 0 {
+            self.waiting[to / 64] |= 1 << (to % 64);
+            self.queues[to] = Queue { cycle, size, phits, mark, ..EMPTY };
+            return;
+        }
+        self.queues[to].phits = phits;
+        if queue.mark == 0 {
+            let first = Waiting { cycle: queue.cycle, size: queue.size, next: queue.next, mark: 0 };
+            let place = self.place(first);
+            let last = if queue.last == NONE { place } else { queue.last };
+            self.queues[to] = Queue { cycle, size, mark, phits, next: place, last };
+            return;
+        }
+        // The last of those that are sent again, if it is not the first.
+        let (mut before, mut next) = (NONE, queue.next);
+        while next != NONE && self.packets[next as usize].mark != 0 {
+            (before, next) = (next, self.packets[next as usize].next);
+        }
+        let place = self.place(Waiting { cycle, size, next, mark });
+        match before {
+            NONE => self.queues[to].next = place,
+            before => self.packets[before as usize].next = place,
+        }
+        if next == NONE {
+            self.queues[to].last = place;
+        }
+    }
+
+    /// Phits of packets that are sent again.
+    pub(super) fn phits_again(&self) -> u64 {
+        let of = |first: &Queue| {
+            let behind = std::iter::successors(self.packets.get(first.next as usize), |waiting| {
+                self.packets.get(waiting.next as usize)
+            });
+            let behind = behind.filter(|waiting| waiting.mark != 0).map(|waiting| u64::from(waiting.size));
+            behind.sum::<u64>() + if first.mark != 0 { u64::from(first.size) } else { 0 }
+        };
+        let waits = |(to, _): &(usize, &Queue)| self.waiting[to / 64] >> (to % 64) & 1 == 1;
+        self.queues.iter().enumerate().filter(waits).map(|(_, queue)| of(queue)).sum()
+    }
+
+    /// Takes the first packet for `destination`, which must be there; returns its mark.
+    fn take(&mut self, destination: u32) -> u8 {
         let to = destination as usize;
         let queue = &mut self.queues[to];
+        let mark = queue.mark;
         queue.phits -= u32::from(queue.size);
         if queue.next == NONE {
             self.waiting[to / 64] &= !(1 << (to % 64));
         } else {
             let place = queue.next;
             let behind = &mut self.packets[place as usize];
-            (queue.cycle, queue.size) = (behind.cycle, behind.size);
+            (queue.cycle, queue.size, queue.mark) = (behind.cycle, behind.size, behind.mark);
             queue.next = std::mem::replace(&mut behind.next, self.free);
             self.free = place;
             if queue.next == NONE {
@@ -112,6 +169,7 @@ impl Admittance {
             }
         }
         self.turn = if to + 1 == self.queues.len() { 0 } else { destination + 1 };
+        mark
     }
 
     /// True if no packet waits.
@@ -143,6 +201,14 @@ impl Admittance {
             }
         }
         None
+    }
+
+    /// Some packet that waits, if there is one.
+    fn first(&self) -> Option<Generated> {
+        let word = self.waiting.iter().position(|word| *word != 0)?;
+        let destination = word as u32 * 64 + self.waiting[word].trailing_zeros();
+        let Queue { cycle, size, .. } = self.queues[destination as usize];
+        Some(Generated { cycle, destination, size })
     }
 
     /// Holds a destination back, or lets it go.
@@ -178,6 +244,9 @@ impl Partition {
     /// Sends what endpoint `e` can send now from its admittance queues, and files its next attempt.
     #[inline(never)]
     pub(crate) fn send_admitted<K: Kernel>(&mut self, e: u32) {
+        if self.silent.iter().any(|(silent, _)| *silent == e) {
+            return self.give_up(e, self.now);
+        }
         let cycle = self.config.links.ticks_per_cycle;
         loop {
             self.admit(e);
@@ -196,13 +265,30 @@ impl Partition {
                 return self.attempt_at(e, generated);
             };
             let lane = self.injection_lane::<K>(endpoint, packet, packet.size.into());
-            self.admittances[e as usize].take(packet.destination);
-            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into(), 0);
+            let mark = self.admittances[e as usize].take(packet.destination);
+            if mark != 0 {
+                self.collector.counters.packets.sent_again(packet.size);
+            }
+            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into(), mark);
         }
     }
 
-    /// Puts what has been generated before this tick into the admittance queues.
+    /// Nothing is left in the admittance queues of endpoint `e`, if it has any: it has failed.
+    pub(super) fn empty_admittance(&mut self, e: u32) {
+        while let Some(admittance) = self.admittances.get_mut(e as usize) {
+            let Some(packet) = admittance.first() else { return };
+            match admittance.take(packet.destination) {
+                0 => self.collector.dropped(packet.cycle * self.settings.ticks_per_cycle),
+                _ => self.lost_for_good(e, packet),
+            }
+        }
+    }
+
+    /// Puts what is to be sent again now and what has been generated before this tick into the admittance queues.
     fn admit(&mut self, e: u32) {
+        while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.due(e, self.now)) {
+            self.admittances[e as usize].admit_again(again.generated(), again.mark());
+        }
         let cycle = self.settings.ticks_per_cycle;
         let room = self.config.admittance.unwrap_or(Phits::Infinite);
         while let Some(packet) = self.endpoints[e].next {

@@ -8,21 +8,21 @@
 //! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
 
 use super::config::{General, Kernel};
-use super::events::{kind, pack_credit};
+use super::events::kind;
 use super::partition::Partition;
-use super::state::{BROKEN, SINK};
+use super::severed::Cut;
+use super::state::{BROKEN, Output, SINK};
 use crate::engine::{NONE, Tick};
 use crate::fabric::News;
-use crate::fabric::links::align;
 use crate::fabric::sources::Sources;
-use crate::packet::{MOST_CLASSES, Packet};
+use crate::packet::Packet;
 use crate::topology::Known;
 
 /// An output that does not work, and what it was.
 #[derive(Debug, Clone)]
 pub(crate) struct Outage {
-    output: u32,
-    far_partition: u32,
+    pub(super) output: u32,
+    pub(super) far_partition: u32,
     neighbour: u32,
     /// By channel, phits that have been lost.
     lost: Vec<i32>,
@@ -41,6 +41,8 @@ impl Partition {
             self.outages.push(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
             self.silence(output);
         }
+        let broken = self.outputs_among(dead);
+        self.cut_at(Some(&broken), |_, _| 0, Cut::Front);
         for output in self.outputs_among(back) {
             let Some(place) = self.outages.iter().position(|outage| outage.output == output) else { continue };
             let Outage { far_partition, neighbour, lost, aside, .. } = self.outages.swap_remove(place);
@@ -53,6 +55,9 @@ impl Partition {
             }
             self.speak(output);
         }
+        // What has begun to go nowhere does not end where it should have gone.
+        let repaired = self.outputs_among(back);
+        self.cut_at(Some(&repaired), |_, _| 0, Cut::Whole);
         if !back.is_empty() {
             self.wake_everybody();
         }
@@ -65,11 +70,14 @@ impl Partition {
         self.topology = news.graph.clone();
         self.known = Known::Other;
         self.routing.rerouted(self.now, news.phase, news.table.as_ref());
+        let dead = self.outputs_among(news.dead);
+        self.cut_at(Some(&dead), |_, _| 0, Cut::Whole);
+        self.cut_stretched(news);
         for output in self.outputs_among(news.dead) {
-            let (first, class) = (self.tables.outputs[output].vc, self.tables.outputs[output].class);
+            let &Output { vc: first, vcs, class, .. } = &self.tables.outputs[output];
+            let held: Vec<bool> = (first..first + u32::from(vcs)).map(|channel| self.is_kept(channel)).collect();
             let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) else { continue };
-            for (channel, aside) in (first..).zip(&mut outage.aside) {
-                let held = self.tables.owners.get(channel as usize).is_some_and(|owner| *owner != NONE);
+            for ((channel, aside), held) in (first..).zip(&mut outage.aside).zip(held) {
                 let full = class > 0 && self.settings.detours && !held;
                 let credits = if full { 0 } else { super::build::UNLIMITED };
                 *aside += std::mem::replace(&mut self.tables.channels[channel].credits, credits) - credits;
@@ -86,6 +94,28 @@ impl Partition {
             }
         }
         self.wake_everybody();
+    }
+
+    /// True if a packet holds `channel` that has not begun to leave, and will.
+    fn is_kept(&self, channel: u32) -> bool {
+        let owner = self.tables.owners.get(channel as usize).copied().unwrap_or(NONE);
+        owner != NONE && self.progress(owner).sent == 0
+    }
+
+    /// Packets that stretch over several channels, and hold some on their old ways as they go on by new ones, might wait
+    /// for one another in a circle that neither ways have: they are cut. Where ways are parts of those of the whole
+    /// network, only detours are others.
+    fn cut_stretched(&mut self, news: &News<'_>) {
+        let layers = news.table.as_ref().is_some_and(|table| table.layers().is_some());
+        if !layers && !self.settings.detours {
+            return;
+        }
+        let first = |partition: &Self, output: u32| match partition.tables.outputs[output].class {
+            0 => u16::MAX,
+            _ if layers => 0,
+            class => partition.config.buffers.vcs[usize::from(class)].into(),
+        };
+        self.cut_at(None, first, Cut::Front);
     }
 
     /// Everybody who waits looks again, in this tick.
@@ -136,12 +166,17 @@ impl Partition {
     /// The endpoint at an output generates nothing from now on, and what it has generated and not sent is dropped.
     fn silence(&mut self, output: u32) {
         let Some(e) = self.endpoint_at(output) else { return };
+        if self.endpoints[e].sent > 0 {
+            self.endpoints[e].sent = 0;
+            self.stop_sending(e, self.endpoints[e].lane);
+        }
         let ticks_per_cycle = self.settings.ticks_per_cycle;
         let born = |cycle: Tick| cycle * ticks_per_cycle;
         while let Some(packet) = self.endpoints[e].next.filter(|packet| born(packet.cycle) < self.now) {
             self.collector.dropped(born(packet.cycle));
             self.draw::<General>(e);
         }
+        self.empty_admittance(e);
         // What is due in this tick is given up in it.
         self.give_up(e, self.now.saturating_sub(1));
         let first = self.endpoints[e].next.take();
@@ -175,26 +210,12 @@ impl Partition {
     pub(super) fn discard_all<K: Kernel>(&mut self) {
         while let Some(queue) = self.discards.pop() {
             let packet = self.queues[queue].first;
-            let port = self.queues[queue].port;
-            let input = &self.inputs[port];
-            let (class, partition, sender) =
-                (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
-            let lane = queue - input.queues;
-            let Packet { size, entry, .. } = self.packets[packet];
-            // Its last phit has to come.
-            let arriving = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
-            let left = (self.now + 1).max(entry + arriving);
-            let mut released = match self.settings.credit_at_output {
-                true => left.max(self.now + self.settings.router_latency),
-                false => left,
-            };
-            if self.settings.credits_in_turn {
-                let cycle = self.settings.ticks_per_cycle;
-                released = align(released.max(self.next_credit[port]), cycle);
-                self.next_credit[port] = released + cycle;
+            let Packet { size, flits, entry, .. } = self.packets[packet];
+            if flits > 1 {
+                self.drain::<K>(queue);
+                continue;
             }
-            let credit = pack_credit(lane, size.into());
-            self.post(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
+            let left = self.throw_away(queue, size.into(), entry);
             self.file(left, kind::LOSS, packet, SINK);
             self.pop::<K>(queue, packet, left, false);
         }

@@ -611,7 +611,8 @@ impl<'a> Plan<'a> {
         }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
-        let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len()));
+        let kinds = 1 + u32::from(self.traffic.requests().is_some());
+        let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
         Partition {
             index: index as u32,
@@ -689,6 +690,7 @@ impl<'a> Plan<'a> {
             heads: Vec::new(),
             waiting: Vec::new(),
             discards: Vec::new(),
+            severed: Default::default(),
             outages: Vec::new(),
             silent: Vec::new(),
             next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },

@@ -102,9 +102,10 @@ const NUMBER: usize = size_of::<u32>();
 
 impl Parcel {
     fn new(part: usize, mail: Mail) -> Self {
-        let Mail { slices: _, messages, announced, words, again } = &mail;
-        let nothing = messages.is_empty() && announced.is_empty() && words.is_empty() && again.is_empty();
-        let rest = if nothing { Vec::new() } else { peers::written(&(messages, announced, words, again)) };
+        let Mail { slices: _, messages, announced, words, again, ended } = &mail;
+        let lost = !again.is_empty() || !ended.is_empty();
+        let nothing = messages.is_empty() && announced.is_empty() && words.is_empty() && !lost;
+        let rest = if nothing { Vec::new() } else { peers::written(&(messages, announced, words, again, ended)) };
         Self { part, mail, rest }
     }
 
@@ -174,7 +175,7 @@ impl<'a> Reader<'a> {
         }
         let length = self.number();
         if length > 0 {
-            (mail.messages, mail.announced, mail.words, mail.again) = peers::read(self.bytes(length));
+            (mail.messages, mail.announced, mail.words, mail.again, mail.ended) = peers::read(self.bytes(length));
         }
         (part, mail)
     }

@@ -11,7 +11,7 @@ use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, Whole};
 use crate::registry::Chosen;
-use crate::topology::{Breakdown, Faulty, Retransmit, Topology};
+use crate::topology::{Faulty, Retransmit, Topology};
 use std::collections::BTreeMap;
 
 /// Queues of a port are numbered in 12 bits of a credit.
@@ -107,12 +107,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
-        if self.switching == Switching::Wormhole && !demands.topology.breakdowns().is_empty() {
-            let expected = "links can break during a run only where packets move as a whole: expected \
-                            \"virtual_cut_through\" or \"store_and_forward\" with topology.faults.later";
-            return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
-        }
-        self.faults(demands)?;
+        self.retransmission(demands.topology)?;
         self.queues(demands)?;
         self.allocators(demands.topology)?;
         let (what, switching) = match self.switching {
@@ -185,45 +180,17 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
 }
 
 impl<A> RouterParams<A> {
-    /// Where something that works sends to what does not, packets are discarded.
-    fn faults(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
-        let Some(faulty) = demands.topology.faulty() else { return Ok(()) };
-        self.retransmission(faulty, demands.topology)?;
-        let later = |breakdown: &Breakdown| breakdown.graph.faulty().is_some_and(|graph| !graph.off().is_empty());
-        if faulty.off().is_empty() && !demands.topology.breakdowns().iter().any(later) {
-            return Ok(());
+    /// Sources that send packets again hear of a loss no sooner than anybody could.
+    fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };
+        let ticks = if self.clock == Clock::Link { 1 } else { self.speedup };
+        let links = topology.classes().iter().skip(1).map(|class| described(&self.links, class).1.latency);
+        let least = (self.latency.div_ceil(ticks) + links.max().unwrap_or(0)).max(1);
+        let expected = format!("expected at least {least}, the cycles of a router and the longest link");
+        match timeout < least {
+            true => Err(ScenarioError::new("topology.faults.retransmit.timeout", timeout, expected)),
+            false => Ok(()),
         }
-        let refused = match () {
-            () if self.switching == Switching::Wormhole => ("router.switching", "\"wormhole\""),
-            () if self.admittance == Admittance::PerDestination => ("router.admittance", "\"per_destination\""),
-            () => return Ok(()),
-        };
-        let expected = "endpoints and their routers can fail only where packets move as a whole, from one source \
-                        queue; expected other topology.faults, or another value";
-        Err(ScenarioError::new(refused.0, refused.1, expected))
-    }
-
-    /// Sources that send packets again have one queue of whole packets, and hear of a loss no sooner than anybody
-    /// could.
-    fn retransmission(&self, faulty: &Faulty, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        let Some(Retransmit { timeout, .. }) = faulty.retransmit() else { return Ok(()) };
-        let refused = match () {
-            () if self.switching == Switching::Wormhole => ("router.switching", "\"wormhole\""),
-            () if self.admittance == Admittance::PerDestination => ("router.admittance", "\"per_destination\""),
-            () => {
-                let ticks = if self.clock == Clock::Link { 1 } else { self.speedup };
-                let links = topology.classes().iter().skip(1).map(|class| described(&self.links, class).1.latency);
-                let least = (self.latency.div_ceil(ticks) + links.max().unwrap_or(0)).max(1);
-                let expected = format!("expected at least {least}, the cycles of a router and the longest link");
-                return match timeout < least {
-                    true => Err(ScenarioError::new("topology.faults.retransmit.timeout", timeout, expected)),
-                    false => Ok(()),
-                };
-            }
-        };
-        let expected = "packets are sent again only where they move as a whole, from one source queue; expected \
-                        another value with topology.faults.retransmit";
-        Err(ScenarioError::new(refused.0, refused.1, expected))
     }
 
     /// Queues that the kernel can number, and whatever the queue organisation asks for.

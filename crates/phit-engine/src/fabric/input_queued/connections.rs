@@ -62,6 +62,17 @@ impl Connections {
         (self.blocked, self.kept) = (blocked, kept);
     }
 
+    /// The packet of `queue` sends no more.
+    pub(super) fn end(&mut self, queue: u32) {
+        self.made.retain(|&(from, to)| {
+            let other = self.inputs[from] != queue;
+            if !other {
+                (self.inputs[from], self.outputs[to]) = (NONE, NONE);
+            }
+            other
+        });
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let requests = self.blocked.capacity() + self.kept.capacity();

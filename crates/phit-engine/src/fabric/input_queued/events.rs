@@ -2,6 +2,7 @@
 
 use super::config::Kernel;
 use super::partition::Partition;
+use super::severed::Cut;
 use super::state::{Output, Progress, Queue, TAIL_PENDING};
 use crate::engine::bits::{for_each_member, for_each_short_member, short_bit};
 use crate::engine::{Event, NONE, Tick};
@@ -37,6 +38,9 @@ pub(crate) mod kind {
 
     /// Hosts have something to do: they do it in every tick in which anything happens.
     pub(crate) const HOST: u32 = 11;
+
+    /// No more comes of the packet that is coming to queue `target`.
+    pub(crate) const CUT: u32 = 12;
 
     /// Bits of the index below the kind.
     pub(crate) const SHIFT: u32 = 28;
@@ -126,6 +130,7 @@ impl Partition {
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.reviews.insert(target),
             kind::HOST => {}
+            kind::CUT => self.severed.due.push((target, Cut::Behind)),
             _ => self.tail_left::<K>(target),
         }
     }
@@ -160,6 +165,10 @@ impl Partition {
             return;
         }
         if !K::WHOLE && packet == NONE {
+            if self.swallow::<K>(queue) {
+                return;
+            }
+            let q = &self.queues[queue];
             let alone = q.first == q.last;
             let progress = &mut self.progress[queue];
             progress.arrived += 1;

@@ -4,15 +4,17 @@
 //! its router: a packet of which flits are missing first, then replies, then requests. With virtual networks neither
 //! waits for the other's virtual channels. Nothing here crosses from one endpoint to another but packets.
 
+use super::again::{Again, Ending};
 use super::config::{General, Kernel};
 use super::endpoint::Endpoint;
 use super::events::{kind, pack_credit};
 use super::partition::Partition;
-use crate::engine::Tick;
+use crate::engine::{Event, Tick};
 use crate::fabric::links::align;
 use crate::packet::{Packet, REPLY};
 use crate::traffic::{Generated, Requests};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 /// The two kinds of packets.
@@ -80,8 +82,20 @@ pub(crate) struct Loop {
     requests: u32,
     /// No request will be generated any more.
     ended: bool,
+    /// Requests of which it will hear that there is no reply, in the order of their times.
+    given_up: BinaryHeap<Reverse<Ending>>,
     /// What is sent next, where requests and replies wait in one queue.
     next_kind: Option<Kind>,
+}
+
+impl Loop {
+    /// Ends the request in this place, in cycle `now`.
+    fn end(&mut self, place: usize, now: u32, rule: &Requests) -> Waiting {
+        if rule.outstanding.is_some() {
+            self.free.push_back(now + rule.think);
+        }
+        self.waiting.remove(place)
+    }
 }
 
 /// What the endpoints of a partition have under way.
@@ -104,8 +118,14 @@ impl Exchange {
                 + it.replies.capacity() * size_of::<Reply>()
                 + it.waiting.capacity() * size_of::<Waiting>()
                 + it.free.capacity() * 4
+                + it.given_up.capacity() * size_of::<Ending>()
         };
         self.loops.iter().map(of).sum()
+    }
+
+    /// Requests of which endpoints will hear that there is no reply.
+    pub(super) fn given_up(&self) -> u64 {
+        self.loops.iter().map(|it| it.given_up.len() as u64).sum()
     }
 
     /// Flits that endpoint `e` has sent into injection queue `lane` of a packet of which some are missing.
@@ -115,13 +135,13 @@ impl Exchange {
     }
 
     /// Requests and replies that have been generated and of which nothing has been sent, where `drawn` are the requests
-    /// that endpoints have drawn.
-    pub(super) fn unsent(&self, drawn: impl Iterator<Item = bool>) -> u64 {
-        let of = |(it, drawn): (&Loop, bool)| {
-            let begun = it.sending.map(|sending| sending.sent > 0);
-            u64::from(drawn && !begun[0]) + it.replies.len() as u64 - u64::from(begun[1])
+    /// that endpoints have drawn; `again`: what an endpoint is sending of a kind it sends again.
+    pub(super) fn unsent(&self, drawn: impl Iterator<Item = bool>, again: impl Fn(u32, Kind) -> bool) -> u64 {
+        let of = |(e, (it, drawn)): (u32, (&Loop, bool))| {
+            let begun = |kind: Kind| it.sending[kind as usize].sent > 0 && !again(e, kind);
+            u64::from(drawn && !begun(Kind::Request)) + it.replies.len() as u64 - u64::from(begun(Kind::Reply))
         };
-        self.loops.iter().zip(drawn).map(of).sum()
+        (0..).zip(self.loops.iter().zip(drawn)).map(of).sum()
     }
 
     /// Requests that have been generated and of which there is no reply; or an endpoint that has more of them than it
@@ -231,11 +251,7 @@ impl Partition {
             Kind::Reply => {
                 // Of several requests to one endpoint the reply is taken for that of the first.
                 let asked = it.waiting.iter().position(|waiting| waiting.destination == packet.source);
-                let Some(asked) = asked else { return };
-                let Waiting { cycle, .. } = it.waiting.remove(asked);
-                if rule.outstanding.is_some() {
-                    it.free.push_back(now + rule.think);
-                }
+                let Some(Waiting { cycle, .. }) = asked.map(|asked| it.end(asked, now, rule)) else { return };
                 let done = it.waiting.is_empty() && rule.count == Some(it.requests);
                 let recorded = self.collector.span().contains(&self.now);
                 self.collector.counters.transactions.answered(self.now - cycle * tick, recorded, done.then_some(now));
@@ -247,39 +263,94 @@ impl Partition {
         self.senders.push(e as u32);
     }
 
+    /// An endpoint of this partition will hear that there is no reply; everything before tick `now` has been handled.
+    pub(super) fn expect_ending(&mut self, ending: Ending, now: Tick) {
+        let Ok(e) = self.endpoints.binary_search_by_key(&ending.source, |endpoint| endpoint.number) else { return };
+        let Some(exchange) = &mut self.exchange else { return };
+        exchange.loops[e].given_up.push(Reverse(ending));
+        let event = Event { target: kind::SEND << kind::SHIFT | e as u32, data: 0 };
+        self.wheel.insert(now, ending.at, kind::list(kind::SEND), event);
+    }
+
+    /// Endpoint `e` hears of requests to which there is no reply. It may have others in their places, as if they had
+    /// been answered.
+    fn hear_endings(&mut self, e: u32) {
+        loop {
+            let Some(exchange) = &mut self.exchange else { return };
+            let Exchange { rule, loops } = &mut **exchange;
+            let it = &mut loops[e as usize];
+            let Some(&Reverse(ending)) = it.given_up.peek().filter(|Reverse(ending)| ending.at <= self.now) else {
+                return;
+            };
+            it.given_up.pop();
+            let now = self.now.div_ceil(self.settings.ticks_per_cycle);
+            let asked = |waiting: &Waiting| waiting.destination == ending.asked;
+            // A reply to a later request to the same endpoint may have been taken for that of this one.
+            let exact = it.waiting.iter().position(|waiting| asked(waiting) && waiting.cycle == ending.cycle);
+            let Some(place) = exact.or_else(|| it.waiting.iter().position(asked)) else { continue };
+            it.end(place, now, rule);
+            let done = it.waiting.is_empty() && rule.count == Some(it.requests);
+            self.collector.counters.transactions.given_up(done.then_some(now));
+            if self.endpoints[e].next.is_none() {
+                self.draw_request(e);
+            }
+        }
+    }
+
+    /// What endpoint `e` may send next of a kind: again, and for the first time, each with the tick from which on it
+    /// can. Of a packet of which flits are missing that one alone.
+    fn next_of(&self, exchange: &Exchange, e: u32, kind: Kind) -> [Option<(Generated, Tick, u8)>; 2] {
+        let (it, cycle) = (&exchange.loops[e as usize], self.settings.ticks_per_cycle);
+        let drawn = match kind {
+            Kind::Request => self.endpoints[e].next,
+            Kind::Reply => it.replies.front().map(|reply| reply.packet),
+        };
+        // A packet generated in one cycle can be sent in the next.
+        let own = drawn.map(|packet| (packet, (packet.cycle + 1) * cycle, kind.mark()));
+        let Some(repeats) = &self.repeats else { return [None, own] };
+        let mark = |again: &Again| again.mark() | kind.mark();
+        let again = repeats.next(e, kind).map(|again| (again.generated(), again.at, mark(&again)));
+        match (it.sending[kind as usize].sent > 0, repeats.has_begun(e, kind)) {
+            (false, _) => [again, own],
+            (true, true) => [again, None],
+            (true, false) => [None, own],
+        }
+    }
+
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     #[inline(never)]
     pub(super) fn send_exchanged<K: Kernel>(&mut self, e: u32) {
+        if self.settings.repeats {
+            self.hear_endings(e);
+        }
         loop {
             let Some(exchange) = &self.exchange else { return };
             let (it, endpoint) = (&exchange.loops[e as usize], &self.endpoints[e]);
-            let cycle = self.settings.ticks_per_cycle;
-            let free = align(endpoint.free, cycle);
+            let free = align(endpoint.free, self.settings.ticks_per_cycle);
             let first = match it.sending[Kind::Request as usize].sent {
                 0 => [Kind::Reply, Kind::Request],
                 _ => [Kind::Request, Kind::Reply],
             };
             let (mut next, mut blocked, mut chosen, mut committed) = (None::<Tick>, false, None, None);
             for kind in first {
-                let packet = match kind {
-                    Kind::Request => endpoint.next,
-                    Kind::Reply => it.replies.front().map(|reply| reply.packet),
-                };
-                let Some(packet) = packet.filter(|_| it.next_kind.is_none_or(|next| next == kind)) else { continue };
-                let sending = it.sending[kind as usize];
-                // A packet generated in one cycle can be sent in the next.
-                let at = ((packet.cycle + 1) * cycle).max(free);
-                if at > self.now {
-                    next = Some(next.map_or(at, |next| next.min(at)));
+                if it.next_kind.is_some_and(|next| next != kind) {
                     continue;
                 }
+                let sending = it.sending[kind as usize];
+                let ways = self
+                    .next_of(exchange, e, kind)
+                    .map(|way| way.map(|(packet, at, mark)| (packet, at.max(free), mark)));
+                let Some((packet, _, mark)) = ways.into_iter().flatten().find(|(_, at, _)| *at <= self.now) else {
+                    next = ways.into_iter().flatten().map(|(_, at, _)| at).chain(next).min();
+                    continue;
+                };
                 let size = self.config.flit_phits(packet.size, sending.sent);
                 if exchange.rule.in_order {
                     committed = Some(kind);
                 }
                 match self.lane_of(endpoint, sending, kind, packet, size) {
                     Some(lane) => {
-                        chosen = Some((kind, packet, lane, size));
+                        chosen = Some((kind, packet, mark, lane, size));
                         break;
                     }
                     None => blocked = true,
@@ -292,20 +363,20 @@ impl Partition {
             if let (Some(exchange), Some(_)) = (&mut self.exchange, committed) {
                 exchange.loops[e as usize].next_kind = committed;
             }
-            let Some((kind, packet, lane, size)) = chosen else {
+            let Some((kind, packet, mark, lane, size)) = chosen else {
                 self.endpoints[e].blocked = blocked;
                 return self.attempt_at(e, next);
             };
-            self.send_of::<K>(e, kind, packet, lane, size);
+            self.send_of::<K>(e, (kind, mark), packet, lane, size);
         }
     }
 
-    /// Sends a flit of a request or reply.
-    fn send_of<K: Kernel>(&mut self, e: u32, kind: Kind, packet: Generated, lane: u16, size: u32) {
+    /// Sends a flit of a request or reply, in whose packet `mark` is noted.
+    fn send_of<K: Kernel>(&mut self, e: u32, (kind, mark): (Kind, u8), packet: Generated, lane: u16, size: u32) {
         let Some(exchange) = &mut self.exchange else { return };
         let sending = exchange.loops[e as usize].sending[kind as usize];
         self.endpoints[e].sent = sending.sent;
-        self.send_flit::<K>(e, packet, lane, size, kind.mark());
+        self.send_flit::<K>(e, packet, lane, size, mark);
         let sent = std::mem::take(&mut self.endpoints[e].sent);
         let Some(exchange) = &mut self.exchange else { return };
         let Exchange { rule, loops } = &mut **exchange;
@@ -315,6 +386,7 @@ impl Partition {
             it.next_kind = None;
         }
         match kind {
+            _ if mark != kind.mark() => self.sent_again(e, kind, sent > 0),
             _ if sent > 0 => {}
             Kind::Request => self.draw_request(e),
             Kind::Reply => {

@@ -191,7 +191,10 @@ impl Partition {
 
     /// The first tick from now on in which something happens here, `end` at the latest.
     pub(super) fn next_busy(&self, end: Tick) -> Tick {
-        let pending = !self.candidates.is_empty() || !self.changed.is_empty() || !self.reviews.is_empty();
+        let pending = !self.candidates.is_empty()
+            || !self.changed.is_empty()
+            || !self.reviews.is_empty()
+            || !self.severed.due.is_empty();
         match pending || self.now == 0 {
             true => self.now,
             false => self.wheel.next_tick(self.now, end.min(self.next_period).min(self.next_probe).max(self.now)),

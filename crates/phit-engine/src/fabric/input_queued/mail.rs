@@ -1,6 +1,6 @@
 //! What crosses from one partition to another.
 
-use super::again::Again;
+use super::again::{Again, Ending};
 use super::control::Message;
 use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Spare, Tick, bytes_of};
@@ -22,6 +22,8 @@ pub struct Mail {
     pub(crate) words: Vec<Word>,
     /// Packets that have been lost, for their sources to send again.
     pub(crate) again: Vec<Again>,
+    /// Requests of which there will be no reply, for those who wait for it.
+    pub(crate) ended: Vec<Ending>,
 }
 
 /// An event, and when it takes place.
@@ -101,13 +103,14 @@ impl Post for Mail {
             && self.announced.is_empty()
             && self.words.is_empty()
             && self.again.is_empty()
+            && self.ended.is_empty()
     }
 }
 
 impl Mail {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        bytes_of!(self, Self { slices, messages, announced, words, again; })
+        bytes_of!(self, Self { slices, messages, announced, words, again, ended; })
     }
 
     /// Packets whose heads are in it.

@@ -29,6 +29,7 @@ mod params;
 mod partition;
 mod paths;
 mod rounds;
+mod severed;
 mod snapshot;
 mod speculation;
 mod state;

@@ -16,6 +16,7 @@ use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
+use super::severed::Severed;
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
@@ -140,6 +141,8 @@ pub struct Partition {
     pub(crate) waiting: Vec<Waiting>,
     /// Queues whose first packet is discarded in this tick.
     pub(crate) discards: Vec<u32>,
+    /// Packets of which a part is lost.
+    pub(crate) severed: Severed,
     /// Outputs that do not work.
     pub(crate) outages: Vec<Outage>,
     /// Endpoints that do not work, and the first packet of each that has not been generated.
@@ -240,6 +243,7 @@ impl Partition {
         }
         let before = self.now.saturating_sub(1);
         mail.again.into_iter().for_each(|again| self.take_back(again, before));
+        mail.ended.into_iter().for_each(|ending| self.expect_ending(ending, before));
     }
 
     /// Files what has come by mail.
@@ -280,6 +284,9 @@ impl Partition {
             self.handle_due::<K>();
             if self.hosted.is_some() {
                 self.execute();
+            }
+            if !K::WHOLE && !self.severed.due.is_empty() {
+                self.sever::<K>();
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             if !self.senders.is_empty() {
@@ -359,11 +366,12 @@ impl Partition {
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange, repeats, discards, outages, silent, paths,
+            messages, hosted, exchange, repeats, discards, severed, outages, silent, paths,
             connections
         });
         tables.extend([
             ("messages", self.messages.bytes()),
+            ("severed", self.severed.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),

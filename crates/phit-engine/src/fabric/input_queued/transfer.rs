@@ -244,7 +244,9 @@ impl Partition {
     #[inline(never)]
     fn lose_over_link(&mut self, grant: &Request, packet: u32, at: Tick, channel: u32, tail: bool) {
         let size = u32::from(grant.size);
+        self.severed.discarded += i64::from(size);
         if tail {
+            self.severed.discarded -= i64::from(self.packets[packet].size);
             self.file(at, kind::LOSS, packet, grant.vc.into());
         }
         self.tables.channels[channel].credits -= size as i32;

@@ -13,6 +13,8 @@ pub struct Transactions {
     pub requests: u64,
     /// Replies that have come since the start of the run.
     pub replies: u64,
+    /// Requests that were given up: they were lost, or their replies were, once too often.
+    pub given_up: u64,
     /// Replies that came in the measured time.
     pub recorded: u64,
     /// Ticks from the generation of their requests, added up.
@@ -40,6 +42,16 @@ impl Transactions {
             self.recorded += 1;
             self.round_trip += u64::from(ticks);
         }
+        self.ends(done);
+    }
+
+    /// An endpoint gives up a request; `done` as in [`Self::answered`].
+    pub fn given_up(&mut self, done: Option<u32>) {
+        self.given_up += 1;
+        self.ends(done);
+    }
+
+    fn ends(&mut self, done: Option<u32>) {
         if let Some(cycle) = done {
             self.done += 1;
             self.last = self.last.max(cycle);
@@ -66,6 +78,18 @@ impl Counts for Transactions {
             about: "Replies that have come to the endpoints that had asked, since the start of the run.",
             there: REQUESTS,
             value: |at| json!(at.requests.then_some(at.counters.transactions.replies)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "requests_given_up",
+            words: "requests given up",
+            about: "Requests that were lost once too often to be sent again, or whose replies were, since the start of \
+                    the run: there will be no reply.",
+            there: When::Some("of traffic whose requests were given up"),
+            value: |at| {
+                let given_up = at.counters.transactions.given_up;
+                json!((given_up > 0).then_some(given_up))
+            },
             ..WHOLE
         },
         Quantity {
@@ -124,9 +148,10 @@ impl Counts for Transactions {
     ];
 
     fn merge(&mut self, other: &Self) {
-        let &Self { requests, replies, recorded, round_trip, most, done, last } = other;
+        let &Self { requests, replies, given_up, recorded, round_trip, most, done, last } = other;
         self.requests += requests;
         self.replies += replies;
+        self.given_up += given_up;
         self.recorded += recorded;
         self.round_trip += round_trip;
         self.most = self.most.max(most);

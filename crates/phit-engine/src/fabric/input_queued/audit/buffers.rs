@@ -1,7 +1,7 @@
 //! Queues, their buffers and virtual channels: credits, phits and packets add up.
 
 use super::name;
-use super::pending::{Pending, credited};
+use super::pending::{Coming, Pending, credited};
 use crate::engine::NONE;
 use crate::fabric::input_queued::config::Config;
 use crate::fabric::input_queued::partition::Partition;
@@ -75,15 +75,20 @@ impl Load {
         let mut last = packets.last().map(|&packet| (partition.packets[packet], last_arrived));
         let mut coming = 0;
         let mut arrivals = pending.arrivals.get(&index).cloned().unwrap_or_default();
-        arrivals.sort_by_key(|(at, _)| *at);
-        for (_, head) in arrivals {
-            let (packet, flit) = match (head, last) {
-                (Some(_), Some((packet, count))) if count < packet.flits => {
+        arrivals.sort_by_key(|(at, coming)| (*at, matches!(coming, Coming::End)));
+        for (_, coming_next) in arrivals {
+            let (packet, flit) = match (coming_next, last) {
+                (Coming::Head(_), Some((packet, count))) if count < packet.flits => {
                     return Err(format!("gets a head between flits {count} and {} of another packet", packet.flits));
                 }
-                (Some(packet), _) => (packet, 0),
-                (None, Some((packet, count))) if count < packet.flits => (packet, count),
-                (None, _) => return Err("gets a flit without a head".into()),
+                (Coming::Head(packet), _) => (packet, 0),
+                (Coming::Flit, Some((packet, count))) if count < packet.flits => (packet, count),
+                (Coming::Flit, _) => return Err("gets a flit without a head".into()),
+                (Coming::End, Some((packet, count))) if count < packet.flits => {
+                    last = None;
+                    continue;
+                }
+                (Coming::End, _) => return Err("hears that no more comes, of nothing".into()),
             };
             coming += u64::from(config.flit_phits(packet.size, flit));
             last = Some((packet, flit + 1));
@@ -111,7 +116,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let load = Load::of(here, &pending[here.index as usize], index, &packets).map_err(wrong)?;
             held += load.inside + load.coming;
             let gone = sent(here, index);
-            if gone > 0 && here.tables.outputs[queue.output].far_partition == SINK {
+            if gone > 0 && !here.severed.drains(index) && here.tables.outputs[queue.output].far_partition == SINK {
                 held += phits(config, &here.packets[queue.first], gone);
             }
             if input.upstream == NONE {
@@ -216,7 +221,7 @@ pub(super) fn channels(partition: &Partition) -> Result<(), String> {
         let multi = queue.first != NONE
             && (partition.packets[queue.first].flits > 1 || partition.vc_allocator.is_some())
             && partition.progress(index as u32).sent != TAIL_PENDING;
-        if multi && queue.output != NONE && queue.vcs == 0 {
+        if multi && queue.output != NONE && queue.vcs == 0 && !partition.severed.drains(index as u32) {
             let channel = partition.tables.outputs[queue.output].vc + u32::from(queue.vc);
             if partition.owner(channel) != index as u32 {
                 return Err(format!("{} sends into a channel that it does not hold", name(partition, index as u32)));

@@ -9,13 +9,18 @@ use std::collections::HashMap;
 
 /// Every request without a reply is one packet, or waits for its reply to be sent.
 pub(super) fn answered(network: &InputQueued) -> Result<(), String> {
-    let (partitions, _) = network.parts();
+    let (partitions, inboxes) = network.parts();
     let mut sum = (0, network.progress().held);
     for partition in partitions {
         let Some(exchange) = &partition.exchange else { return Ok(()) };
         sum.0 += exchange.waiting()?;
-        sum.1 += exchange.unsent(partition.endpoints.iter().map(|endpoint| endpoint.next.is_some()));
+        let drawn = partition.endpoints.iter().map(|endpoint| endpoint.next.is_some());
+        let repeats = partition.repeats.as_ref();
+        let again = |e, kind| repeats.is_some_and(|repeats| repeats.has_begun(e, kind));
+        sum.1 += exchange.unsent(drawn, again) + exchange.given_up();
+        sum.1 += repeats.map_or(0, |repeats| repeats.unsent());
     }
+    inboxes.for_each(|_, mail| sum.1 += (mail.again.len() + mail.ended.len()) as u64);
     // A packet whose flits are in several partitions is in the arena of each.
     let exact = partitions.len() == 1 || partitions.iter().all(|partition| partition.settings.single);
     match sum.0 == sum.1 || !exact {

@@ -19,7 +19,7 @@ use awake::awake;
 use buffers::{buffers, channels, packets};
 use exchange::{answered, kept};
 use managed::{agreement, managed};
-use pending::{Pending, credited};
+use pending::{Coming, Pending, credited};
 use ports::{ejections, outputs, turns};
 
 /// Checks a network between two ticks, and says what is wrong first:
@@ -30,6 +30,7 @@ use ports::{ejections, outputs, turns};
 ///   that are sent again are injected again;
 /// * queues are consistent lists, every packet of the arena is in exactly one place, flits of two packets never mix in
 ///   a virtual channel;
+/// * of packets of which a part is lost the rest is thrown away, and counted once;
 /// * a virtual channel is held by the one queue whose packet is in it, until the packet's tail has been granted;
 /// * output buffers hold what was put into them and no more than they can, and endpoints no more than they have room
 ///   for;
@@ -45,12 +46,13 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     let mut post = |to: usize, slice: &Slice| {
         let pending = &mut pending[to];
         for packet in slice.heads.iter() {
-            pending.arrivals.entry(packet.next).or_default().push((packet.entry, Some(*packet)));
+            pending.arrivals.entry(packet.next).or_default().push((packet.entry, Coming::Head(*packet)));
         }
         for Timed { at, event } in slice.events.iter() {
             let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
             match what {
-                kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, None)),
+                kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, Coming::Flit)),
+                kind::CUT => pending.arrivals.entry(target).or_default().push((*at, Coming::End)),
                 _ => {
                     let (channel, phits) = credited(&partitions[to], target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
@@ -64,13 +66,16 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     for (to, partition) in partitions.iter().enumerate() {
         partition.coming.iter().flatten().for_each(|slice| post(to, slice));
     }
-    let (mut injected, mut delivered, mut held) = (0, 0, 0);
+    let (mut injected, mut delivered, mut held, mut discarded) = (0, 0, 0, 0);
     for partition in partitions {
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
         let counters = &partition.collector.counters;
         delivered += counters.flow.phits + counters.packets.lost_phits + counters.packets.repeated_phits;
-        held += partition.repeats.as_ref().map_or(0, |repeats| repeats.phits());
+        let again = partition.repeats.iter().flat_map(|repeats| repeats.all());
+        held += again.map(|again| u64::from(again.size)).sum::<u64>();
+        held += partition.admittances.iter().map(|admittance| admittance.phits_again()).sum::<u64>();
+        discarded += partition.severed.discarded;
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
@@ -89,9 +94,11 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     if !on_the_way {
         agreement(partitions)?;
     }
-    match injected == delivered + held {
+    match injected as i64 == (delivered + held) as i64 + discarded {
         true => Ok(()),
-        false => Err(format!("{injected} phits injected, but {delivered} delivered and {held} held")),
+        false => Err(format!(
+            "{injected} phits injected, but {delivered} delivered, {held} held and {discarded} thrown away"
+        )),
     }
 }
 

@@ -6,11 +6,22 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::packet::Packet;
 use std::collections::HashMap;
 
+/// What is on its way to a queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Coming {
+    /// The head of a packet.
+    Head(Packet),
+    /// Another flit.
+    Flit,
+    /// Word that no more comes of a packet.
+    End,
+}
+
 /// The events of one partition that have been filed, in its wheel or its mail, and not handled.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// Flits on their way to each queue: tick, and the packet if it is a head.
-    pub(super) arrivals: HashMap<u32, Vec<(Tick, Option<Packet>)>>,
+    /// What is on its way to each queue, with its tick.
+    pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
     /// Phits of credit on their way to each channel.
     pub(super) credits: HashMap<u32, u64>,
     /// When credits come to each sender, an output port or an endpoint.
@@ -32,12 +43,16 @@ impl Pending {
             let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
             match what {
                 kind::ARRIVAL => {
-                    let head = (event.data != NONE).then(|| partition.packets[event.data]);
-                    if head.is_some() {
+                    let coming = match event.data {
+                        NONE => Coming::Flit,
+                        packet => Coming::Head(partition.packets[packet]),
+                    };
+                    if event.data != NONE {
                         pending.travelling.push(event.data);
                     }
-                    pending.arrivals.entry(target).or_default().push((at, head));
+                    pending.arrivals.entry(target).or_default().push((at, coming));
                 }
+                kind::CUT => pending.arrivals.entry(target).or_default().push((at, Coming::End)),
                 kind::CREDIT => {
                     let (channel, phits) = credited(partition, target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
