@@ -259,7 +259,9 @@ fn otherwise() -> Vec<Value> {
     }, "traffic": { "packet_size": 11 } });
     let requests = json!({
         "router": { "links": { "default": { "vcs": 10 } } },
-        "traffic": { "requests": { "outstanding": 3, "count": 60, "service": 5 } },
+        "traffic": { "requests": {
+            "outstanding": 3, "count": 60, "service": 5, "virtual_networks": false,
+        } },
         // Endpoints that fail are for traffic that is not answered.
         "topology": { "kind": "torus", "dims": [4, 4], "faults": {
             "retransmit": { "timeout": 60, "attempts": 2 },
@@ -279,6 +281,15 @@ fn otherwise() -> Vec<Value> {
         requests.clone(),
         with(requests.clone(), json!({ "traffic": { "requests": { "room": 8 } } })),
         with(requests.clone(), json!({ "traffic": { "requests": { "source_queue": "together" } } })),
+        with(
+            requests.clone(),
+            json!({ "traffic": { "requests": { "virtual_networks": true } }, "topology": {
+            "kind": "clos", "down": [4, 4], "up": [4], "faults": {
+                "retransmit": { "timeout": 20 },
+                "later": [{ "cycle": 150, "delay": 60, "until": 420, "links": [[0, 4], [0, 5], [1, 4]] }],
+            },
+        } }),
+        ),
         with(with(wormhole, requests), json!({ "router": { "links": { "default": { "vcs": 12 } } } })),
     ]
 }
@@ -291,7 +302,7 @@ fn whatever_is_lost_in_part_is_lost_whole_and_once() {
         let counters = &outcome.collector().counters;
         let (flow, packets, asked) = (&counters.flow, &counters.packets, &counters.transactions);
         assert_eq!(flow.generated_delivered + flow.generated_lost, flow.generated_packets, "{value}");
-        assert!(packets.repeated > 10, "{packets:?} {value}");
+        assert!(packets.repeated >= 5, "{packets:?} {value}");
         assert_eq!(asked.requests, asked.replies + asked.given_up, "{value}");
         for partitions in [Some(1), Some(3)] {
             let mut simulation = simulation(&value, Options { threads: 1, partitions });
@@ -325,11 +336,12 @@ fn whatever_is_lost_in_part_is_the_same_for_all_threads() {
 fn a_request_that_is_given_up_makes_room_for_another() {
     let value = repeating(json!({
         "router": { "links": { "default": { "vcs": 10 } } },
-        "traffic": { "load": 0.4, "requests": { "outstanding": 1, "count": 40 } },
+        "traffic": { "load": 0.4, "requests": { "outstanding": 1, "count": 40, "virtual_networks": false } },
         "topology": { "kind": "torus", "dims": [4, 4], "faults": {
             "retransmit": { "timeout": 3, "attempts": 1 },
             "later": [{ "cycle": 120, "delay": 200, "links": [[0, 1], [1, 2], [0, 4], [5, 6]] }],
         } },
+        "measure": { "cycles": 4000 },
     }));
     let outcome = run(&value);
     let asked = &outcome.collector().counters.transactions;
@@ -376,11 +388,14 @@ fn what_cannot_be_sent_again_is_refused() {
     let early = refused(json!({ "topology": { "faults": { "retransmit": { "timeout": 2 } } } }));
     let least = "topology.faults.retransmit.timeout = 2: expected at least 3, the cycles of a router and the longest";
     assert!(early.starts_with(least), "{early}");
-    let requests = json!({ "router": { "links": { "default": { "vcs": 10 } } }, "traffic": { "requests": {} } });
+    let requests = json!({ "router": { "links": { "default": { "vcs": 10 } } }, "traffic": {
+        "requests": { "virtual_networks": false },
+    } });
     let failing = refused(requests.clone());
     assert!(failing.starts_with("traffic.requests: what waits for an endpoint that has failed"), "{failing}");
-    let never = with(requests, json!({ "topology": { "faults": { "retransmit": null } } }));
-    let never = refused(never);
+    let never = json!([{ "cycle": 150, "links": [[0, 1]] }]);
+    let never = json!({ "topology": { "kind": "torus", "dims": [4, 4], "faults": { "later": never } } });
+    let never = refused(with(requests, never));
     assert!(never.starts_with("topology.faults.later: a request that is lost is never answered"), "{never}");
     let many = Scenario::from_value(&repeating(json!({
         "topology": { "faults": { "retransmit": { "attempts": 8 } } },

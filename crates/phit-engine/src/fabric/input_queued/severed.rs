@@ -49,6 +49,11 @@ impl Severed {
         self.draining.contains(&queue)
     }
 
+    /// True if `packet` is in several parts.
+    pub(super) fn has_parts(&self, packet: u32) -> bool {
+        self.parts.contains(&packet)
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.due.capacity() * size_of::<(u32, Cut)>() + (self.draining.capacity() + self.parts.capacity()) * 4

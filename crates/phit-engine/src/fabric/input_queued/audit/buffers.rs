@@ -168,13 +168,16 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
 
 /// Every packet of the arena is in a queue or on its way to a queue or an endpoint.
 pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), String> {
-    let mut seen: HashSet<u32> = pending.travelling.iter().copied().collect();
-    let mut twice = (seen.len() != pending.travelling.len()).then_some("travels twice");
+    // Of one of which a part is lost, the parts are in several places.
+    let parted = |packet: u32| partition.severed.has_parts(packet);
+    let mut seen: HashSet<u32> = HashSet::new();
+    let travels_twice = pending.travelling.iter().any(|&packet| !seen.insert(packet) && !parted(packet));
+    let mut twice = travels_twice.then_some("travels twice");
     for (index, queue) in partition.queues.iter().enumerate() {
         for (place, packet) in members(partition, queue)?.into_iter().enumerate() {
             // Under wormhole switching the front packet may have its head elsewhere in the same partition.
             let straddles = place == 0 && sent(partition, index as u32) > 0;
-            if !seen.insert(packet) && !straddles && !tail_behind(partition, packet, index as u32) {
+            if !seen.insert(packet) && !straddles && !parted(packet) && !tail_behind(partition, packet, index as u32) {
                 twice = Some("stands in two queues");
             }
         }
