@@ -360,3 +360,78 @@ fn a_long_transfer_holds_up_the_counters_of_short_ones_behind_it() {
     let in_turn = heads("fifo");
     assert!(starts(&in_turn, &expected([(1.0, 8), (2.0, 8), (0.0, 0)])), "{in_turn:?}");
 }
+
+/// By cycle from 0 on, the number of steps that a crossbar of so many thousandths of the links' frequency has taken
+/// before it: the speedup is added up in every cycle, and each whole one is a step.
+fn steps_before(thousandths: u32, cycles: usize) -> Vec<u32> {
+    let (mut saved, mut taken, mut before) = (0, 0, Vec::new());
+    for _ in 0..cycles {
+        before.push(taken);
+        saved += thousandths;
+        while saved >= 1000 {
+            (saved, taken) = (saved - 1000, taken + 1);
+        }
+    }
+    before
+}
+
+#[test]
+fn a_fraction_of_a_speedup_is_a_step_more_in_some_cycles() {
+    // A flit that comes in cycle c is granted in the first step of the cycle in which its routing has been computed,
+    // and leaves when the last of the steps of its latency is over: in the cycle after that step's.
+    for thousandths in [1000, 1250, 1500, 1700, 2500, 3333] {
+        let before = steps_before(thousandths, 100);
+        for (delay, steps) in [(0, 1), (0, 2), (0, 5), (1, 1), (2, 3)] {
+            for cycle in 0..13 {
+                let router = |speedup: Value| {
+                    json!({
+                        "switching": "wormhole", "clock": "crossbar", "speedup": speedup,
+                        "latency": steps, "allocation_delay": delay,
+                    })
+                };
+                // Whatever is outside of the router takes a cycle to begin with.
+                let trace = [[cycle, 0, 1, 1]];
+                let outside = latency(&router(json!(1)), &trace) - f64::from(steps + delay);
+                let arrival = cycle as usize + 1;
+                let last = before[arrival] + delay + steps - 1;
+                let leaves = before.iter().rposition(|&taken| taken <= last).unwrap() + 1;
+                let found = latency(&router(json!(f64::from(thousandths) / 1000.0)), &trace);
+                let expected = outside + (leaves - arrival) as f64;
+                assert_eq!(found, expected, "{thousandths} {delay} {steps} {cycle}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_channel_that_rests_for_steps_carries_a_flit_in_so_many_of_a_fraction_too() {
+    // A ring in which every router sends all it can to the next over one channel. It is given in one step, granted in the
+    // next, and free after that: a packet of a flit in two steps, or in three with one for its routing.
+    for speedup in [1.0, 1.25, 1.5, 1.7, 2.5] {
+        for delay in [0, 1] {
+            let value = json!({
+                "topology": { "kind": "torus", "dims": [8] },
+                "router": {
+                    "switching": "wormhole", "vc_allocation": "stage", "clock": "crossbar", "speedup": speedup,
+                    "allocation_delay": delay,
+                    "links": { "endpoint": { "vcs": 1, "buffer": 16 }, "dim0": { "vcs": 2, "buffer": 16 } },
+                },
+                "traffic": { "load": 1, "packet_size": 1, "pattern": "neighbor", "process": "periodic" },
+                "measure": { "warmup": 1000, "cycles": 10_000 },
+            });
+            let expected = f64::min(speedup / f64::from(2 + delay), 1.0);
+            assert_close(number(&run(&value), "/accepted_load"), expected, 0.001, &format!("{speedup} {delay}"));
+        }
+    }
+}
+
+#[test]
+fn a_fraction_of_a_speedup_shortens_transfers_to_whole_cycles() {
+    // Four packets of eight phits for one output cross one after another, and the link takes each in a cycle.
+    let trace = [0, 1, 2, 3].map(|from| [0, from, 5, PACKET]);
+    for (speedup, crossing) in [(1.0, 8), (1.25, 7), (1.5, 6), (2.5, 4), (2.667, 3), (7.999, 2), (8.0, 1)] {
+        let router = json!({ "speedup": speedup });
+        let waits = f64::from(crossing + 2 * crossing + 3 * crossing) / 4.0;
+        assert_eq!(latency(&router, &trace), latency(&router, &trace[..1]) + waits, "{speedup}");
+    }
+}

@@ -51,7 +51,7 @@ _TAKEN = _all(
     ("yr", 1, "endpoints of a router above one another"),
     ("router", "iq", "`iq` only"),
     ("credit_delay", 0, "`router.credit_delay`"),
-    ("internal_speedup", 1.0, "`router.speedup` of the crossbar's clock; a fraction is rounded up, with a warning"),
+    ("internal_speedup", 1.0, "`router.speedup` of the crossbar's clock, of at most three decimals"),
     ("output_buffer_size", -1, "`router.output_buffer`"),
     ("speculative", 0, "`router.vc_allocation`"),
     ("spec_check_elig", 1, "1 only, with `speculative`: a head asks for the switch if a channel is free"),

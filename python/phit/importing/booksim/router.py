@@ -89,15 +89,12 @@ def _buffer(given: Configuration) -> int:
     return max(shared // vcs, 1) if shared > 0 else own
 
 
-def _speedup(given: Configuration) -> int:
+def _speedup(given: Configuration) -> float:
     asked = given.number("internal_speedup")
-    if not 1 <= asked <= 64:
-        given.refuse("internal_speedup", "cannot be expressed; expected 1 to 64")
+    if not 1 <= asked <= 64 or round(asked, 3) != asked:
+        given.refuse("internal_speedup", "cannot be expressed; expected 1 to 64, of at most three decimals")
         return 1
-    whole = int(asked) if asked == int(asked) else int(asked) + 1
-    if whole != asked:
-        given.drop("internal_speedup", f"expected a whole number; {whole} stands in its place")
-    return whole
+    return int(asked) if asked == int(asked) else asked
 
 
 def _left_out(given: Configuration) -> None:

@@ -30,7 +30,7 @@ def router(
     routing_delay: int = 0,
     switch_delay: int = 1,
     credit_delay: int = 2,
-    speedup: int = 1,
+    speedup: float = 1,
     channel: int = 1,
     allocator: str = "islip",
     speculative: bool = False,
@@ -73,7 +73,7 @@ def latency_when_empty(
     packet: int = 1,
     routing_delay: int = 0,
     switch_delay: int = 1,
-    speedup: int = 1,
+    speedup: float = 1,
     channel: int = 1,
     speculative: bool = False,
 ) -> float:
@@ -81,7 +81,8 @@ def latency_when_empty(
 
     One cycle in the source, one on the injection and one on the ejection channel, the stages of every router, the
     channels between them, and the flits behind the head. The other settings of `router` play no part, as long as the
-    buffers hold the flits that are on their way.
+    buffers hold the flits that are on their way. A speedup that is a fraction has routers in which a head takes a cycle
+    more or less than in others: this is the latency if it begins every router at a first step of a period.
     """
     stages = routing_delay + (1 if speculative else 2) + switch_delay
     return 3 + routers * math.ceil(stages / speedup) + (routers - 1) * channel + packet - 1

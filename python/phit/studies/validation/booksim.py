@@ -61,7 +61,7 @@ def settings(given: dict[str, str]) -> dict[str, Any]:
         "buffer": int(given["vc_buf_size"]),
         "routing_delay": int(given["routing_delay"]),
         "credit_delay": int(given["credit_delay"]),
-        "speedup": int(float(given["internal_speedup"])),
+        "speedup": float(given["internal_speedup"]),
         "allocator": given["sw_allocator"],
         "speculative": given.get("speculative") == "1",
     }
@@ -100,6 +100,8 @@ def curves(folder: Path) -> list[Case]:
 
 OPTIONS = {
     "mesh88_speedups": "8x8 mesh, uniform, paths through the crossbar",
+    "mesh88_fraction": "8x8 mesh, uniform, a crossbar of a fractional speedup",
+    "ring8_fraction": "ring of 8, neighbour, saturated, a crossbar of a fractional speedup",
     "mesh88_speculative": "8x8 mesh, uniform, speculation",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
@@ -117,12 +119,13 @@ def options(folder: Path) -> list[Case]:
     found = []
     for row in rows(folder, "booksim_options.csv"):
         given = configuration(row)
-        allocation = ("speculative", "input_speedup", "output_speedup", "vc_allocator", "sw_allocator")
-        keys = (*allocation, "traffic", "packet_size")
+        speedups = ("internal_speedup", "input_speedup", "output_speedup")
+        keys = (*speedups, "routing_delay", "speculative", "vc_allocator", "sw_allocator", "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.
-        case = point(OPTIONS[row["series"]], load, [row], scenario(row), FULL, quick=False)
+        document = scenario(row, drained=row["saturated"] == "no")
+        case = point(OPTIONS[row["series"]], load, [row], document, FULL, quick=False)
         found.append(replace(case, setting=", ".join([*changed, f"load {load:g}"])))
     return found
 
@@ -172,13 +175,14 @@ EMPTY: dict[str, dict[str, Any]] = {
     "IS2": {"speedup": 2},
     "IS2 spec": {"speedup": 2, "speculative": True},
     "IS3": {"speedup": 3},
+    "IS1.5": {"speedup": 1.5},
     "IS2 rd1": {"speedup": 2, "routing_delay": 1},
     "IS4 rd1": {"speedup": 4, "routing_delay": 1},
     "4-flit": {"packet": 4},
     "10-flit": {"packet": 10},
     "allocator sep_in_first": {"allocator": "separable_input_first"},
 }
-"""The settings of an empty torus that Phit can express. The others: stages of BookSim that abort, a speedup of 1.5."""
+"""The settings of an empty torus that Phit can express. The others: stages of BookSim that abort."""
 
 RING: dict[str, dict[str, Any]] = {
     "1 VC/class, 1-flit, rd0": {},

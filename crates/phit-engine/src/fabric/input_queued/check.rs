@@ -25,12 +25,12 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     fn ticks_per_cycle(&self) -> Tick {
         match self.clock {
             Clock::Link => 1,
-            Clock::Crossbar => self.speedup,
+            Clock::Crossbar => self.speedup.rounded_up(),
         }
     }
 
     fn router_cycles(&self) -> u32 {
-        self.speedup * self.allocation_rounds
+        self.speedup.rounded_up() * self.allocation_rounds
     }
 
     fn inside(&self) -> Tick {
@@ -183,7 +183,7 @@ impl<A> RouterParams<A> {
     /// Sources that send packets again hear of a loss no sooner than anybody could.
     fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };
-        let ticks = if self.clock == Clock::Link { 1 } else { self.speedup };
+        let ticks = if self.clock == Clock::Link { 1 } else { self.speedup.rounded_up() };
         let links = topology.classes().iter().skip(1).map(|class| described(&self.links, class).1.latency);
         let least = (self.latency.div_ceil(ticks) + links.max().unwrap_or(0)).max(1);
         let expected = format!("expected at least {least}, the cycles of a router and the longest link");

@@ -1,9 +1,10 @@
 //! The router's parameters turned into ticks and phits, shared by all partitions.
 
+use super::pace::Pace;
 use crate::engine::Tick;
 use crate::fabric::input_queued::params::{
-    Admittance, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams,
-    Speculation, Switching, VcAllocation, VcReuse,
+    Admittance, Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision,
+    RouterParams, Speculation, Speedup, Switching, VcAllocation, VcReuse,
 };
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
@@ -20,7 +21,9 @@ pub(crate) struct Config {
     /// Front of the queue to first allocation.
     pub allocation_delay: Tick,
     /// Crossbar frequency over link frequency.
-    pub speedup: u32,
+    pub speedup: Speedup,
+    /// The steps of routers that rest in some ticks, in which their times are counted then.
+    pub pace: Option<Pace>,
     /// Arrival of a credit to its use.
     pub credit_delay: Tick,
     /// How packets move.
@@ -213,6 +216,7 @@ impl Compiled {
             rounds,
             speculates,
             connects_packets,
+            pace,
             // What the kernels for packets that are alike know.
             size: _,
             timed,
@@ -229,7 +233,8 @@ impl Compiled {
             || several_paths
             || rounds > 1
             || speculates
-            || connects_packets;
+            || connects_packets
+            || pace.is_some();
         let extras = odd || ideal || exchanges || repeats || wants.ejects;
         let bare = transparent && immediate && !managed && !admits && !extras;
         let plain = bare && !called;
@@ -439,6 +444,8 @@ pub(crate) struct Settings {
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
     pub inputs_at_link_rate: bool,
+    /// The steps of routers that rest in some ticks.
+    pub pace: Option<Pace>,
     /// Ports have several paths through the crossbar, see [`super::paths`].
     pub several_paths: bool,
     /// Rounds of allocation in a tick, see [`super::rounds`].
@@ -596,6 +603,7 @@ impl Settings {
             inputs_at_link_rate: config.inputs_at_link_rate,
             several_paths,
             rounds: config.rounds,
+            pace: config.pace,
             speculates: config.speculation.is_some(),
             speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             connects_packets: config.connects_packets,
@@ -659,6 +667,9 @@ fn backlog(
 ) -> Option<[Tick; MOST_CLASSES]> {
     let mut backlog = [Tick::MAX; MOST_CLASSES];
     let Some(capacity) = config.buffers.output_buffer else { return Some(backlog) };
+    if config.pace.is_some() {
+        return None;
+    }
     let links = &config.links;
     let crossing = if ideal { 0 } else { config.crossing(size) };
     let arrivals = links.iter().zip(arrival_bandwidth).map(|(_, &bandwidth)| links.serialisation(size, bandwidth));
@@ -718,6 +729,7 @@ impl Config {
             latency: params.latency,
             allocation_delay: params.allocation_delay,
             speedup: params.speedup,
+            pace: Pace::new(params.speedup).filter(|_| params.clock == Clock::Crossbar),
             credit_delay: params.credit_delay * ticks_per_cycle,
             switching: params.switching,
             vc_stage: params.vc_allocation != VcAllocation::WithSwitch,
@@ -774,10 +786,16 @@ impl Config {
         in_step && room >= round_trip
     }
 
-    /// Ticks for `phits` through the crossbar.
+    /// Ticks for `phits` through the crossbar; steps where routers rest in some ticks.
     #[inline]
     pub(crate) fn crossing(&self, phits: u32) -> Tick {
-        (phits * self.links.ticks_per_cycle).div_ceil(self.speedup)
+        match self.pace {
+            Some(_) => phits,
+            None => {
+                let parts = u64::from(phits) * u64::from(self.links.ticks_per_cycle) * u64::from(Speedup::PARTS);
+                parts.div_ceil(self.speedup.parts().into()) as Tick
+            }
+        }
     }
 
     /// Flits of a packet of `size` phits.

@@ -222,12 +222,14 @@ impl Partition {
     #[inline(never)]
     fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let packet = self.queues[queue].first;
-        let mut eligible = from + self.config.allocation_delay;
+        let delay = self.config.allocation_delay;
+        let later = |from: Tick| self.config.pace.map_or(from + delay, |pace| pace.after(from, delay));
+        let mut eligible = later(from);
         if self.config.switching == Switching::StoreAndForward {
             let class = self.inputs[self.queues[queue].port].class as usize % MOST_CLASSES;
             let Packet { size, entry, .. } = self.packets[packet];
             let transfer = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
-            eligible = eligible.max(entry + transfer + self.config.allocation_delay);
+            eligible = eligible.max(later(entry + transfer));
         }
         self.progress[queue].eligible = eligible;
         if eligible > self.now {

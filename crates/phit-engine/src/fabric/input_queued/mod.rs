@@ -25,6 +25,7 @@ mod managed;
 mod needs;
 mod network;
 mod observe;
+mod pace;
 mod params;
 mod partition;
 mod paths;

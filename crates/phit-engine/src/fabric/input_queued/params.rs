@@ -2,7 +2,7 @@
 
 use crate::fabric::links::{LONGEST, LinkTable, Phits};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The flits of an output buffer are counted in 16 bits.
 const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
@@ -50,6 +50,96 @@ pub enum CutThrough {
     Input,
 }
 
+/// Crossbar frequency over link frequency, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speedup(u32);
+
+impl Speedup {
+    /// Parts of 1.
+    pub(super) const PARTS: u32 = 1000;
+
+    const LARGEST: u32 = 64;
+
+    /// This many thousandths.
+    #[cfg(test)]
+    pub(super) fn of_parts(parts: u32) -> Self {
+        Self(parts)
+    }
+
+    /// Thousandths.
+    pub(super) fn parts(self) -> u32 {
+        self.0
+    }
+
+    /// True if it is a whole number.
+    pub(super) fn is_whole(self) -> bool {
+        self.0 % Self::PARTS == 0
+    }
+
+    /// The whole number that is no smaller.
+    pub(super) fn rounded_up(self) -> u32 {
+        self.0.div_ceil(Self::PARTS)
+    }
+}
+
+impl Default for Speedup {
+    fn default() -> Self {
+        Self(Self::PARTS)
+    }
+}
+
+impl Serialize for Speedup {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.is_whole() {
+            true => s.serialize_u32(self.rounded_up()),
+            false => s.serialize_f64(f64::from(self.0) / f64::from(Self::PARTS)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Speedup {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Speedup;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "a number from 1 to {}, of at most three decimals", Speedup::LARGEST)
+            }
+            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Speedup, E> {
+                match u32::try_from(v) {
+                    Ok(whole @ 1..=Speedup::LARGEST) => Ok(Speedup(whole * Speedup::PARTS)),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Unsigned(v), &self)),
+                }
+            }
+            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Speedup, E> {
+                match u64::try_from(v) {
+                    Ok(v) => self.visit_u64(v),
+                    Err(_) => Err(E::invalid_value(serde::de::Unexpected::Signed(v), &self)),
+                }
+            }
+            fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Speedup, E> {
+                let parts = (v * f64::from(Speedup::PARTS)).round();
+                let (least, most) = (f64::from(Speedup::PARTS), f64::from(Speedup::LARGEST * Speedup::PARTS));
+                // Decimals are no binary fractions: what is meant is the number that is written alike.
+                match (least..=most).contains(&parts) && parts / f64::from(Speedup::PARTS) == v {
+                    true => Ok(Speedup(parts as u32)),
+                    false => Err(E::invalid_value(serde::de::Unexpected::Float(v), &self)),
+                }
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Speedup {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "speedup".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number", "minimum": 1, "maximum": Self::LARGEST })
+    }
+}
+
 /// How often the router allocates, and what a speedup does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -57,7 +147,8 @@ pub enum Clock {
     /// One allocation per link cycle; the speedup shortens each transfer through the crossbar, to no less than one
     /// cycle (FOGSim).
     Link,
-    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim).
+    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim). At
+    /// a fraction s they come at once one after another, ⌊(c + 1) s⌋ - ⌊c s⌋ of them in link cycle c, counted from 0.
     Crossbar,
 }
 
@@ -194,9 +285,8 @@ pub struct RouterParams<A> {
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub allocation_delay: u32,
-    /// Crossbar frequency over link frequency, a whole number.
-    #[schemars(range(min = 1, max = 64))]
-    pub speedup: u32,
+    /// Crossbar frequency over link frequency, of at most three decimals.
+    pub speedup: Speedup,
     /// Whether the speedup shortens transfers or adds allocation rounds.
     pub clock: Clock,
     /// What the speedup is one of.
@@ -279,7 +369,7 @@ impl<A: Default> Default for RouterParams<A> {
         Self {
             latency: 1,
             allocation_delay: 0,
-            speedup: 1,
+            speedup: Speedup::default(),
             clock: Clock::Link,
             inputs: Inputs::Crossbar,
             input_speedup: 1,

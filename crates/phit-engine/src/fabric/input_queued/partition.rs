@@ -295,7 +295,8 @@ impl Partition {
             if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty() || !self.reviews.is_empty()) {
                 self.control();
             }
-            if !self.candidates.is_empty() {
+            let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
+            if acts && !self.candidates.is_empty() {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }

@@ -7,6 +7,7 @@ use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::exchange::Kind;
 use super::mail::Timed;
+use super::pace::Pace;
 use super::partition::Partition;
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
@@ -44,14 +45,18 @@ impl Passage {
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
         let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let (needed, latency) = match settings.pace {
+            Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
+            _ => (times.crossing, settings.router_latency),
+        };
         let (crossing, through) = match settings.ideal::<K>() {
             true => (0, arriving),
-            false => (times.crossing.max(arriving), times.crossing.max(arriving)),
+            false => (needed.max(arriving), needed.max(arriving)),
         };
         let busy = now + crossing;
         let serialisation = times.serialisation[class];
         // Its last phit leaves no earlier than it has come through.
-        let enters = now + settings.router_latency + through.saturating_sub(serialisation);
+        let enters = now + latency + through.saturating_sub(serialisation);
         let earliest = enters.max(free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
@@ -59,13 +64,21 @@ impl Passage {
                 true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
                 false => busy,
             },
-            held: if settings.cut_through_holds_output { busy } else { now + times.crossing },
+            held: if settings.cut_through_holds_output { busy } else { now + needed },
             left: now + through.max(1),
             start,
             end: start + serialisation,
             class,
         }
     }
+}
+
+/// Ticks that so many steps take which begin at `now`.
+#[cold]
+#[inline(never)]
+fn paced(pace: Pace, now: Tick, steps: [Tick; 2]) -> (Tick, Tick) {
+    let [crossing, latency] = steps.map(|steps| pace.after(now, steps) - now);
+    (crossing, latency)
 }
 
 impl Partition {
