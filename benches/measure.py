@@ -249,6 +249,9 @@ def describe(case: str) -> str:
         return f"Cascade group of 1,728, UN, {rest[0]}, {load}"
     if kind == "torus":
         return f"8×8×8 torus, {rest[0].removesuffix('flit')}-flit packets, uniform {load}"
+    if kind == "booksim":
+        what = {"torus": "8×8×8 torus", "fat": "fat tree of 1,024"}[rest[0]]
+        return f"{what} as imported from BookSim, 1-flit packets, uniform {load}"
     if kind == "long":
         return f"{LONG[rest[0]]}, links of 10 cycles, UN, minimal, {load}"
     if kind == "nodes":
