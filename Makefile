@@ -16,10 +16,10 @@ DEMO := $(DEMO_$(SCALE))
 DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-infiniband test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
 	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
@@ -78,6 +78,12 @@ test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm 
 	command -v slurmctld munged > /dev/null || apt-get install --yes --quiet --no-install-recommends slurm-wlm munge
 	$(PIP) 'submitit>=1.5'
 	PHIT_CLUSTER=1 $(PYTEST) tests/test_clusters.py
+
+# Debian's packages; a fabric is simulated, and its programs talk to one another alone.
+test-infiniband: $(STAMPS)/packages ## Read the fabrics of ibsim as OpenSM routes them now, both of which it installs (root)
+	command -v ibsim opensm dump_fts > /dev/null || \
+		apt-get install --yes --quiet --no-install-recommends ibsim-utils opensm infiniband-diags
+	$(PYTEST) tests/test_infiniband.py tests/test_opensm.py
 
 # Debian's package; all processes are on this machine.
 test-mpi: $(STAMPS)/packages ## Simulate one network by several processes of MPI, which it installs (root)

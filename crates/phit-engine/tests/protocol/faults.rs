@@ -260,8 +260,9 @@ fn otherwise() -> Vec<Value> {
     let requests = json!({
         "router": { "links": { "default": { "vcs": 10 } } },
         "traffic": { "requests": {
-            "outstanding": 3, "count": 60, "service": 5, "virtual_networks": false,
+            "outstanding": 3, "count": 30, "service": 5, "virtual_networks": false,
         } },
+        "measure": { "cycles": 3000 },
         // Endpoints that fail are for traffic that is not answered.
         "topology": { "kind": "torus", "dims": [4, 4], "faults": {
             "retransmit": { "timeout": 60, "attempts": 2 },

@@ -8,10 +8,9 @@
 //! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
 
 use super::config::{General, Kernel};
-use super::events::kind;
 use super::partition::Partition;
 use super::severed::Cut;
-use super::state::{BROKEN, Output, SINK};
+use super::state::{BROKEN, Output};
 use crate::engine::{NONE, Tick};
 use crate::fabric::News;
 use crate::fabric::sources::Sources;
@@ -216,8 +215,7 @@ impl Partition {
                 continue;
             }
             let left = self.throw_away(queue, size.into(), entry);
-            self.file(left, kind::LOSS, packet, SINK);
-            self.pop::<K>(queue, packet, left, false);
+            self.drop_first::<K>(queue, packet, left);
         }
     }
 }

@@ -150,8 +150,17 @@ impl Partition {
     /// The tail of `packet`, the first of `queue`, has been thrown away.
     fn end_lost<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
         self.severed.discarded -= i64::from(self.packets[packet].size);
+        self.drop_first::<K>(queue, packet, left);
+    }
+
+    /// The first packet of `queue` is lost; it leaves in tick `left`.
+    pub(super) fn drop_first<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
         self.file(left, kind::LOSS, packet, SINK);
         self.pop::<K>(queue, packet, left, false);
+        // No port is busy until the next one may ask.
+        if self.settings.progress && self.queues[queue].first != NONE {
+            self.file(left, kind::READY, queue, 0);
+        }
     }
 
     /// No more comes of the last packet of `queue`.

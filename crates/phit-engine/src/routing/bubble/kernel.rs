@@ -128,7 +128,7 @@ impl Routing for Rule {
 
     fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop, packet: &mut Packet) {
         if packet.came_by == 0 {
-            packet.misrouted = match packet.scratch {
+            packet.misrouted |= match packet.scratch {
                 d if d == Derouted::No as u32 => 0,
                 d if d == Derouted::OutFlank as u32 => MISROUTED_LOCALLY,
                 _ => MISROUTED_GLOBALLY,

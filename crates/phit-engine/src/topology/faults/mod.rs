@@ -53,7 +53,9 @@ pub struct Faults {
 }
 
 /// Sources keep their packets until they have arrived, and send again what was lost. The time counts from the loss:
-/// neither acknowledgements nor packets that come twice are simulated.
+/// neither acknowledgements nor packets that come twice are simulated. A request or a reply is sent again by whoever
+/// sent it; if one is given up, who has asked knows of it after the same time, and may ask for something else. With
+/// admittance queues a packet stands first in that of its destination when its time is over.
 ///
 /// ```toml
 /// [topology.faults.retransmit]
@@ -82,7 +84,10 @@ fn most_attempts() -> u8 {
 /// What breaks during the run, for good or until it is repaired. What is on a link arrives. Whatever is sent over it
 /// before routing knows is lost, and so is later whatever has no way left where it stands; the run counts these packets
 /// (`packets_lost`). A router that fails loses what is in it, and an endpoint what comes to it; it sends nothing until
-/// it works again. Packets must move as a whole, under virtual cut-through or store-and-forward.
+/// it works again. Of a packet of several flits that is crossing a link when it breaks, all is lost: what stands before
+/// the link and comes behind is thrown away there, and word of it follows what is beyond, which is thrown away where
+/// the word comes. With tables that have layers the same happens to packets that take up several buffers when the
+/// tables change.
 ///
 /// ```toml
 /// [[topology.faults.later]]

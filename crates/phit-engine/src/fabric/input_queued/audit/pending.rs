@@ -30,7 +30,7 @@ pub(super) struct Pending {
     pub(super) travelling: Vec<u32>,
     /// Phits of packets that have left the network but for their delivery.
     pub(super) delivering: u64,
-    /// Those packets.
+    /// Those of them that are delivered.
     pub(super) ejected: Vec<u32>,
     /// Ticks of all other events, by kind and target.
     pub(super) wakes: HashMap<(u32, u32), Vec<Tick>>,
@@ -61,7 +61,7 @@ impl Pending {
                 }
                 kind::DELIVERY | kind::LOSS => {
                     pending.travelling.push(target);
-                    pending.ejected.push(target);
+                    pending.ejected.extend((what == kind::DELIVERY).then_some(target));
                     pending.delivering += u64::from(partition.packets[target].size);
                 }
                 _ => pending.wakes.entry((what, target)).or_default().push(at),

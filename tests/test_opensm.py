@@ -1,0 +1,194 @@
+"""InfiniBand fabrics that ibsim simulates and OpenSM routes while the test runs, beside those whose tables are stored.
+
+With Debian's `ibsim-utils`, `opensm` and `infiniband-diags`, which `make test-infiniband` installs. Networks are those
+of `tests/reference/infiniband`: ibsim reads what ibnetdiscover has printed. Where OpenSM finds the same tables at every
+start, all numbers are those of `summary.csv`.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from phit.graphs.infiniband import Fabric
+
+from .test_infiniband import FOLDER, ROWS, histogram, named
+
+NEEDED = ("ibsim", "opensm", "ibnetdiscover", "dump_fts", "saquery")
+"""Programs of the packages."""
+
+PLACES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+PRELOADED = next(iter(sorted(Path("/usr/lib").glob("**/libumad2sim.so"))), None)
+"""What leads the programs to ibsim in place of an adapter."""
+
+ENGINES = {
+    "minhop": ("-R", "minhop"),
+    "updn": ("-R", "updn,no_fallback"),
+    "updnroot": ("-R", "updn,no_fallback", "-a", "roots"),
+    "dnup": ("-R", "dnup,no_fallback"),
+    "ftree": ("-R", "ftree,no_fallback"),
+    "dor": ("-R", "dor,no_fallback"),
+    "sssp": ("-R", "sssp,no_fallback"),
+    "nue1": ("-R", "nue,no_fallback", "--nue_max_num_vls", "1"),
+    "lash": ("-Q", "-R", "lash,no_fallback"),
+}
+"""What OpenSM is told, by the engine's name in `summary.csv`; those whose tables are the same at every start."""
+
+WITHOUT_LEVELS = ("torus4x4", "jellyfish20", "rr24d6")
+"""Networks of which the first switch is the root."""
+
+pytestmark = pytest.mark.skipif(
+    PRELOADED is None or any(shutil.which(name, path=PLACES) is None for name in NEEDED),
+    reason="needs ibsim, OpenSM and infiniband-diags; make test-infiniband installs them",
+)
+
+
+class Subnet:
+    """A simulated fabric, and its subnet manager."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self._environment = folder, environment
+
+    def ask(self, *command: str) -> str:
+        """What a program prints that asks the fabric."""
+        done = subprocess.run(
+            command, env=self._environment, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def files(self) -> dict[str, Any]:
+        """The topology with what is printed of it, as its operator would."""
+        (self.folder / "fabric.txt").write_text(self.ask("ibnetdiscover", "-f"))
+        (self.folder / "tables.txt").write_text(self.ask("dump_fts", "-n"))
+        paths = {"file": self.folder / "fabric.txt", "tables": self.folder / "tables.txt"}
+        return {"kind": "infiniband", **{key: str(path) for key, path in paths.items()}}
+
+    def service_levels(self) -> str:
+        """The service level of each pair of ports, as the subnet manager answers."""
+        fabric = Fabric(self.folder / "fabric.txt")
+        adapters = [node for node in fabric.nodes.values() if not node.is_switch]
+        lids = sorted(link.lid for node in adapters for link in node.links.values() if link.lid is not None)
+
+        def level(source: int, destination: int) -> str:
+            if source == destination:
+                return "-"
+            answer = self.ask("saquery", "-p", "--slid", str(source), "--dlid", str(destination))
+            found = re.search(r"\bsl\.+0x([0-9A-Fa-f])\b", answer)
+            assert found is not None, answer
+            return found[1]
+
+        rows = [f"{source} " + "".join(level(source, destination) for destination in lids) for source in lids]
+        return "\n".join([f"lids: {' '.join(map(str, lids))}", *rows]) + "\n"
+
+
+@contextmanager
+def subnet(folder: Path, network: str, *arguments: str) -> Iterator[Subnet]:
+    """A network of the references that OpenSM has routed, told these arguments."""
+    source = FOLDER / "ibnetdiscover" / f"{network}_full.txt"
+    manager = min(re.findall(r'^Ca\s+\d+ "(H-[0-9a-f]+)"', source.read_text(), re.MULTILINE))
+    switch = min(int(guid, 16) for guid in re.findall(r"^switchguid=0x([0-9a-f]+)", source.read_text(), re.MULTILINE))
+    (folder / "roots").write_text(f"{switch:#018x}\n")
+    environment = {
+        **os.environ, "PATH": PLACES, "IBSIM_SOCKNAME": f"phit-{os.getpid()}-{folder.name}", "SIM_HOST": manager,
+        "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder),
+    }  # fmt: skip
+    preloaded = {**environment, "LD_PRELOAD": str(PRELOADED)}
+    log = folder / "opensm.log"
+    with open(folder / "ibsim.out", "w") as said:
+        simulator = subprocess.Popen(
+            ["ibsim", "-s", "-n", "-N", "256", str(source)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=said,
+            stderr=said,
+        )
+    manages = None
+    try:
+        awaited(lambda: "simulator ready" in (folder / "ibsim.out").read_text(), folder / "ibsim.out")
+        with open(folder / "opensm.out", "w") as said:
+            command = ["opensm", *arguments, "-s", "0", "-D", "0x43", "-f", str(log)]
+            manages = subprocess.Popen(command, env=preloaded, cwd=folder, stdout=said, stderr=said)
+        awaited(lambda: log.exists() and "SUBNET UP" in log.read_text(), log)
+        yield Subnet(folder, preloaded)
+    finally:
+        for process in (manages, simulator):
+            if process is not None:
+                process.kill()
+                process.communicate()
+
+
+def awaited(holds: Any, log: Path) -> None:
+    """Waits until something holds; if it never does, what the log says."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, log.read_text() if log.exists() else f"{log} was never written"
+        time.sleep(0.05)
+
+
+def routed(topology: dict[str, Any], **more: Any) -> dict[str, Any]:
+    scenario = {"topology": topology, "routing": {"kind": "infiniband"}, "traffic": {"load": 0.1}}
+    return phit.verify(scenario | more)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        row
+        for row in ROWS
+        if row["engine"] in ENGINES and (row["engine"] != "updnroot" or row["fabric"] in WITHOUT_LEVELS)
+    ],
+    ids=lambda row: f"{row['fabric']}-{row['engine']}",
+)
+def test_what_opensm_finds_now_is_what_it_found(row: dict[str, str], tmp_path: Path) -> None:
+    with subnet(tmp_path, row["fabric"], *ENGINES[row["engine"]]) as there:
+        topology = there.files()
+    # One virtual lane for everything, whatever the service levels.
+    report = routed(topology, router={"links": {"default": {"vcs": 1}}})
+    routes = report["routes"]
+    assert routes["pairs"] == int(row["pairs"])
+    assert routes["reachable"] == int(row["reachable"])
+    assert Counter(dict(routes["hops"])) == histogram(row["hops_hist"])
+    assert Counter(dict(routes["loads"])) == histogram(row["load_hist"])
+    assert routes["nonminimal"] == int(row["nonminimal_pairs"])
+    assert report["proved"] is (row["cdg1_cyclic"] == "0")
+    assert bool(report.get("cycle")) is (row["cdg1_cyclic"] == "1")
+    if report["proved"]:
+        assert report["dependencies"] == int(row["cdg1_edges"])
+    # Own routings of the same fabric.
+    for kind in ("up_down", "dfsssp"):
+        assert phit.verify({"topology": topology, "routing": kind, "traffic": {"load": 0.1}})["proved"], kind
+
+
+@pytest.mark.parametrize("network", ["ft2", "rr24d6"])
+def test_service_levels_are_those_of_path_records(network: str, tmp_path: Path) -> None:
+    row = named(network, "lash")
+    with subnet(tmp_path, network, *ENGINES["lash"]) as there:
+        topology = there.files()
+        levels = there.service_levels()
+    (tmp_path / "levels.txt").write_text(levels)
+    topology["service_levels"] = str(tmp_path / "levels.txt")
+    topology["virtual_lanes"] = str(tmp_path / "opensm-sl2vl.dump")
+    report = routed(topology)
+    assert report["routes"]["channels"] == int(row["vl_count"])
+    assert report["proved"]
+    assert report["dependencies"] == int(row["cdg_edges"])
+
+
+def test_a_fabric_of_today_runs(tmp_path: Path) -> None:
+    with subnet(tmp_path, "ft2_par", *ENGINES["minhop"]) as there:
+        topology = there.files()
+    measure = {"warmup": 0, "cycles": 300, "count": "generated"}
+    routing = {"kind": "infiniband"}
+    result = phit.run({"topology": topology, "routing": routing, "traffic": {"load": 0.2}, "measure": measure})
+    assert result["converged"]
+    assert result["packets_lost"] == 0
