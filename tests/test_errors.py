@@ -137,7 +137,7 @@ a = 4
 h = 0
 
 [router]
-latency = 0
+latency = -1
 links.local.latecy = 3
 links.global = { vcs = 2, buffer = "3 ns" }
 
@@ -164,7 +164,7 @@ def test_independent_errors_come_together_each_with_its_line(cli: Cli, tmp_path:
         "21: mesure": "unknown section; expected one of",
         "11: router.links.global.buffer": '= "3 ns": expected a size',
         "6: topology.h": "= 0: expected a whole number, at least 1",
-        "9: router.latency": "= 0: expected a whole number of cycles from 1 to 1000000",
+        "9: router.latency": "= -1: expected a whole number of cycles from 0 to 1000000",
         "10: router.links.local.latecy": '(did you mean "latency"?)',
         "14: routing.kind": '(did you mean "minimal"?)',
         "17: traffic.pattern.background.kind": '(did you mean "uniform"?)',
@@ -212,6 +212,6 @@ def test_errors_of_a_sweep_name_the_line_of_the_swept_key(cli: Cli, tmp_path: Pa
 
 def test_a_quantity_that_breaks_a_bound_is_named_as_written() -> None:
     with pytest.raises(
-        phit.ScenarioError, match=re.escape('router.latency = "0 ns": comes to 0; expected a whole number')
+        phit.ScenarioError, match=re.escape('router.flit_size = "0 B": comes to 0; expected a whole number')
     ):
         phit.complete(tiny(router__latency="0 ns", units={"cycle": "1 ns"}))

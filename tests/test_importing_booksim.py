@@ -291,7 +291,7 @@ def test_ports_have_several_paths(tmp_path: Path) -> None:
 
 def test_ugal_on_a_flattened_butterfly(tmp_path: Path) -> None:
     keys = {"topology": "flatfly", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "ugal"}
-    routing = {"kind": "ugal_l", "stop": "between", "queue": "port"}
+    routing = {"kind": "ugal_l", "stop": "between", "queue": "port", "decide": "sending"}
     assert imported(tmp_path, **keys).document["routing"] == routing | {"threshold": 2}
     assert imported(tmp_path, **keys, packet_size=2).document["routing"] == routing | {"threshold": 1}
     assert "packet_size" in refused(tmp_path, **keys, packet_size=4)
@@ -411,6 +411,8 @@ ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "hold_switch_for_packet": (1, "router.connection", "packet"),
     "num_vcs": (4, "router.links.default.vcs", 4),
     "wait_for_tail_credit": (1, "router.vc_reuse", "empty"),
+    "vc_busy_when_full": (1, "router.vc_eligible", "with_room"),
+    "vc_shuffle_requests": (1, "router.vc_turns", "queues"),
     "vc_buf_size": (5, "router.links.default.buffer", 5),
     "buf_size": (64, "router.links.default.buffer", 4),
     "routing_delay": (0, "router.allocation_delay", 0),
@@ -438,12 +440,22 @@ def test_a_key_arrives(tmp_path: Path, name: str) -> None:
     assert expected is None or any(f"{name} = " in text for text in found.comments.values())
 
 
+def test_empty_channels_are_preferred_where_priorities_are_known(tmp_path: Path) -> None:
+    keys = {**MESH, "vc_prioritize_empty": 1}
+    found = imported(tmp_path, **keys, vc_allocator="separable_input_first")
+    assert found.document["router"]["vc_preferred"] == "empty"
+    # To iSLIP all requests are alike, as in BookSim.
+    found = imported(tmp_path, **keys)
+    assert "vc_preferred" not in found.document["router"]
+    assert any(status is Status.IGNORED and "vc_prioritize_empty" in text for status, text in found.notes)
+
+
 UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "shared", "router": "event", "classes": 2} | {
     "internal_speedup": 1.0625
 }
 
 
-@pytest.mark.parametrize("name", [*UNLIKE, "vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests"])
+@pytest.mark.parametrize("name", [*UNLIKE, "vc_priority_donation"])
 def test_what_cannot_be_expressed_is_refused_by_key(tmp_path: Path, name: str) -> None:
     said = refused(tmp_path, **MESH, **{name: UNLIKE.get(name, 1)})
     assert f"config:5: {name} = " in said

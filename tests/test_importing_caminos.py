@@ -48,6 +48,26 @@ def imported(folder: Path, text: str = CONFIGURATION, **values: str) -> phit.imp
     return read("caminos", file)
 
 
+BASIC = """    router: Basic
+    {
+        virtual_channels: 2, virtual_channel_policies: [EnforceFlowControl, Random],
+        delay: 0, buffer_size: 64, flit_size: 16, bubble: false,
+    },
+"""
+
+
+def test_a_basic_router_takes_no_time(tmp_path: Path) -> None:
+    before, after = CONFIGURATION.index("    router:"), CONFIGURATION.index("    routing:")
+    found = imported(tmp_path, CONFIGURATION[:before] + BASIC + CONFIGURATION[after:])
+    assert found.document["router"]["latency"] == 0
+    # A message of 16 phits takes 17 cycles between two servers of a router (CAMINOS' own test of this router says so),
+    # and the 3 of the link more to the next router.
+    for destination, cycles in ((1, 17), (2, 20)):
+        traffic = {"trace": [[0, 0, destination, 16]], "packet_size": 16}
+        document = found.document | {"traffic": traffic, "measure": {"warmup": 0, "cycles": 100, "count": "generated"}}
+        assert phit.run(document).latency_mean == cycles
+
+
 def test_the_main_part_is_read(tmp_path: Path) -> None:
     found = imported(tmp_path)
     document = found.document

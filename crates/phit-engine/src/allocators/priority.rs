@@ -31,6 +31,8 @@ pub(super) trait Order: Send + 'static {
     const BY_AGE: bool;
     /// At an input, and among its queues.
     fn at_input(request: &Request, key: u64) -> Self::Key;
+    /// At an input that chooses among outputs, where requests without a channel come after all that have one.
+    fn among_outputs(request: &Request, key: u64) -> Self::Key;
     /// At an output.
     fn at_output(request: &Request, key: u64) -> Self::Key;
 }
@@ -45,6 +47,11 @@ impl Order for Equal {
     #[inline(always)]
     fn at_input(_: &Request, key: u64) -> u64 {
         key
+    }
+
+    #[inline(always)]
+    fn among_outputs(request: &Request, key: u64) -> u64 {
+        key | u64::from(request.class >> 1) << 62
     }
 
     #[inline(always)]
@@ -64,6 +71,11 @@ impl Order for OldestFirst {
     #[inline]
     fn at_input(request: &Request, key: u64) -> u128 {
         u128::from(request.class >> 1) << 96 | u128::from(request.birth) << 64 | u128::from(key)
+    }
+
+    #[inline]
+    fn among_outputs(request: &Request, key: u64) -> u128 {
+        Self::at_input(request, key)
     }
 
     #[inline]

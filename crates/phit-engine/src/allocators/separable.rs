@@ -200,8 +200,7 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
             let output = (request.output - round.first_port) as u16;
             let own = self.inputs.key::<IN_TURN>(at, output, request.birth, round);
             let lane = self.lanes.as_ref().map_or(0, |lanes| lanes.key::<true>(at, request.lane, 0, round));
-            // Requests without a channel come after those that have one.
-            (request.class >> 1, O::at_input(request, own), lane)
+            (O::among_outputs(request, own), lane)
         };
         let keys = requests.iter().map(&mut key);
         keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)

@@ -77,7 +77,7 @@ impl<O: Order> Allocator for Rule<O> {
             let request = &requests[index as usize];
             let (at, output) = (round.first_port + u32::from(request.input), request.output - round.first_port);
             let key = self.inputs.key_of(at, output as u16, request.birth, &mut round);
-            self.best.offer(request.input.into(), O::at_input(request, key), index);
+            self.best.offer(request.input.into(), O::among_outputs(request, key), index);
         }
         let first = grants.len();
         self.best.drain(|_, index| grants.push(index));

@@ -2,19 +2,38 @@
 
 use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
 use super::valiant::{SecondHalf, Stop, Valiant, Via, check_stop};
-use super::{Injection, Routing, RoutingContext, RoutingParams, View};
+use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::{Legs, Proof, Site, Wants};
 use crate::packet::Packet;
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, Peer, Routers, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// When a packet chooses between its routes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decide {
+    /// When it first stands at the head of its injection queue.
+    #[default]
+    Head,
+    /// When its endpoint begins to send it, by the queues as they were before that cycle: of those that are decided
+    /// about in one cycle none knows of another, nor of credits that come in it (BookSim, whose endpoints route ahead).
+    /// With `queue = "port"` and one candidate of each kind.
+    Sending,
+}
+
+impl Decide {
+    fn is_head(&self) -> bool {
+        *self == Self::Head
+    }
+}
 
 /// One of the UGALs: the same keys and checks, with its own view of queues and default threshold.
 macro_rules! ugal {
     (
         $(#[$doc:meta])* $name:ident, $sight:path,
-        reads_everything: $everything:literal, threshold: $threshold:literal
+        reads_everything: $everything:literal, threshold: $threshold:literal $(, $decide:ident: $when:ident)?
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +49,11 @@ macro_rules! ugal {
             pub queue: Queue,
             /// What the two routes are judged by.
             pub cost: Cost,
+            $(
+                /// When a packet is decided about.
+                #[serde(skip_serializing_if = "Decide::is_head")]
+                pub $decide: $when,
+            )?
             /// Random minimal routes of which the cheaper is compared.
             #[schemars(range(min = 1, max = MOST_CANDIDATES))]
             pub minimal_candidates: u8,
@@ -46,16 +70,30 @@ macro_rules! ugal {
                     threshold: $threshold,
                     queue: Queue::Phits,
                     cost: Cost::QueueHops,
+                    $($decide: $when::Head,)?
                     minimal_candidates: 1,
                     valiant_candidates: 1,
                 }
             }
         }
 
+        impl $name {
+            /// True if packets are decided about when they are sent.
+            fn early(&self) -> bool {
+                false $(|| self.$decide == $when::Sending)?
+            }
+        }
+
         impl RoutingParams for $name {
             fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
                 routes(self.via).check(topology)?;
-                check_stop(topology, self.via, self.stop)
+                check_stop(topology, self.via, self.stop)?;
+                let one_each = self.minimal_candidates == 1 && self.valiant_candidates == 1;
+                if self.early() && !(one_each && self.queue == Queue::Port) {
+                    let expected = "needs queue = \"port\", and one minimal and one Valiant candidate";
+                    return Err(ScenarioError::new("decide", "\"sending\"", expected));
+                }
+                Ok(())
             }
             fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
                 routes(self.via).vcs_needed(topology)
@@ -77,7 +115,8 @@ macro_rules! ugal {
                     valiant: self.valiant_candidates,
                     sight: $sight(self.queue),
                 };
-                Box::new(Rule::new(candidates, self.cost, self.threshold, context))
+                let before = self.early().then(|| Before::new(context));
+                Box::new(Rule { before, ..Rule::new(candidates, self.cost, self.threshold, context) })
             }
         }
     };
@@ -88,9 +127,9 @@ ugal! {
     /// exceeds that of the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly
     /// Kim et al., ISCA 2008).
     ///
-    /// A packet decides once, when it first stands at the head of its injection queue. Of several candidates of a kind,
+    /// A packet decides once, when it first stands at the head of its injection queue unless told otherwise. Of several candidates of a kind,
     /// as in the Cray Cascade, the cheapest counts.
-    UgalL, Sight::Local, reads_everything: false, threshold: 3
+    UgalL, Sight::Local, reads_everything: false, threshold: 3, decide: Decide
 }
 
 ugal! {
@@ -113,11 +152,56 @@ struct Rule {
     cost: Cost,
     /// Phits.
     threshold: i64,
+    /// The queues as they were, if packets are decided about when they are sent.
+    before: Option<Before>,
+}
+
+/// The phits of all virtual channels of every output to a router, as they were when the latest tick had ended.
+struct Before {
+    routers: Routers,
+    /// By router of the partition, by port; those of endpoints stay empty.
+    phits: Vec<Vec<u32>>,
+}
+
+impl Before {
+    fn new(context: &RoutingContext) -> Self {
+        let routers = context.routers.clone();
+        let phits = routers.iter().map(|router| vec![0; context.topology.ports(router).into()]).collect();
+        Self { routers, phits }
+    }
+
+    /// The same route with its queue as it was.
+    fn seen(&self, at: &RouterView<'_>, route: source_adaptive::Route) -> source_adaptive::Route {
+        let phits = &self.phits[self.routers.place(at.router)];
+        source_adaptive::Route { queue: phits[usize::from(route.first.port)], ..route }
+    }
+
+    fn note(&mut self, at: &RouterView<'_>) {
+        for (port, phits) in (0..).zip(&mut self.phits[self.routers.place(at.router)]) {
+            if matches!(at.topology.port(at.router, port).peer, Peer::Router { .. }) {
+                *phits = at.port_occupancy(port);
+            }
+        }
+    }
 }
 
 impl Rule {
     fn new(candidates: Candidates, cost: Cost, packets: i32, context: &RoutingContext) -> Self {
-        Self { candidates, cost, threshold: i64::from(packets) * i64::from(context.packet_size) }
+        Self { candidates, cost, threshold: i64::from(packets) * i64::from(context.packet_size), before: None }
+    }
+}
+
+impl Rule {
+    /// Sends `packet` over the route that costs less.
+    #[inline]
+    fn decide(&self, at: &RouterView<'_>, packet: &mut Packet) {
+        let mut minimal = self.candidates.minimal(at, packet, self.cost);
+        let mut valiant = self.candidates.valiant(at, packet, self.cost);
+        if let Some(before) = &self.before {
+            (minimal, valiant) = (before.seen(at, minimal), before.seen(at, valiant));
+        }
+        let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
+        take(at, packet, if minimally { &minimal } else { &valiant });
     }
 }
 
@@ -136,12 +220,26 @@ impl Routing for Rule {
         draw(at, packet, self.candidates.via, self.candidates.stop);
     }
 
+    fn wants(&self) -> Wants {
+        let early = self.before.is_some();
+        Wants { sends: early, occupancy: early, after_grants: early, ..Wants::default() }
+    }
+
+    fn sends(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+        if packet.destination_router != at.router {
+            self.decide(at, packet);
+        }
+    }
+
+    fn occupancy_changed(&mut self, at: &mut Site<'_>) {
+        if let Some(before) = &mut self.before {
+            before.note(at);
+        }
+    }
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        if packet.came_by == 0 {
-            let minimal = self.candidates.minimal(view, packet, self.cost);
-            let valiant = self.candidates.valiant(view, packet, self.cost);
-            let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
-            take(view, packet, if minimally { &minimal } else { &valiant });
+        if packet.came_by == 0 && self.before.is_none() {
+            self.decide(view, packet);
         }
         Some(hop(view, packet, self.candidates.via, SecondHalf::Above))
     }

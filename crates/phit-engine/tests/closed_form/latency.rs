@@ -136,6 +136,11 @@ fn settings() -> Vec<(Model, Value)> {
     vec![
         (base, json!({})),
         (Model { latency: 4, allocation_delay: 2, ..base }, json!({ "latency": 4, "allocation_delay": 2 })),
+        (Model { latency: 0, ..base }, json!({ "latency": 0 })),
+        (
+            Model { latency: 0, speedup: 3, crossbar_clock: true, stage: true, ..base },
+            json!({ "latency": 0, "speedup": 3, "clock": "crossbar", "vc_allocation": "stage" }),
+        ),
         (Model { stage: true, ..base }, json!({ "vc_allocation": "stage" })),
         // A head that meets nobody gets channel and crossbar in one cycle.
         (base, json!({ "vc_allocation": "speculative" })),

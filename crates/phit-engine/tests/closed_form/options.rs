@@ -435,3 +435,151 @@ fn a_fraction_of_a_speedup_shortens_transfers_to_whole_cycles() {
         assert_eq!(latency(&router, &trace), latency(&router, &trace[..1]) + waits, "{speedup}");
     }
 }
+
+/// Two routers with so many endpoints each, between which packets of flits of a phit go over `link`: the sum of the
+/// latencies of the packets of `trace`.
+fn sum_between(each: u32, router: Value, link: Value, trace: &[[u32; 4]]) -> f64 {
+    let value = json!({
+        "topology": { "kind": "mesh", "dims": [2], "endpoints_per_router": each },
+        "router": with(json!({
+            "switching": "wormhole", "vc_allocation": "stage", "injection_queue": "round_robin",
+            "links": { "endpoint": { "vcs": 1, "buffer": 64 }, "dim0": link },
+        }), router),
+        "traffic": { "load": 0, "packet_size": 64, "trace": trace },
+        "measure": { "warmup": 0, "cycles": 400, "count": "generated" },
+    });
+    number(&run(&value), "/latency_mean") * trace.len() as f64
+}
+
+/// Endpoint 2 holds the only channel to endpoint 3, both at router 1, for 40 flits; a flit from endpoint 0 waits for it
+/// in channel 0 of the link; 10 cycles after that one comes from endpoint 1 for endpoint 2.
+const BLOCKED: [[u32; 4]; 3] = [[0, 2, 3, 40], [5, 0, 3, 1], [15, 1, 2, 1]];
+
+/// Latency of the flit that waits in channel 0, and of the one that comes after it.
+fn latencies_blocked(router: &Value, buffer: u32) -> (f64, f64) {
+    let sum = |packets: usize| {
+        let link = json!({ "vcs": 2, "buffer": buffer });
+        sum_between(2, router.clone(), link, &BLOCKED[..packets])
+    };
+    (sum(2) - sum(1), sum(3) - sum(2))
+}
+
+/// Latency of the latter with nothing in front of it.
+fn latency_alone(router: &Value) -> f64 {
+    sum_between(2, router.clone(), json!({ "vcs": 2, "buffer": 8 }), &BLOCKED[2..])
+}
+
+#[test]
+fn a_channel_without_room_may_count_as_taken() {
+    for stage in ["stage", "speculative"] {
+        let router = |eligible: &str| json!({ "vc_allocation": stage, "vc_eligible": eligible });
+        let (first, second) = latencies_blocked(&router("free"), 1);
+        // It gets channel 0, and waits for its credit: when the flit there is granted at t, that is on its way at t + 1
+        // and here at t + 2; the flit is over there at t + 4, and granted a stage later, or at once if it speculates.
+        let later = if stage == "stage" { 5.0 } else { 4.0 };
+        assert_eq!(second, first + later - 10.0, "{stage}");
+        assert_eq!(latencies_blocked(&router("with_room"), 1), (first, latency_alone(&router("free"))), "{stage}");
+    }
+}
+
+#[test]
+fn a_channel_whose_buffer_is_empty_may_be_preferred() {
+    for kind in ["separable_input_first", "separable_output_first", "wavefront"] {
+        let router = |preferred: &str| {
+            let mut allocator = json!({ "kind": kind });
+            if kind == "separable_input_first" {
+                allocator["among"] = json!("outputs");
+            }
+            json!({ "vc_allocator": allocator, "vc_preferred": preferred })
+        };
+        let (first, second) = latencies_blocked(&router("any"), 2);
+        let alone = latency_alone(&router("any"));
+        // Channel 0 has room for one more, which stands behind the flit there: at the front a cycle after that has been
+        // granted, and granted after a stage.
+        if kind != "wavefront" {
+            assert_eq!(second, first + 2.0 - 10.0, "{kind}");
+        }
+        assert_eq!(latencies_blocked(&router("empty"), 2), (first, alone), "{kind}");
+    }
+}
+
+#[test]
+fn heads_have_their_turn_port_by_port_or_queue_by_queue() {
+    // The channel is held by endpoint 2 until two packets wait at endpoints 0 and 1 each: the first, of 8 flits, in queue
+    // 1, the second, of one, in queue 0. Port by port they go over the link in the order 1, 8, 1, 8, with a cycle of
+    // rest before each: through after 1, 9, 10, 18 cycles and the rests. Queue by queue 1, 1, 8, 8: after 1, 2, 10, 18.
+    let trace = [[0, 2, 3, 64], [1, 0, 4, 8], [1, 0, 4, 1], [1, 1, 5, 8], [1, 1, 5, 1]];
+    for allocator in [Value::Null, json!("islip"), json!("separable_output_first")] {
+        let sum = |turns: &str| {
+            let mut router = json!({ "vc_turns": turns, "links": { "endpoint": { "vcs": 2 } } });
+            if !allocator.is_null() {
+                router["vc_allocator"] = allocator.clone();
+            }
+            sum_between(3, router, json!({ "vcs": 1, "buffer": 64 }), &trace)
+        };
+        assert_eq!(sum("ports") - sum("queues"), f64::from(1 + 9 + 10 + 18 - (1 + 2 + 10 + 18)), "{allocator}");
+    }
+}
+
+#[test]
+fn a_packet_decided_about_when_it_is_sent_knows_the_queues_of_the_cycle_before() {
+    // A packet is granted in cycle G, and its credit is back in cycle C: from then on nothing is in the queue to router 1.
+    // Seven others are sent in one cycle S, and some of them take another way if they find it there. At the head of their
+    // queues, where they come L cycles after S, they know of grants before S + L and credits up to then. When they are sent,
+    // of both before S: they begin to know of the packet L cycles later, and cease to L + 1 cycles later.
+    let misrouted = |decide: &str, latency: u32, cycle: u32| {
+        let mut trace = vec![[0, 0, 8, 16]];
+        trace.extend((1..8).map(|from| [cycle, from, 8 + from, 1]));
+        let value = json!({
+            "topology": { "kind": "hyperx", "dims": [9], "endpoints_per_router": 8 },
+            "router": { "links": {
+                "endpoint": { "latency": latency }, "default": { "latency": 8, "vcs": 2, "buffer": 64 },
+            } },
+            "routing": {
+                "kind": "ugal_l", "queue": "port", "cost": "queue", "threshold": 0, "decide": decide,
+            },
+            "traffic": { "load": 0, "packet_size": 16, "trace": trace },
+            "measure": { "warmup": 0, "cycles": 400, "count": "generated" },
+        });
+        number(&run(&value), "/misrouted") > 0.0
+    };
+    let window = |decide: &str, latency: u32| {
+        let found: Vec<u32> = (0..60).filter(|&cycle| misrouted(decide, latency, cycle)).collect();
+        assert!(found.windows(2).all(|pair| pair[1] == pair[0] + 1), "{decide}: {found:?}");
+        (found[0], found[found.len() - 1])
+    };
+    for latency in [1, 3] {
+        let (first, last) = window("head", latency);
+        assert!(first > 0 && last < 59);
+        assert_eq!(window("sending", latency), (first + latency, last + latency + 1), "{latency}");
+    }
+}
+
+#[test]
+fn a_router_without_latency_takes_no_time() {
+    // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last, L over
+    // every link between routers and R in every router; its tail follows S cycles behind the head.
+    for (switching, allocator) in
+        [("virtual_cut_through", "islip"), ("virtual_cut_through", "ideal"), ("wormhole", "separable_input_first")]
+    {
+        for (hops, link) in [(0, 1), (1, 1), (2, 1), (3, 4)] {
+            for router in [0, 1, 5] {
+                let value = json!({
+                    "topology": { "kind": "mesh", "dims": [4], "endpoints_per_router": 2 },
+                    "router": {
+                        "latency": router, "switching": switching, "flit_size": PACKET, "allocator": allocator,
+                        "links": {
+                            "endpoint": { "latency": 1, "vcs": 1, "buffer": 64 },
+                            "dim0": { "latency": link, "vcs": 1, "buffer": PACKET },
+                        },
+                    },
+                    "traffic": { "load": 0, "packet_size": PACKET, "trace": [[0, 0, 2 * hops + 1, PACKET]] },
+                    "measure": { "warmup": 0, "cycles": 200, "count": "generated" },
+                });
+                let expected = 1 + 1 + hops * link + (hops + 1) * router + 1 + PACKET;
+                let found = number(&run(&value), "/latency_mean");
+                assert_eq!(found, f64::from(expected), "{switching} {allocator} {hops} {router}");
+            }
+        }
+    }
+}

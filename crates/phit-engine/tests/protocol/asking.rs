@@ -140,6 +140,8 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         departures: told,
                         occupancy: told,
                         occupancy_class: 0,
+                        after_grants: false,
+                        sends: told,
                         period: if told { PERIOD } else { 0 },
                         settled: false,
                         ends_passing: false,

@@ -70,6 +70,9 @@ _TAKEN = _all(
     ("st_prepare_delay", 0, "`router.latency`, with the next one"),
     ("st_final_delay", 1, "`router.latency`"),
     ("vc_allocator", "islip", "`router.vc_allocator`"),
+    ("vc_busy_when_full", 0, "`router.vc_eligible`"),
+    ("vc_prioritize_empty", 0, "`router.vc_preferred`; without effect on allocators that know no priorities"),
+    ("vc_shuffle_requests", 0, "`router.vc_turns`"),
     (
         "sw_allocator",
         "islip",
@@ -196,10 +199,7 @@ _REFUSED = _all(
     ("link_failures", 0, "0 only; `topology.faults` names links that do not work"),
     ("noq", 0, "0 only: virtual channels are not chosen by the next router's output"),
     ("buffer_policy", "private", "`private` only: virtual channels do not share buffers"),
-    ("vc_busy_when_full", 0, "0 only"),
-    ("vc_prioritize_empty", 0, "0 only"),
     ("vc_priority_donation", 0, "0 only"),
-    ("vc_shuffle_requests", 0, "0 only"),
 )
 
 _STALE = _all(

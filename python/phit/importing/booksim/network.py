@@ -73,7 +73,7 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
 PHASES: Document = {"kind": "dragonfly_phases"}
-UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
+UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port", "decide": "sending"}
 
 ADVANTAGE = 2
 """Flits times hops by which its UGAL on the flattened butterfly prefers minimal routes; they stand in its source."""

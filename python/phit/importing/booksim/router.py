@@ -20,6 +20,9 @@ SOURCES = {
     "vc_reuse": ("wait_for_tail_credit",),
     "allocator": ("sw_allocator", "priority"),
     "vc_allocator": ("vc_allocator", "priority"),
+    "vc_eligible": ("vc_busy_when_full",),
+    "vc_preferred": ("vc_prioritize_empty",),
+    "vc_turns": ("vc_shuffle_requests",),
     "output_buffer": ("output_buffer_size",),
 }
 """By key of the table, the keys that it comes from."""
@@ -51,6 +54,7 @@ def router(given: Configuration, network: Network) -> None:
         if by_age and _ranks(given, key):
             document[name]["priority"] = "age"
     _speculation(given, document)
+    _channels(given, document)
     if given.whole("hold_switch_for_packet"):
         document["connection"] = "packet"
     document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
@@ -124,6 +128,20 @@ def _speculation(given: Configuration, document: Document) -> None:
     for key, expected in (("spec_check_elig", 1), ("spec_check_cred", 1), ("spec_sw_allocator", "prio")):
         if given[key].value != expected:
             given.refuse(key, f"cannot be expressed; expected {expected} with speculative")
+
+
+def _channels(given: Configuration, document: Document) -> None:
+    """Which of the free virtual channels heads ask for, and in which order they have their turn."""
+    if given.whole("vc_busy_when_full") > 0:
+        document["vc_eligible"] = "with_room"
+    if given.whole("vc_shuffle_requests") > 0:
+        document["vc_turns"] = "queues"
+    if given.whole("vc_prioritize_empty") > 0:
+        if _ranks(given, "vc_allocator"):
+            document["vc_preferred"] = "empty"
+        else:
+            words = f"{given['vc_allocator'].value} puts no request before another"
+            given.findings.note(Status.IGNORED, given["vc_prioritize_empty"], words)
 
 
 ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}

@@ -158,9 +158,7 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     flit = given.whole("flit_size", 1, 1 << 15)
     if name == "Basic":
         given.value("delay", 0.0)
-        document = {"latency": 1, "allocator": {"kind": "ideal"}}
-        reason = "a router takes one cycle, in CAMINOS none"
-        given.findings.note(Status.DROPPED, Setting("router", name, given.record.place), reason)
+        document = {"latency": 0, "allocator": {"kind": "ideal"}}
     elif name == "InputOutput":
         delay = "crossbar_delay" if "crossbar_delay" in given.values else "delay"
         document = {"latency": given.whole(delay, 1), "allocator": _allocator(given)}

@@ -103,6 +103,7 @@ OPTIONS = {
     "mesh88_fraction": "8x8 mesh, uniform, a crossbar of a fractional speedup",
     "ring8_fraction": "ring of 8, neighbour, saturated, a crossbar of a fractional speedup",
     "mesh88_speculative": "8x8 mesh, uniform, speculation",
+    "mesh88_channels": "8x8 mesh, uniform, rules for virtual channels",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
@@ -120,7 +121,9 @@ def options(folder: Path) -> list[Case]:
     for row in rows(folder, "booksim_options.csv"):
         given = configuration(row)
         speedups = ("internal_speedup", "input_speedup", "output_speedup")
-        keys = (*speedups, "routing_delay", "speculative", "vc_allocator", "sw_allocator", "traffic", "packet_size")
+        channels = ("vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests")
+        allocation = ("routing_delay", "speculative", "vc_allocator", "sw_allocator")
+        keys = (*speedups, *allocation, *channels, "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.

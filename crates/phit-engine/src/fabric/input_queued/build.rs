@@ -573,6 +573,7 @@ impl<'a> Plan<'a> {
                 sizes: self.traffic.packet_sizes(),
                 requests: self.traffic.requests(),
                 repeats: self.retransmit().is_some(),
+                radix: self.radix,
             },
         );
 

@@ -2,7 +2,10 @@
 
 use super::build::Plan;
 use super::network::InputQueued;
-use super::params::{Admittance, Clock, Connection, RouterParams, Speculation, Switching, VcAllocation, VcReuse};
+use super::params::{
+    Admittance, Clock, Connection, CreditRelease, RouterParams, Speculation, Switching, VcAllocation, VcEligible,
+    VcPreferred, VcReuse, VcTurns,
+};
 use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -71,6 +74,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
                 return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
             }
         }
+        self.stage()?;
+        self.passes_at_once(topology)?;
         if self.transit_priority && !self.allocator.shared().ranks() {
             let expected = "expected false with this router.allocator, which puts no request before another";
             return Err(ScenarioError::new("router.transit_priority", "true", expected));
@@ -155,6 +160,46 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             () => return Ok(()),
         };
         Err(ScenarioError::new("router.allocation_rounds", self.allocation_rounds, expected))
+    }
+
+    /// Rules of a stage in which virtual channels are allocated, which there must be.
+    fn stage(&self) -> Result<(), ScenarioError> {
+        let (room, empty) = (self.vc_eligible == VcEligible::WithRoom, self.vc_preferred == VcPreferred::Empty);
+        let ruled = [
+            (room, "router.vc_eligible", "\"with_room\""),
+            (empty, "router.vc_preferred", "\"empty\""),
+            (self.vc_turns == VcTurns::Queues, "router.vc_turns", "\"queues\""),
+        ];
+        let given = ruled.iter().find(|(given, ..)| *given);
+        if let Some((_, key, value)) = given.filter(|_| self.vc_allocation == VcAllocation::WithSwitch) {
+            let expected =
+                "expected router.vc_allocation = \"stage\" or \"speculative\": elsewhere heads ask for no channel";
+            return Err(ScenarioError::new(*key, *value, expected));
+        }
+        if empty && !self.vc_allocator.as_ref().is_some_and(|allocator| allocator.shared().ranks()) {
+            let expected = "expected a router.vc_allocator that puts requests before others";
+            return Err(ScenarioError::new("router.vc_preferred", "\"empty\"", expected));
+        }
+        Ok(())
+    }
+
+    /// From one router to the next, and back to the sender, everything takes a cycle at least.
+    fn passes_at_once(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if self.latency > 0 {
+            return Ok(());
+        }
+        if self.credit_release == CreditRelease::Output {
+            let expected = "expected \"input\" with router.latency = 0";
+            return Err(ScenarioError::new("router.credit_release", "\"output\"", expected));
+        }
+        let mut between = topology.classes().iter().skip(1).map(|class| described(&self.links, class));
+        match between.find(|(_, link)| link.latency == 0) {
+            None => Ok(()),
+            Some((path, _)) => {
+                let expected = "expected 1 or more with router.latency = 0: from router to router it takes a cycle";
+                Err(ScenarioError::new(format!("{path}.latency"), 0, expected))
+            }
+        }
     }
 
     /// Allocators that can match as many ports, or queues and channels, as a router has.

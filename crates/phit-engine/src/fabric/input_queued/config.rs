@@ -4,7 +4,7 @@ use super::pace::Pace;
 use crate::engine::Tick;
 use crate::fabric::input_queued::params::{
     Admittance, Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision,
-    RouterParams, Speculation, Speedup, Switching, VcAllocation, VcReuse,
+    RouterParams, Speculation, Speedup, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
@@ -36,6 +36,12 @@ pub(crate) struct Config {
     pub connects_packets: bool,
     /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
     pub reuse_when_empty: bool,
+    /// Heads ask for no virtual channel that has no room for a flit.
+    pub full_is_taken: bool,
+    /// Heads prefer virtual channels whose buffers are empty.
+    pub prefers_empty: bool,
+    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side.
+    pub turns_by_queue: bool,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -67,7 +73,7 @@ pub(crate) struct Config {
 /// In [`Request::class`]: after all without it, injected packets included.
 ///
 /// [`Request::class`]: crate::fabric::seams::allocator::Request::class
-const AFTER_ALL: u8 = 2;
+pub(super) const AFTER_ALL: u8 = 2;
 
 /// Phits of a flit where the packet is the flit: more than those of any packet, whose sizes are 16-bit numbers.
 pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
@@ -191,6 +197,7 @@ impl Compiled {
             detours: _,
             networks: _,
             speculative_class: _,
+            prefers_empty: _,
             endpoints_keep: _,
             in_turn: _,
             kernel: _,
@@ -217,6 +224,8 @@ impl Compiled {
             speculates,
             connects_packets,
             pace,
+            full_is_taken,
+            turns,
             // What the kernels for packets that are alike know.
             size: _,
             timed,
@@ -234,8 +243,10 @@ impl Compiled {
             || rounds > 1
             || speculates
             || connects_packets
-            || pace.is_some();
-        let extras = odd || ideal || exchanges || repeats || wants.ejects;
+            || pace.is_some()
+            || full_is_taken
+            || turns > 0;
+        let extras = odd || ideal || exchanges || repeats || wants.ejects || wants.sends || wants.after_grants;
         let bare = transparent && immediate && !managed && !admits && !extras;
         let plain = bare && !called;
         let plain_but_odd =
@@ -454,6 +465,13 @@ pub(crate) struct Settings {
     pub speculates: bool,
     /// What is added to the class of such a request.
     pub speculative_class: u8,
+    /// Heads ask for no virtual channel that has no room for a flit.
+    pub full_is_taken: bool,
+    /// Heads prefer virtual channels whose buffers are empty.
+    pub prefers_empty: bool,
+    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side, those of so many
+    /// ports; 0: those of one port do.
+    pub turns: u32,
     /// The crossbar connects an input with an output for a packet, see [`super::connections`].
     pub connects_packets: bool,
     /// Transit before injected traffic.
@@ -525,6 +543,7 @@ impl Settings {
             sizes,
             requests,
             repeats,
+            radix,
         } = policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
@@ -591,7 +610,9 @@ impl Settings {
             credit_at_output: config.credit_at_output,
             credits_in_turn: config.credits_in_turn && !(own_topology && config.credits_come_apart(ideal)),
             endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
-                let known = own_topology && requests.is_none() && !config.reuse_when_empty;
+                // Whether all of them are back is asked for there.
+                let reads = config.reuse_when_empty || config.prefers_empty;
+                let known = own_topology && requests.is_none() && !reads;
                 !(known && config.endpoints_never_fill(room, sizes.1, ideal))
             }),
             exchanges: requests.is_some(),
@@ -604,6 +625,9 @@ impl Settings {
             several_paths,
             rounds: config.rounds,
             pace: config.pace,
+            full_is_taken: config.full_is_taken,
+            prefers_empty: config.prefers_empty,
+            turns: if config.turns_by_queue { radix } else { 0 },
             speculates: config.speculation.is_some(),
             speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             connects_packets: config.connects_packets,
@@ -650,6 +674,8 @@ pub(crate) struct Policies<'a> {
     pub requests: Option<&'a Requests>,
     /// Endpoints send again what was lost.
     pub repeats: bool,
+    /// Most ports of a router.
+    pub radix: u32,
 }
 
 /// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.
@@ -736,6 +762,9 @@ impl Config {
             speculation: (params.vc_allocation == VcAllocation::Speculative).then_some(params.speculation),
             connects_packets: params.connection == Connection::Packet,
             reuse_when_empty: params.vc_reuse == VcReuse::Empty,
+            full_is_taken: params.vc_eligible == VcEligible::WithRoom,
+            prefers_empty: params.vc_preferred == VcPreferred::Empty,
+            turns_by_queue: params.vc_turns == VcTurns::Queues,
             credit_at_output: params.credit_release == CreditRelease::Output,
             credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,

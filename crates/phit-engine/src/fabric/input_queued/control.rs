@@ -85,17 +85,31 @@ impl Partition {
                 self.visit(router, |routing, site| routing.period(site));
             }
         }
-        if !self.changed.is_empty() {
-            let mut changed = std::mem::take(&mut self.changing);
-            self.changed.drain_into(&mut changed);
-            for router in changed.drain(..) {
-                self.visit(router, |routing, site| routing.occupancy_changed(site));
-            }
-            self.changing = changed;
+        if !self.changed.is_empty() && !self.settings.wants.after_grants {
+            self.tell_changes();
         }
         if !self.reviews.is_empty() {
             self.review();
         }
+    }
+
+    /// The mechanism hears of changed occupancies.
+    #[inline(never)]
+    pub(crate) fn tell_changes(&mut self) {
+        let mut changed = std::mem::take(&mut self.changing);
+        self.changed.drain_into(&mut changed);
+        for router in changed.drain(..) {
+            self.visit(router, |routing, site| routing.occupancy_changed(site));
+        }
+        self.changing = changed;
+    }
+
+    /// The endpoint at `router` begins to send `packet`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn announce_sending(&mut self, router: u32, packet: u32) {
+        let at = router_view!(self, router);
+        self.routing.sends(&at, &mut self.packets[packet]);
     }
 
     /// The head of `packet` enters `queue`.

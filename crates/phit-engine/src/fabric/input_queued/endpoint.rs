@@ -265,6 +265,9 @@ impl Partition {
             rng: &mut self.injection_rngs[e],
         };
         self.routing.inject(&mut injection, &mut self.packets[index]);
+        if K::EXTRAS && self.settings.wants.sends {
+            self.announce_sending(router, index);
+        }
         index
     }
 }

@@ -231,6 +231,57 @@ impl VcReuse {
     }
 }
 
+/// Which of the virtual channels that nobody holds a head may ask for in a stage of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcEligible {
+    /// All: one that it gets may have no room yet, for packets before it have not left its buffer.
+    #[default]
+    Free,
+    /// Those with room for a flit (BookSim's `vc_busy_when_full`).
+    WithRoom,
+}
+
+impl VcEligible {
+    fn is_free(&self) -> bool {
+        *self == Self::Free
+    }
+}
+
+/// Which of several virtual channels a head would rather have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcPreferred {
+    /// The one whose turn it is.
+    #[default]
+    Any,
+    /// One whose buffer is empty, and all of whose credits are back (BookSim's `vc_prioritize_empty`).
+    Empty,
+}
+
+impl VcPreferred {
+    fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+/// In which order the heads of a router have their turn at a virtual channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcTurns {
+    /// Port by port: all queues of one, then those of the next.
+    #[default]
+    Ports,
+    /// Queue by queue: the first of every port, then the second of every port (BookSim's `vc_shuffle_requests`).
+    Queues,
+}
+
+impl VcTurns {
+    fn is_ports(&self) -> bool {
+        *self == Self::Ports
+    }
+}
+
 fn is_one(number: &u32) -> bool {
     *number == 1
 }
@@ -276,8 +327,9 @@ pub enum Redecision {
 #[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
 pub struct RouterParams<A> {
-    /// Router cycles from the grant of the crossbar to the output (buffer).
-    #[schemars(range(min = 1, max = LONGEST))]
+    /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle in
+    /// which it is granted; links between routers then take a cycle at least.
+    #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
     /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
@@ -314,6 +366,15 @@ pub struct RouterParams<A> {
     /// heads and each head among its channels, in turn, as iSLIP does, or with `separable_input_first` first each head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc_allocator: Option<A>,
+    /// Which free virtual channels heads ask for (in a stage of their own).
+    #[serde(skip_serializing_if = "VcEligible::is_free")]
+    pub vc_eligible: VcEligible,
+    /// Which of these they prefer (with a `vc_allocator` that puts requests before others).
+    #[serde(skip_serializing_if = "VcPreferred::is_any")]
+    pub vc_preferred: VcPreferred,
+    /// In which order they have their turn (in a stage of their own).
+    #[serde(skip_serializing_if = "VcTurns::is_ports")]
+    pub vc_turns: VcTurns,
     /// Where requests stand that are made without a channel (with `vc_allocation = "speculative"`).
     #[serde(skip_serializing_if = "Speculation::is_after")]
     pub speculation: Speculation,
@@ -378,6 +439,9 @@ impl<A: Default> Default for RouterParams<A> {
             flit_size: 1,
             vc_allocation: VcAllocation::WithSwitch,
             vc_allocator: None,
+            vc_eligible: VcEligible::Free,
+            vc_preferred: VcPreferred::Any,
+            vc_turns: VcTurns::Ports,
             speculation: Speculation::After,
             vc_reuse: VcReuse::Tail,
             allocator: A::default(),

@@ -300,6 +300,9 @@ impl Partition {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
+            if K::EXTRAS && self.settings.wants.after_grants && !self.changed.is_empty() {
+                self.tell_changes();
+            }
             if self.now == self.next_probe {
                 self.probe();
             }

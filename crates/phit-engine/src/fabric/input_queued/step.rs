@@ -1,6 +1,6 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
-use super::config::Kernel;
+use super::config::{AFTER_ALL, Kernel};
 use super::control::router_view;
 use super::events::kind;
 use super::exchange::Kind;
@@ -270,19 +270,26 @@ impl Partition {
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let &Input { queues, router, number, .. } = &self.inputs[port];
-                let number = u32::from(number) * self.widest + queue - queues;
+                let number = match self.settings.turns {
+                    ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
+                    _ => u32::from(number) * self.widest + queue - queues,
+                };
                 let first = output.vc + u32::from(vc);
                 let bit = bit(index - self.tables.first_port[router]);
                 let mut free = self.free_channels(first, vcs);
                 if K::EXTRAS && self.settings.reuse_when_empty {
                     free &= self.reusable_channels(first, vcs, output.class);
                 }
+                if K::EXTRAS && self.settings.full_is_taken {
+                    free &= self.channels_with_room(first, vcs, size);
+                }
                 if free == 0 {
                     return sleep;
                 }
                 let packet = self.queues[queue].first;
                 let count = vcs as u8;
-                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit });
+                let class = output.class;
+                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit, class });
                 return match K::EXTRAS && self.settings.speculates && self.speculate(requests, (first, free), size) {
                     true => Look::Done,
                     false => Look::Again,
@@ -578,6 +585,13 @@ impl Partition {
         (0..count.into()).map(empty).fold(0, |all, one| all | one)
     }
 
+    /// Which of `count` channels from `first` on have room for `size` phits: their places.
+    #[cold]
+    fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
+        let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;
+        (0..count.into()).map(room).fold(0, |all, one| all | one)
+    }
+
     /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
     /// on.
     #[inline(never)]
@@ -585,6 +599,7 @@ impl Partition {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
+        let (channels, settings) = (&self.tables.channels, &self.settings);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
             let birth = |head: &Waiting| packets[head.packet].birth;
@@ -598,7 +613,11 @@ impl Partition {
                 VcAllocator::Arbiters(arbiters) => arbiters.allocate(first_channel, waiting, won),
                 VcAllocator::Asked(asked) => {
                     let router = &mut rngs[waiting[0].router];
-                    asked.allocate((now, router, first_channel), waiting, birth, won);
+                    let class = |head: &Waiting, channel: u32| {
+                        let full = settings.full[head.class as usize % MOST_CLASSES];
+                        if settings.prefers_empty && channels[channel].credits < full { AFTER_ALL } else { 0 }
+                    };
+                    asked.allocate((now, router, first_channel), waiting, (birth, class), won);
                 }
             }
         }

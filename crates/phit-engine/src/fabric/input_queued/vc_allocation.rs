@@ -25,6 +25,8 @@ pub(crate) struct Waiting {
     pub free: u64,
     /// The bit of the output in its router (see [`crate::engine::bits`]).
     pub output: u64,
+    /// Class of the link behind it.
+    pub class: u8,
 }
 
 /// An allocator to which queues are inputs and channels outputs.
@@ -42,12 +44,12 @@ impl Asked {
     }
 
     /// Matches the heads of a router with channels, the first of which is `first_channel`; calls `won(head, channel)`
-    /// for every pair. `birth` is the tick of generation of a head.
+    /// for every pair. `birth` is the tick of generation of a head, `class` the rank of its request for a channel.
     pub(crate) fn allocate(
         &mut self,
         (now, rng, first_channel): (Tick, &mut Rng, u32),
         waiting: &[Waiting],
-        birth: impl Fn(&Waiting) -> Tick,
+        (birth, class): (impl Fn(&Waiting) -> Tick, impl Fn(&Waiting, u32) -> u8),
         mut won: impl FnMut(&Waiting, u32),
     ) {
         let Some(router) = waiting.first().map(|head| head.router) else { return };
@@ -64,7 +66,7 @@ impl Asked {
                     lane: vc as u16,
                     vc: vc as u16,
                     size: 1,
-                    class: 0,
+                    class: class(head, head.first + vc),
                     granted: false,
                 });
             });
@@ -236,7 +238,8 @@ mod tests {
                 let free =
                     (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
                 let output = 1 << (first / 4);
-                let waiting = Waiting { queue, packet: 0, router: 0, number: queue, first, count: 4, free, output };
+                let waiting =
+                    Waiting { queue, packet: 0, router: 0, number: queue, first, count: 4, free, output, class: 1 };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })
             .collect()
@@ -275,6 +278,7 @@ mod tests {
                     count: 1,
                     free: 1,
                     output: 1,
+                    class: 1,
                 })
                 .collect();
             let mut winners = Vec::new();

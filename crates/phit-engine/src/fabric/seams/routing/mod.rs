@@ -53,6 +53,10 @@ pub trait Routing: Send {
     /// router, say) is drawn here.
     fn inject(&mut self, _at: &mut Injection<'_>, _packet: &mut Packet) {}
 
+    /// An endpoint begins to send `packet`, which it has injected: after all that arrives in the tick, and before any
+    /// decision ([`Wants::sends`]).
+    fn sends(&mut self, _at: &RouterView<'_>, _packet: &mut Packet) {}
+
     /// Next hop of a packet at the head of input (`port`, `queue`); `None` to be asked again in the next tick.
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop>;
 
@@ -84,7 +88,7 @@ pub trait Routing: Send {
 
     /// Called, at most once in a tick, after all that arrives in it and before any decision, for a router of which the
     /// occupancy of some output has changed since the last call: by credits up to this tick, by grants up to the one
-    /// before.
+    /// before. With [`Wants::after_grants`] at the end of the tick instead, and by its grants, too.
     fn occupancy_changed(&mut self, _at: &mut Site<'_>) {}
 
     /// A control message has come from the router at the far end of `port`. Messages of one tick come in no particular
@@ -125,6 +129,10 @@ pub struct Wants {
     pub occupancy: bool,
     /// Call it for outputs of this link class only; 0: for all.
     pub occupancy_class: u8,
+    /// Call it at the end of a tick.
+    pub after_grants: bool,
+    /// Call [`Routing::sends`].
+    pub sends: bool,
     /// Call [`Routing::period`] every so many cycles; 0: never.
     pub period: u32,
     /// Call neither [`Routing::inject`] nor [`Routing::route`]: every packet goes to its destination by
