@@ -1,13 +1,13 @@
 //! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
 
 use crate::cache::fetch;
-use crate::collective::Part;
+use crate::collective::{Pair, Part};
 use crate::patience::poll;
 use crate::plan::{Exchange, Executable, Phase, Plan, Released};
 use crate::program::{Action, Operation, Transfer};
 use crate::ranks::Ranks;
 use crate::sample::spread;
-use crate::script::{Point, Script, Scripts, Task};
+use crate::script::{Communicator, Point, Script, Scripts, Task, Work};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
 
@@ -17,8 +17,12 @@ pub struct Generated {
     scripts: Arc<Scripts>,
     ranks: Ranks,
     cpus: u8,
-    /// By place of the rank.
+    /// By place of the rank. Of one that is [`Paired`] what changes meanwhile stands there.
     state: Vec<State>,
+    /// By place of the rank.
+    pairs: Vec<Option<Paired>>,
+    /// How many of these there are.
+    paired: usize,
     /// By place of the rank, if they are noted: when it ended each of its parts.
     ends: Option<Vec<Vec<u64>>>,
 }
@@ -49,7 +53,7 @@ impl Executable for Scripts {
         parts.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let of_part = |script: &&Arc<dyn Script>| some.iter().map(|&rank| begun(&***script, rank)).sum::<f64>();
         let most = parts.iter().map(of_part).fold(0.0, f64::max);
-        ranks * size_of::<State>() as f64 + most * ranks / some.len().max(1) as f64
+        ranks * size_of::<(State, Option<Paired>)>() as f64 + most * ranks / some.len().max(1) as f64
     }
 
     fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool {
@@ -116,6 +120,36 @@ struct Running {
     receives: bool,
 }
 
+/// Of a rank that does one step of one message each way after the other, and nothing beside: what changes with a step,
+/// and what the next one follows from. A send has ended when it has been performed, so that the receive alone has not.
+#[derive(Debug)]
+struct Paired {
+    communicator: Arc<Communicator>,
+    member: u32,
+    /// The step to come next.
+    next: u32,
+    tag: u32,
+    /// The number of the receive, and the one that the next receive gets.
+    awaited: u32,
+    spare: u32,
+}
+
+impl Paired {
+    /// See [`Plan::exchange`].
+    #[inline]
+    fn exchange(&mut self, rank: u32, eager: u64) -> Option<Exchange> {
+        let Pair { send, receive, .. } = self.communicator.pair(self.member, 0, self.next)?;
+        if send.peer == rank || receive.peer == rank || send.bytes > eager {
+            return None;
+        }
+        self.next += 1;
+        // The send gets the number of the receive that has ended, the next receive that of the operation before it.
+        std::mem::swap(&mut self.awaited, &mut self.spare);
+        let transfer = |part: Part| Transfer { bytes: part.bytes, peer: part.peer, tag: self.tag };
+        Some(Exchange { sent: self.spare, send: transfer(send), awaited: self.awaited, receive: transfer(receive) })
+    }
+}
+
 /// Where a stream is.
 #[derive(Debug, Default)]
 struct Stream {
@@ -160,13 +194,23 @@ impl Generated {
     /// The part of some ranks.
     pub fn of(scripts: Arc<Scripts>, ranks: Ranks) -> Self {
         let state = (0..ranks.len()).map(|_| State::default()).collect();
-        Self { cpus: scripts.cpus(), scripts, ranks, state, ends: None }
+        let pairs = (0..ranks.len()).map(|_| None).collect();
+        Self { cpus: scripts.cpus(), scripts, ranks, state, pairs, paired: 0, ends: None }
     }
 
     /// With one CPU the time at which that is free says when all has ended that an operation waited for.
     fn settle(&self, released: &mut [Released]) {
         if self.cpus == 1 {
             released.iter_mut().for_each(|released| released.earliest = 0);
+        }
+    }
+
+    /// Puts back what has changed of the rank at `place` while it was [`Paired`].
+    #[cold]
+    fn end_pairs(&mut self, place: usize) {
+        if let Some(paired) = self.pairs[place].take() {
+            self.paired -= 1;
+            self.state[place].end_pairs(&paired);
         }
     }
 
@@ -279,6 +323,27 @@ impl State {
         own.next += 1;
         (own.left, own.receives) = (1, 1);
         Some(exchange)
+    }
+
+    /// What of the state the next exchange follows from, after one, if there is no other stream or lane.
+    fn paired(&self, tag: u32) -> Option<Paired> {
+        let Self { streams, numbers: Numbers { operations, free }, .. } = self;
+        let [Stream { task: Some(task), lanes, .. }] = &streams[..] else { return None };
+        let ([lane], Work::Collective(communicator, member)) = (&lanes[..], &task.work) else { return None };
+        let spare = *free.last()?;
+        let awaited = (0..operations.len() as u32).find(|number| !free.contains(number))?;
+        let (communicator, member, next, tag) = (communicator.clone(), *member, lane.next, tag + task.tag);
+        Some(Paired { communicator, member, next, tag, awaited, spare })
+    }
+
+    /// Puts back what has changed. Times are those of what ended last, which is told next.
+    fn end_pairs(&mut self, &Paired { next, awaited, spare, .. }: &Paired) {
+        let Self { streams, numbers: Numbers { operations, free }, .. } = self;
+        for stream in streams {
+            stream.lanes.iter_mut().for_each(|lane| lane.next = next);
+        }
+        (operations[awaited as usize].receives, operations[spare as usize].receives) = (true, false);
+        free.last_mut().into_iter().for_each(|free| *free = spare);
     }
 
     /// An operation ends at `time`; true if its task does.
@@ -399,7 +464,11 @@ impl Plan for Generated {
     fn started(&mut self, _rank: u32, _number: u32, _time: u64, _released: &mut Vec<Released>) {}
 
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
-        let state = &mut self.state[self.ranks.place(rank)];
+        let place = self.ranks.place(rank);
+        if self.pairs[place].is_some() {
+            self.end_pairs(place);
+        }
+        let state = &mut self.state[place];
         let tag = self.scripts.part(state.part).map_or(0, |(_, tag)| *tag);
         let before = released.len();
         if state.done(rank, number, time, tag, released) {
@@ -409,18 +478,29 @@ impl Plan for Generated {
     }
 
     #[inline]
-    fn exchange(&mut self, rank: u32, number: u32, time: u64, eager: u64) -> Option<Exchange> {
-        let state = &mut self.state[self.ranks.place(rank)];
+    fn exchange(&mut self, (rank, place): (u32, usize), number: u32, time: u64, eager: u64) -> Option<Exchange> {
+        if let Some(paired) = &mut self.pairs[place] {
+            debug_assert_eq!(number, paired.awaited);
+            return paired.exchange(rank, eager);
+        }
         // With several CPUs it matters when what an operation waits for has ended, and on which of them it is.
         if self.cpus > 1 {
             return None;
         }
+        let state = &mut self.state[place];
         let (_, tag) = self.scripts.part(state.part)?;
-        state.exchange((rank, number), time, *tag, eager)
+        let exchange = state.exchange((rank, number), time, *tag, eager)?;
+        self.pairs[place] = state.paired(*tag);
+        self.paired += usize::from(self.pairs[place].is_some());
+        Some(exchange)
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {
-        let Numbers { operations, free } = &self.state[self.ranks.place(rank)].numbers;
+        let place = self.ranks.place(rank);
+        if let Some(paired) = &self.pairs[place] {
+            return vec![paired.awaited];
+        }
+        let Numbers { operations, free } = &self.state[place].numbers;
         (0..operations.len() as u32).filter(|number| !free.contains(number)).collect()
     }
 
@@ -439,18 +519,22 @@ impl Plan for Generated {
     }
 
     fn bytes(&self) -> usize {
-        let Self { scripts: _, ranks: _, cpus: _, state, ends } = self;
+        let Self { scripts: _, ranks: _, cpus: _, state, pairs, paired: _, ends } = self;
         let of = |state: &State| {
             let State { part: _, start: _, streams, numbers: Numbers { operations, free } } = state;
             let lanes = |stream: &Stream| beyond(&stream.lanes);
             streams.iter().map(lanes).sum::<usize>() + beyond(streams) + beyond(operations) + beyond(free)
         };
         let noted = ends.iter().flatten().map(|ends| ends.capacity() * size_of::<u64>()).sum::<usize>();
-        state.capacity() * size_of::<State>() + state.iter().map(of).sum::<usize>() + noted
+        let pairs = pairs.capacity() * size_of::<Option<Paired>>();
+        state.capacity() * size_of::<State>() + pairs + state.iter().map(of).sum::<usize>() + noted
     }
 
     fn fetch(&self) {
-        fetch(&self.state);
+        fetch(&self.pairs);
+        if 2 * self.paired < self.pairs.len() {
+            fetch(&self.state);
+        }
     }
 }
 

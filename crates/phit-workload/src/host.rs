@@ -13,7 +13,7 @@
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
 use crate::cache::fetch;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, Mailboxes};
 use crate::plan::{Exchange, Plan, Released, Which};
 use crate::program::{Action, Operation, Transfer};
 use crate::queue::Wait;
@@ -254,19 +254,24 @@ pub struct Hosts {
     free: Vec<u64>,
     /// By place of the rank.
     hosts: Vec<Host>,
+    /// Receives.
+    posted: Mailboxes<u32>,
+    /// Messages that came before their receive, and when a CPU has taken them in.
+    unexpected: Mailboxes<(Message, u64)>,
 }
 
-/// What else is known of the host of a rank.
-#[derive(Debug, Clone, Default)]
+/// What else is known of the host of a rank: one cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 struct Host {
     usage: Usage,
     /// Messages that have taken a rail.
     turns: u32,
-    /// Receives.
-    posted: Mailbox<u32>,
-    /// Messages that came before their receive, and when a CPU has taken them in.
-    unexpected: Mailbox<(Message, u64)>,
+    posted: Mailbox,
+    unexpected: Mailbox,
 }
+
+const _: () = assert!(size_of::<Host>() == 64);
 
 impl Hosts {
     /// The hosts of a program before it begins.
@@ -276,6 +281,8 @@ impl Hosts {
         Self {
             free: vec![0; ranks * (cpus + 2 * nics)],
             hosts: vec![Host::default(); ranks],
+            posted: Mailboxes::default(),
+            unexpected: Mailboxes::default(),
             ranks: plan.ranks().clone(),
             cpus,
             nics,
@@ -366,12 +373,12 @@ impl Hosts {
             Action::Recv(Transfer { peer, tag, .. }) => {
                 self.started(which, operation, now, effects);
                 let host = &mut self.hosts[place];
-                match host.unexpected.take((peer, tag)) {
+                match self.unexpected.take((&mut host.unexpected, place), (peer, tag)) {
                     Some((message, end)) => {
                         self.done(which, now.max(end), effects);
                         self.tell(message, now.max(end), effects);
                     }
-                    None => host.posted.put((peer, tag), number),
+                    None => self.posted.put((&mut host.posted, place), (peer, tag), number),
                 }
             }
         }
@@ -451,23 +458,22 @@ impl Hosts {
         self.free[own_cpu] = end;
         self.free[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
         let host = &mut self.hosts[place];
-        match host.posted.take((source, tag)) {
+        match self.posted.take((&mut host.posted, place), (source, tag)) {
             Some(number) => {
                 self.done((rank, number), end, effects);
                 self.tell(message, end, effects);
             }
-            None => host.unexpected.put((source, tag), (message, end)),
+            None => self.unexpected.put((&mut host.unexpected, place), (source, tag), (message, end)),
         }
         Ok(())
     }
 
-    /// Takes in a message that has arrived at time `now` and that no operation waits behind but those of one step of a
-    /// collective, if nothing about it takes time, and nobody wants to know what is done: what [`Self::arrive`] and
-    /// [`Self::perform`] do, in one go. `None` if it is otherwise; nothing has happened then.
+    /// Takes in a message that has arrived at time `now` for the rank at `place`, and that no operation waits behind but
+    /// those of one step of a collective, if nothing about it takes time, and nobody wants to know what is done: what
+    /// [`Self::arrive`] and [`Self::perform`] do, in one go. `None` if it is otherwise; nothing has happened then.
     #[inline]
-    pub fn take_at_once(&mut self, message: &Message, now: u64) -> Option<Arrived> {
-        let &Message { source, destination: rank, bytes, tag, left, .. } = message;
-        let place = self.ranks.place(rank);
+    pub fn take_at_once(&mut self, message: &Message, place: usize, now: u64) -> Option<Arrived> {
+        let &Message { source, bytes, tag, left, .. } = message;
         if !self.plain || bytes > self.params.eager {
             return None;
         }
@@ -476,10 +482,10 @@ impl Hosts {
             return None;
         }
         let host = &mut self.hosts[place];
-        let arrived = match host.posted.take_only((source, tag)).ok()? {
+        let arrived = match self.posted.take_only(&mut host.posted, (source, tag)).ok()? {
             Some(number) => Arrived::Awaited(number),
             None => {
-                host.unexpected.put((source, tag), (*message, now));
+                self.unexpected.put((&mut host.unexpected, place), (source, tag), (*message, now));
                 Arrived::Kept
             }
         };
@@ -491,38 +497,38 @@ impl Hosts {
         Some(arrived)
     }
 
-    /// After [`Self::take_at_once`]: the message that `rank` sends when receive `number` has ended, and the number of
-    /// the next receive if that ends at once, too. `None` if something else comes of it than that; nothing has happened
-    /// then but the end of the receive, of which [`Self::ended`] has to be told.
+    /// After [`Self::take_at_once`]: the message that the rank at `place` sends when its receive `number` has ended, and
+    /// the number of the next receive if that ends at once, too. `None` if something else comes of it than that; nothing
+    /// has happened then but the end of the receive, of which [`Self::ended`] has to be told.
     #[inline]
     pub fn exchange(
         &mut self,
-        (rank, number): Which,
+        (rank, place): (u32, usize),
+        number: u32,
         now: u64,
         effects: &mut Effects,
     ) -> Option<(Message, Option<u32>)> {
-        let place = self.ranks.place(rank);
         let sending = 3 * place + 1;
         if self.free[sending] > now {
             return None;
         }
-        let Exchange { sent, send, awaited, receive } = self.plan.exchange(rank, number, now, self.params.eager)?;
+        let exchange = self.plan.exchange((rank, place), number, now, self.params.eager)?;
+        let Exchange { sent, send, awaited, receive } = exchange;
         self.performed += 2;
         self.free[sending] = now.wrapping_add(self.params.gap);
-        let host = &mut self.hosts[place];
-        host.turns = host.turns.wrapping_add(1);
         let Transfer { bytes, peer, tag } = send;
         let message =
             Message { source: rank, destination: peer, number: sent, bytes, tag, cpu: 0, nic: 0, left: now, mark: 0 };
+        let host = &mut self.hosts[place];
         let key = (receive.peer, receive.tag);
-        match if host.unexpected.is_empty() { None } else { host.unexpected.take(key) } {
+        match self.unexpected.take((&mut host.unexpected, place), key) {
             // It has come before now.
             Some((there, _)) => {
                 self.tell(there, now, effects);
                 Some((message, Some(awaited)))
             }
             None => {
-                host.posted.put(key, awaited);
+                self.posted.put((&mut host.posted, place), key, awaited);
                 Some((message, None))
             }
         }
@@ -640,12 +646,13 @@ impl Hosts {
     /// What is left.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
-        for (host, rank) in self.hosts.iter().zip(self.ranks.iter()) {
-            let waiting: BTreeSet<u32> = host.posted.iter().copied().collect();
-            left.messages.extend(host.unexpected.iter().map(|(message, _)| *message));
+        for (place, (host, rank)) in self.hosts.iter().zip(self.ranks.iter()).enumerate() {
+            let posted = || self.posted.iter(host.posted, place).copied();
+            let waiting: BTreeSet<u32> = posted().collect();
+            left.messages.extend(self.unexpected.iter(host.unexpected, place).map(|(message, _)| *message));
             let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
             left.never.extend(never.map(|number| (rank, number)));
-            left.receives.extend(host.posted.iter().map(|&number| (rank, number)));
+            left.receives.extend(posted().map(|number| (rank, number)));
         }
         left
     }
@@ -654,15 +661,19 @@ impl Hosts {
     pub fn fetch(&self) {
         fetch(&self.free);
         fetch(&self.hosts);
+        self.posted.fetch();
+        self.unexpected.fetch();
         self.plan.fetch();
     }
 
     /// Bytes of the state, without the program's.
     pub fn bytes(&self) -> usize {
-        let Self { plan, log, stretches, free, hosts, .. } = self;
+        let Self { plan, log, stretches, free, hosts, posted, unexpected, .. } = self;
         plan.bytes()
             + free.capacity() * size_of::<u64>()
             + hosts.capacity() * size_of::<Host>()
+            + posted.bytes()
+            + unexpected.bytes()
             + log.as_ref().map_or(0, |log| log.spans.capacity() * size_of::<Span>())
             + stretches.as_ref().map_or(0, |list| list.capacity() * size_of::<Stretch>())
     }

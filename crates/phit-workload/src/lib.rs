@@ -24,6 +24,7 @@ pub mod file;
 pub mod generated;
 pub mod goal;
 pub mod host;
+pub mod lists;
 pub mod network;
 pub mod patience;
 pub mod rails;

@@ -1,93 +1,133 @@
 //! What waits at a rank to be matched: receives without their message, or messages without their receive.
 
+use crate::lists::{List, Lists};
 use crate::program::ANY;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Source and tag, either of which may be [`ANY`].
 pub(crate) type Key = (u32, u32);
 
 /// So many entries are looked at one after the other; of more there is an index.
-const FEW: usize = 8;
+const FEW: u32 = 8;
 
-/// Entries in the order in which they came.
-#[derive(Debug, Clone)]
-pub(crate) enum Mailbox<T> {
-    /// A few.
-    Few(SmallVec<[(Key, T); 1]>),
-    /// Many, until none is left.
-    Many(Box<Indexed<T>>),
+/// In [`Mailbox::len`]: there is an index, until no entry is left.
+const MANY: u32 = u32::MAX;
+
+/// What waits at one rank, in the order in which it came.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mailbox {
+    few: List,
+    len: u32,
 }
 
-impl<T> Default for Mailbox<T> {
+/// The entries of the mailboxes of all ranks.
+#[derive(Debug)]
+pub(crate) struct Mailboxes<T> {
+    few: Lists<(Key, T)>,
+    /// By place of the rank.
+    many: FxHashMap<usize, Indexed<T>>,
+}
+
+impl<T> Default for Mailboxes<T> {
     fn default() -> Self {
-        Self::Few(SmallVec::new())
+        Self { few: Lists::default(), many: FxHashMap::default() }
     }
 }
 
-impl<T> Mailbox<T> {
-    /// Adds an entry behind all others.
-    pub(crate) fn put(&mut self, key: Key, entry: T) {
-        match self {
-            Self::Few(few) if few.len() < FEW => few.push((key, entry)),
-            Self::Few(few) => {
-                let mut many = Box::new(Indexed::default());
-                few.drain(..).for_each(|(key, entry)| many.put(key, entry));
-                many.put(key, entry);
-                *self = Self::Many(many);
-            }
-            Self::Many(many) => many.put(key, entry),
+impl Mailbox {
+    /// True if there is no entry.
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T: Copy> Mailboxes<T> {
+    /// Adds an entry behind all others of the rank at `place`.
+    #[inline]
+    pub(crate) fn put(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key, entry: T) {
+        if mailbox.len < FEW {
+            self.few.push(&mut mailbox.few, (key, entry));
+            mailbox.len += 1;
+        } else {
+            self.put_to_many((mailbox, place), key, entry);
         }
+    }
+
+    #[cold]
+    fn put_to_many(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key, entry: T) {
+        let many = self.many.entry(place).or_default();
+        mailbox.len = MANY;
+        while let Some((key, entry)) = self.few.pop(&mut mailbox.few) {
+            many.put(key, entry);
+        }
+        many.put(key, entry);
     }
 
     /// Takes out the only entry, if it fits; `Err` if there are several.
     #[inline]
-    pub(crate) fn take_only(&mut self, key: Key) -> Result<Option<T>, ()> {
-        match self {
-            Self::Few(few) if few.len() <= 1 => match few.first() {
-                Some((own, _)) if fits(*own, key) => Ok(few.pop().map(|(_, entry)| entry)),
-                _ => Ok(None),
-            },
-            _ => Err(()),
+    pub(crate) fn take_only(&mut self, mailbox: &mut Mailbox, key: Key) -> Result<Option<T>, ()> {
+        let only = match mailbox.few.only() {
+            Some(only) => only,
+            None if mailbox.is_empty() => return Ok(None),
+            None => return Err(()),
+        };
+        if !fits(self.few[only].0, key) {
+            return Ok(None);
         }
+        mailbox.len = 0;
+        Ok(self.few.pop(&mut mailbox.few).map(|(_, entry)| entry))
     }
 
-    /// True if there is none.
+    /// Takes out the first entry of the rank at `place` that fits.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Few(few) if few.is_empty())
-    }
-
-    /// Takes out the first entry that fits.
-    pub(crate) fn take(&mut self, key: Key) -> Option<T> {
-        match self {
-            Self::Few(few) => {
-                let place = few.iter().position(|(own, _)| fits(*own, key))?;
-                Some(few.remove(place).1)
-            }
-            Self::Many(many) => {
-                let found = many.take(key);
-                if many.entries.is_empty() {
-                    *self = Self::default();
-                }
-                found
+    pub(crate) fn take(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key) -> Option<T> {
+        match mailbox.len {
+            0 => None,
+            MANY => self.take_from_many((mailbox, place), key),
+            _ => {
+                let (_, entry) = self.few.take(&mut mailbox.few, |(own, _)| fits(*own, key))?;
+                mailbox.len -= 1;
+                Some(entry)
             }
         }
     }
 
-    /// What is left, in its order.
-    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &T> + '_> {
-        match self {
-            Self::Few(few) => Box::new(few.iter().map(|(_, entry)| entry)),
-            Self::Many(many) => Box::new(many.entries.values().map(|(_, entry)| entry)),
+    #[cold]
+    fn take_from_many(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key) -> Option<T> {
+        let many = self.many.get_mut(&place)?;
+        let found = many.take(key);
+        if many.entries.is_empty() {
+            self.many.remove(&place);
+            mailbox.len = 0;
         }
+        found
+    }
+
+    /// What is left of the rank at `place`, in its order.
+    pub(crate) fn iter(&self, mailbox: Mailbox, place: usize) -> Box<dyn Iterator<Item = &T> + '_> {
+        match self.many.get(&place) {
+            None => Box::new(self.few.iter(mailbox.few).map(|(_, entry)| entry)),
+            Some(many) => Box::new(many.entries.values().map(|(_, entry)| entry)),
+        }
+    }
+
+    /// Brings what waits into the cache, unless there is an index.
+    pub(crate) fn fetch(&self) {
+        self.few.fetch();
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let entry = size_of::<(u64, (Key, T))>() + size_of::<(Key, u64)>();
+        self.few.bytes() + self.many.values().map(|many| many.entries.len() * entry).sum::<usize>()
     }
 }
 
 /// Entries of which one is found by its key without a look at the others, unless the question has [`ANY`] in it.
-#[derive(Debug, Clone)]
-pub(crate) struct Indexed<T> {
+#[derive(Debug)]
+struct Indexed<T> {
     entries: BTreeMap<u64, (Key, T)>,
     /// The numbers of the entries of a key, in their order.
     of: FxHashMap<Key, VecDeque<u64>>,
@@ -162,19 +202,20 @@ mod tests {
         /// The index finds what a look at one entry after the other finds.
         #[test]
         fn the_first_that_fits_is_taken(steps in prop::collection::vec((any::<bool>(), number(), number()), 0..60)) {
-            let mut mailbox = Mailbox::default();
+            let (mut mailboxes, mut mailbox) = (Mailboxes::default(), Mailbox::default());
             let mut list: Vec<(Key, usize)> = Vec::new();
             for (i, (put, source, tag)) in steps.into_iter().enumerate() {
                 let key = (source, tag);
                 if put {
-                    mailbox.put(key, i);
+                    mailboxes.put((&mut mailbox, 5), key, i);
                     list.push((key, i));
                 } else {
                     let at = list.iter().position(|(own, _)| fits(*own, key));
-                    prop_assert_eq!(mailbox.take(key), at.map(|at| list.remove(at).1));
+                    prop_assert_eq!(mailboxes.take((&mut mailbox, 5), key), at.map(|at| list.remove(at).1));
                 }
             }
-            prop_assert!(mailbox.iter().eq(list.iter().map(|(_, i)| i)));
+            prop_assert!(mailboxes.iter(mailbox, 5).eq(list.iter().map(|(_, i)| i)));
+            prop_assert_eq!(mailbox.is_empty(), list.is_empty());
         }
     }
 }

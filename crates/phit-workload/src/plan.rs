@@ -77,10 +77,10 @@ pub trait Plan: Debug + Send {
     /// An operation has ended, or is sure to end, at `time`: adds what waited for this alone to `released`.
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
-    /// A receive has ended at `time`. If its rank goes on with one send of up to `eager` bytes to another rank, and
-    /// one receive on the same CPU: these, where the send has been performed and has ended at that time, too. `None`
-    /// of all else, where nothing has changed: [`Self::done`] is to be called.
-    fn exchange(&mut self, _rank: u32, _number: u32, _time: u64, _eager: u64) -> Option<Exchange> {
+    /// A receive of a rank, which is said with its place, has ended at `time`. If the rank goes on with one send of up
+    /// to `eager` bytes to another rank, and one receive on the same CPU: these, where the send has been performed and
+    /// has ended at that time, too. `None` of all else, where nothing has changed: [`Self::done`] is to be called.
+    fn exchange(&mut self, _rank: (u32, usize), _number: u32, _time: u64, _eager: u64) -> Option<Exchange> {
         None
     }
 

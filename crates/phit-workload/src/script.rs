@@ -54,6 +54,21 @@ pub struct Communicator {
     pub costs: Costs,
 }
 
+impl Communicator {
+    /// A member's step that is known to be a pair, after which there is no calculation; peers are ranks.
+    #[inline]
+    pub(crate) fn pair(&self, member: u32, lane: u32, number: u32) -> Option<Pair> {
+        if !self.costs.is_free() {
+            return None;
+        }
+        let mut pair = self.steps.pair(member, lane, number)?;
+        for part in [&mut pair.send, &mut pair.receive] {
+            part.peer = self.ranks[part.peer as usize];
+        }
+        Some(pair)
+    }
+}
+
 /// What a rank does in a task.
 #[derive(Debug, Clone)]
 pub enum Work {
@@ -133,14 +148,7 @@ impl Work {
     #[inline]
     pub(crate) fn pair(&self, lane: u32, number: u32) -> Option<Pair> {
         let Self::Collective(communicator, member) = self else { return None };
-        if !communicator.costs.is_free() {
-            return None;
-        }
-        let mut pair = communicator.steps.pair(*member, lane, number)?;
-        for part in [&mut pair.send, &mut pair.receive] {
-            part.peer = communicator.ranks[part.peer as usize];
-        }
-        Some(pair)
+        communicator.pair(*member, lane, number)
     }
 
     /// The rank of a peer.

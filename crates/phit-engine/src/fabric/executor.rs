@@ -10,19 +10,20 @@
 //! they were said: operations that became due before, then messages by source and by the order in which they were
 //! sent, then words that a receive has taken a message.
 
-use super::incoming::{Announced, Coming, Incoming};
+use super::incoming::{Announced, Come, Incoming, Times};
 use crate::engine::{Tick, fetch, poll};
 use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
 use phit_workload::host::{Arrived, Effects, Hosts, Left, Message, Ready, Taken};
+use phit_workload::lists::{List, Lists};
 use phit_workload::rails::Rails;
 use phit_workload::run::Asked;
 use phit_workload::{Operation, Queue, Ranks, Wait};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// Events after which it is asked whether the run is to stop.
@@ -71,47 +72,26 @@ pub(crate) struct Word {
 }
 
 /// What an endpoint has to send.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Outgoing {
-    /// Its slot.
-    slot: u32,
     /// Phits that have not been sent.
     phits: u64,
+    /// The endpoint.
+    from: u32,
     /// The first cycle in which no packet has been generated.
     next_cycle: u32,
-    /// Phits of the packet that is being sent.
-    in_hand: u16,
-    /// Of the message that is being sent: phits of its last packet,
-    last: u16,
-    /// its packets that have not been made,
+    /// Of the message that is being sent: its packets that have not been made,
     left: u32,
     /// the cycle of the next one,
     cycle: u32,
-    /// and the endpoint that it goes to.
+    /// the endpoint that it goes to,
     to: u32,
-    /// The message after it,
-    second: Option<Sending>,
-    /// and those after that.
-    messages: VecDeque<Sending>,
-}
-
-impl Outgoing {
-    /// Adds a message behind all others.
-    fn put(&mut self, sending: Sending) {
-        match self.second {
-            None => self.second = Some(sending),
-            Some(_) => self.messages.push_back(sending),
-        }
-    }
-
-    /// Takes out the message to be sent next.
-    fn take(&mut self) -> Option<Sending> {
-        let next = self.second.take()?;
-        if !self.messages.is_empty() {
-            self.second = self.messages.pop_front();
-        }
-        Some(next)
-    }
+    /// and phits of its last packet.
+    last: u16,
+    /// Phits of the packet that is being sent.
+    in_hand: u16,
+    /// The messages after it, among [`Executor::sending`].
+    messages: List,
 }
 
 /// The hosts of a part of the ranks, and what they send and receive.
@@ -124,8 +104,8 @@ pub(crate) struct Executor {
     hosts: Hosts,
     effects: Effects,
     events: Queue<Event>,
-    /// Messages that have arrived in this tick.
-    arrived: Vec<Message>,
+    /// Messages that have arrived in this tick, with the places of their destinations.
+    arrived: Vec<(Message, u32)>,
     /// Events in this turn of the partition.
     handled: u32,
     begun: bool,
@@ -133,6 +113,8 @@ pub(crate) struct Executor {
     each: u32,
     /// By place of the rank, and rail.
     outgoing: Vec<Outgoing>,
+    /// Messages of all of these.
+    sending: Lists<Sending>,
     /// By place of the rank: messages that it has sent, if it has several rails.
     sent: Vec<u32>,
     /// Messages to be sent.
@@ -142,7 +124,7 @@ pub(crate) struct Executor {
     incoming: Incoming,
     /// Words on their way to ranks of this executor.
     words: BinaryHeap<Reverse<Word>>,
-    /// Slots that have got something to send in this tick.
+    /// Places of slots that have got something to send in this tick.
     pub(crate) senders: Vec<u32>,
     /// Messages that have been sent in this tick and are known by that, if ranks have several rails.
     pub(crate) posted: Vec<Announced>,
@@ -165,8 +147,19 @@ impl Executor {
     ) -> Self {
         let (count, each, rails) = (ranks.len(), workload.each(), workload.rails);
         let slots = ranks.iter().flat_map(|rank| (0..each).map(move |rail| rank * each + rail));
-        let outgoing = slots.map(|slot| Outgoing { slot, ..Outgoing::default() }).collect();
-        let incoming = Incoming::new(ranks.clone(), rails.is_some());
+        let outgoing = |slot| Outgoing {
+            phits: 0,
+            from: workload.endpoints[slot as usize],
+            next_cycle: 0,
+            left: 0,
+            cycle: 0,
+            to: 0,
+            last: 0,
+            in_hand: 0,
+            messages: List::default(),
+        };
+        let outgoing = slots.map(outgoing).collect();
+        let incoming = Incoming::new(ranks.clone(), rails.is_some(), asked.messages);
         let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts);
         let hosts = hosts.with_unit(workload.unit).with_rails(rails);
         let cut = (0, workload.packets.cut(0));
@@ -183,6 +176,7 @@ impl Executor {
             begun: false,
             each,
             outgoing,
+            sending: Lists::default(),
             sent: vec![0; if rails.is_some() { count } else { 0 }],
             unsent: 0,
             cut,
@@ -255,18 +249,18 @@ impl Executor {
         }
         let mut arrived = std::mem::take(&mut self.arrived);
         let Self { incoming, rows, asked, workload, .. } = self;
-        incoming.take_in(|coming| {
-            arrived.push(message_of(&coming, asked.messages.then_some((&mut *rows, workload.rails))));
+        incoming.take_in(|come| {
+            arrived.push((message_of(&come, asked.messages.then_some((&mut *rows, workload.rails))), come.place));
         });
         let is_due = self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now);
-        for of_rank in arrived.chunk_by(|one, other| one.destination == other.destination) {
+        for of_rank in arrived.chunk_by(|(_, one), (_, other)| one == other) {
             match of_rank {
-                [message] if !is_due && self.answer(message, now) => continue,
-                &[message] if !is_due => match self.take_place(Event::Message(message), now) {
+                [(message, place)] if !is_due && self.answer(message, *place as usize, now) => continue,
+                &[(message, _)] if !is_due => match self.take_place(Event::Message(message), now) {
                     Err(wait) => self.events.put_off(Event::Message(message), wait),
                     Ok(()) => self.settle(now, true),
                 },
-                several => several.iter().for_each(|message| self.events.add(now, Event::Message(*message))),
+                several => several.iter().for_each(|(message, _)| self.events.add(now, Event::Message(*message))),
             }
             if !is_due {
                 self.handle(now);
@@ -276,27 +270,28 @@ impl Executor {
         self.arrived = arrived;
     }
 
-    /// Takes in a message, and lets its rank go on with the next steps of a collective: what [`Self::take_place`] and
-    /// [`Self::settle`] do, without a queue, where nothing else is due. False if it is not as simple as that, and
-    /// nothing has happened.
-    fn answer(&mut self, message: &Message, now: u64) -> bool {
+    /// Takes in a message for the rank at `place`, and lets it go on with the next steps of a collective: what
+    /// [`Self::take_place`] and [`Self::settle`] do, without a queue, where nothing else is due. False if it is not as
+    /// simple as that, and nothing has happened.
+    fn answer(&mut self, message: &Message, place: usize, now: u64) -> bool {
         if self.asked.messages {
             return false;
         }
-        let Some(arrived) = self.hosts.take_at_once(message, now) else { return false };
+        let Some(arrived) = self.hosts.take_at_once(message, place, now) else { return false };
         self.count(1);
         let Arrived::Awaited(mut number) = arrived else { return true };
         loop {
-            let which = (message.destination, number);
-            let Some((next, ended)) = self.hosts.exchange(which, now, &mut self.effects) else {
-                self.hosts.ended(which, now, &mut self.effects);
+            let rank = message.destination;
+            let Some((next, ended)) = self.hosts.exchange((rank, place), number, now, &mut self.effects) else {
+                self.hosts.ended((rank, number), now, &mut self.effects);
                 self.settle(now, true);
                 self.handle(now);
                 return true;
             };
             self.count(2);
             self.note(now);
-            self.send(next, now);
+            // Without rails a rank has one slot.
+            self.send(next, place, now);
             match ended {
                 Some(ended) => number = ended,
                 None => return true,
@@ -341,7 +336,10 @@ impl Executor {
             if let Some((message, left)) = self.effects.sent.take() {
                 match message.source == message.destination {
                     true => self.send_to_itself(message, left),
-                    false => self.send(message, left),
+                    false => {
+                        let place = self.place(self.workload.slot(message.source, message.nic));
+                        self.send(message, place as usize, left);
+                    }
                 }
             }
             self.hosts.order(&mut self.effects);
@@ -381,11 +379,9 @@ impl Executor {
         self.events.add(left, Event::Message(message));
     }
 
-    /// Cuts a message into packets, the first of which may be generated in the cycle in which its first byte leaves the
-    /// host.
-    fn send(&mut self, mut message: Message, left: u64) {
-        let slot = self.workload.slot(message.source, message.nic);
-        let place = self.place(slot) as usize;
+    /// Cuts a message of the slot at `place` into packets, the first of which may be generated in the cycle in which its
+    /// first byte leaves the host.
+    fn send(&mut self, mut message: Message, place: usize, left: u64) {
         // Most messages are as long as the one before.
         if self.cut.0 != message.bytes {
             self.cut = (message.bytes, self.workload.packets.cut(message.bytes));
@@ -405,16 +401,15 @@ impl Executor {
             let sent = &mut self.sent[self.hosts.ranks().place(message.source)];
             message.mark = *sent;
             *sent += 1;
-            let from = self.workload.endpoints[slot as usize];
-            self.posted.push(Announced { message, slot, from, first, packets });
+            self.posted.push(Announced { message, from: outgoing.from, first, packets });
         }
-        outgoing.put(Sending { message, first, packets, last });
+        self.sending.push(&mut outgoing.messages, Sending { message, first, packets, last });
         self.unsent += 1;
-        self.senders.push(slot);
+        self.senders.push(place as u32);
     }
 
     /// Where what is sent from a slot stands among what its ranks send.
-    pub(crate) fn place(&self, slot: u32) -> u32 {
+    fn place(&self, slot: u32) -> u32 {
         let (rank, rail) = rail_of(slot, self.each);
         self.hosts.ranks().place(rank) as u32 * self.each + rail as u32
     }
@@ -427,13 +422,11 @@ impl Executor {
         outgoing.phits -= u64::from(std::mem::take(&mut outgoing.in_hand));
         let mut announced = None;
         if outgoing.left == 0 {
-            let Sending { message, first, packets, last } = outgoing.take()?;
+            let Sending { message, first, packets, last } = self.sending.pop(&mut outgoing.messages)?;
             (outgoing.left, outgoing.last, outgoing.cycle) = (packets, last, first);
             outgoing.to = self.workload.endpoint(message.destination, message.nic);
             if self.sent.is_empty() {
-                let slot = outgoing.slot;
-                let from = self.workload.endpoints[slot as usize];
-                announced = Some(Announced { message, slot, from, first, packets });
+                announced = Some(Announced { message, from: outgoing.from, first, packets });
             }
         }
         outgoing.left -= 1;
@@ -466,9 +459,10 @@ impl Executor {
         Word { at: told + u64::from(ticks).max(1), rank: taken.source, number: taken.number, nic: taken.nic, told }
     }
 
-    /// The tail of `packet` reaches its endpoint at tick `now`, its head `before` ticks earlier.
-    pub(crate) fn delivered(&mut self, packet: &Packet, now: Tick, before: Tick) {
-        let (destination, _) = rail_of(self.workload.slots[packet.destination as usize], self.each);
+    /// The tail of `packet` reaches its endpoint, that of the slot at `place`, at tick `now`, its head `before` ticks
+    /// earlier.
+    pub(crate) fn delivered(&mut self, packet: &Packet, place: u32, (now, before): (Tick, Tick)) {
+        let (destination, _) = rail_of(place, self.each);
         let cycle = match self.ticks_per_cycle {
             1 => packet.birth,
             ticks => packet.birth / ticks as Tick,
@@ -551,16 +545,15 @@ impl Executor {
         }
         self.hosts.fetch();
         fetch(&self.outgoing);
+        self.sending.fetch();
         self.incoming.fetch();
     }
 
     /// Bytes held, without the program's.
     pub(crate) fn bytes(&self) -> usize {
-        let queues: usize =
-            self.outgoing.iter().map(|outgoing| outgoing.messages.capacity() * size_of::<Sending>()).sum();
         self.hosts.bytes()
             + self.events.bytes()
-            + queues
+            + self.sending.bytes()
             + self.outgoing.capacity() * size_of::<Outgoing>()
             + self.sent.capacity() * size_of::<u32>()
             + self.incoming.bytes()
@@ -578,8 +571,8 @@ fn rail_of(slot: u32, each: u32) -> (u32, usize) {
 }
 
 /// A message that has arrived, of which a row is kept where such are asked for.
-fn message_of(coming: &Coming, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) -> Message {
-    let &Coming { mut message, injected, first, last, .. } = coming;
+fn message_of(come: &Come, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) -> Message {
+    let &Come { mut message, times: Times { injected, first, last }, .. } = come;
     if let Some((rows, rails)) = rows {
         message.mark = rows.len() as u32;
         let at = |tick: Tick| Some(u64::from(tick));

@@ -12,17 +12,17 @@ use crate::engine::{NONE, Tick, fetch};
 use crate::packet::Packet;
 use phit_workload::Ranks;
 use phit_workload::host::Message;
+use phit_workload::lists::{List, Lists};
 use phit_workload::rails::InOrder;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What is told of a message before its first packet comes.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Announced {
     pub(super) message: Message,
-    /// The slot that sends it, and its endpoint.
-    pub(super) slot: u32,
+    /// The endpoint that sends it.
     pub(super) from: u32,
     /// Cycle of its first packet.
     pub(super) first: u32,
@@ -30,14 +30,18 @@ pub(crate) struct Announced {
     pub(super) packets: u32,
 }
 
-/// What has come of a message.
+/// A message that is on its way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Coming {
-    pub(super) message: Message,
+struct Coming {
+    message: Message,
     key: Key,
-    slot: u32,
     /// Packets that have yet to come.
     left: u32,
+}
+
+/// When what of a message came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
     /// Tick at which the first of its packets was injected.
     pub(super) injected: Tick,
     /// Tick of the first phit.
@@ -46,174 +50,203 @@ pub(super) struct Coming {
     pub(super) last: Tick,
 }
 
+impl Default for Times {
+    fn default() -> Self {
+        Self { injected: NONE, first: NONE, last: 0 }
+    }
+}
+
+/// A message that has come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Come {
+    pub(super) message: Message,
+    /// Place of its destination.
+    pub(super) place: u32,
+    /// When, if this is noted.
+    pub(super) times: Times,
+}
+
 /// The endpoint that sends a message, and the cycle of its first packet.
 type Key = (u32, u32);
 
 /// So many messages are looked at one after the other; of more there is an index.
-const FEW: usize = 8;
+const FEW: u32 = 8;
 
-/// Messages on their way to a rank.
-enum OfRank {
-    /// A few: those of one endpoint in the order in which they were sent.
-    Few(SmallVec<[Coming; 1]>),
-    /// Many, until none is left.
-    Many(BTreeMap<Key, Coming>),
-}
+/// In [`OfRank::len`]: there is an index, until no message is left.
+const MANY: u32 = u32::MAX;
 
-impl OfRank {
-    fn add(&mut self, coming: Coming) {
-        match self {
-            Self::Few(few) if few.len() < FEW => few.push(coming),
-            Self::Few(few) => {
-                *self = Self::Many(few.drain(..).chain([coming]).map(|coming| (coming.key, coming)).collect());
-            }
-            Self::Many(many) => drop(many.insert(coming.key, coming)),
-        }
-    }
-
-    /// The message of which an endpoint has generated a packet in `cycle`.
-    fn of_packet(&mut self, (from, cycle): Key) -> Option<&mut Coming> {
-        match self {
-            Self::Few(few) => few.iter_mut().rfind(|coming| coming.key.0 == from && coming.key.1 <= cycle),
-            Self::Many(many) => {
-                let (_, coming) = many.range_mut(..=(from, cycle)).next_back()?;
-                (coming.key.0 == from).then_some(coming)
-            }
-        }
-    }
-
-    fn remove(&mut self, key: Key) -> Option<Coming> {
-        match self {
-            Self::Few(few) => few.iter().position(|coming| coming.key == key).map(|place| few.remove(place)),
-            Self::Many(many) => {
-                let coming = many.remove(&key);
-                if many.is_empty() {
-                    *self = Self::Few(SmallVec::new());
-                }
-                coming
-            }
-        }
-    }
-
-    /// Takes out the message of `key`, which has come, if no other of its sender and tag is before it; and those that
-    /// have waited for it.
-    fn take_first(&mut self, key: Key, each: &mut impl FnMut(Coming)) {
-        if let Self::Few(few) = self
-            && few.len() == 1
-        {
-            return few.pop().into_iter().for_each(each);
-        }
-        let Some(tag) = self.get(key).map(|coming| coming.message.tag) else { return };
-        while let Some(first) = self.first_of(key.0, tag).filter(|coming| coming.left == 0) {
-            let first = first.key;
-            self.remove(first).into_iter().for_each(&mut *each);
-        }
-    }
-
-    /// The message of `tag` that an endpoint has sent first.
-    fn first_of(&self, from: u32, tag: u32) -> Option<&Coming> {
-        match self {
-            Self::Few(few) => few.iter().find(|coming| coming.key.0 == from && coming.message.tag == tag),
-            Self::Many(many) => {
-                many.range((from, 0)..=(from, NONE)).map(|(_, coming)| coming).find(|coming| coming.message.tag == tag)
-            }
-        }
-    }
-
-    fn get(&self, key: Key) -> Option<&Coming> {
-        match self {
-            Self::Few(few) => few.iter().find(|coming| coming.key == key),
-            Self::Many(many) => many.get(&key),
-        }
-    }
-
-    fn all(&self) -> Vec<&Coming> {
-        match self {
-            Self::Few(few) => few.iter().collect(),
-            Self::Many(many) => many.values().collect(),
-        }
-    }
-
-    /// Bytes held elsewhere.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Few(few) => {
-                if few.spilled() {
-                    few.capacity() * size_of::<Coming>()
-                } else {
-                    0
-                }
-            }
-            Self::Many(many) => many.len() * size_of::<(Key, Coming)>(),
-        }
-    }
+/// Messages on their way to a rank: those of one endpoint in the order in which they were sent.
+#[derive(Debug, Clone, Copy, Default)]
+struct OfRank {
+    few: List,
+    len: u32,
 }
 
 /// Messages on their way to some ranks.
 pub(super) struct Incoming {
     ranks: Ranks,
     /// By place of the destination.
-    coming: Vec<OfRank>,
-    /// Messages that have come in this tick: destination, slot, and by what they are known.
+    heads: Vec<OfRank>,
+    few: Lists<Coming>,
+    /// By place of the destination, of ranks with many.
+    many: FxHashMap<u32, BTreeMap<Key, Coming>>,
+    /// Messages that have come in this tick: place of the destination, source, and by what they are known.
     come: Vec<(u32, u32, Key)>,
+    /// When what of each has come, by place and key, if this is noted.
+    times: Option<FxHashMap<(u32, Key), Times>>,
     /// Those that come over several rails.
-    order: Option<InOrder<Coming>>,
+    order: Option<InOrder<Come>>,
 }
 
 impl Incoming {
-    /// Nothing on its way to `ranks`, of several rails each or one.
-    pub(super) fn new(ranks: Ranks, rails: bool) -> Self {
+    /// Nothing on its way to `ranks`, of several rails each or one. `noted`: it is kept when messages come.
+    pub(super) fn new(ranks: Ranks, rails: bool, noted: bool) -> Self {
         Self {
-            coming: std::iter::repeat_with(|| OfRank::Few(SmallVec::new())).take(ranks.len()).collect(),
+            heads: vec![OfRank::default(); ranks.len()],
             ranks,
+            few: Lists::default(),
+            many: FxHashMap::default(),
             come: Vec::new(),
+            times: noted.then(FxHashMap::default),
             order: rails.then(InOrder::default),
         }
     }
 
     /// Hears of a message before its first packet comes.
-    pub(super) fn expect(&mut self, Announced { message, slot, from, first, packets }: Announced) {
+    pub(super) fn expect(&mut self, Announced { message, from, first, packets }: Announced) {
         let place = self.ranks.place(message.destination);
-        let (key, left) = ((from, first), packets);
-        self.coming[place].add(Coming { message, key, slot, left, injected: NONE, first: NONE, last: 0 });
+        let coming = Coming { message, key: (from, first), left: packets };
+        let of_rank = &mut self.heads[place];
+        if of_rank.len < FEW {
+            of_rank.len += 1;
+            self.few.push(&mut of_rank.few, coming);
+        } else {
+            self.expect_many(place as u32, coming);
+        }
         if let Some(order) = &mut self.order {
             order.sent(&message);
         }
     }
 
-    /// A packet for `rank`, generated in `cycle`, is there at tick `now`; its head was at `head`.
-    pub(super) fn packet(&mut self, rank: u32, cycle: u32, packet: &Packet, (head, now): (Tick, Tick)) {
-        let Some(coming) = self.coming[self.ranks.place(rank)].of_packet((packet.source, cycle)) else { return };
-        // Packets of several injection queues may overtake one another.
-        coming.injected = coming.injected.min(packet.injected);
-        coming.first = coming.first.min(head);
-        coming.left -= 1;
-        if coming.left == 0 {
-            coming.last = now;
-            self.come.push((rank, coming.slot, coming.key));
+    #[cold]
+    fn expect_many(&mut self, place: u32, coming: Coming) {
+        let (of_rank, many) = (&mut self.heads[place as usize], self.many.entry(place).or_default());
+        of_rank.len = MANY;
+        while let Some(before) = self.few.pop(&mut of_rank.few) {
+            many.insert(before.key, before);
         }
+        many.insert(coming.key, coming);
+    }
+
+    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`.
+    #[inline]
+    pub(super) fn packet(&mut self, place: u32, cycle: u32, packet: &Packet, (head, now): (Tick, Tick)) {
+        let Some(coming) = self.of_packet(place, (packet.source, cycle)) else { return };
+        coming.left -= 1;
+        let (key, source, left) = (coming.key, coming.message.source, coming.left);
+        if let Some(times) = &mut self.times {
+            let times = times.entry((place, key)).or_default();
+            // Packets of several injection queues may overtake one another.
+            times.injected = times.injected.min(packet.injected);
+            times.first = times.first.min(head);
+            times.last = now;
+        }
+        if left == 0 {
+            self.come.push((place, source, key));
+        }
+    }
+
+    /// The message of which an endpoint has generated a packet in `cycle`, on its way to the rank at `place`.
+    #[inline]
+    fn of_packet(&mut self, place: u32, (from, cycle): Key) -> Option<&mut Coming> {
+        let OfRank { few, len } = self.heads[place as usize];
+        if len == MANY {
+            let (_, coming) = self.many.get_mut(&place)?.range_mut(..=(from, cycle)).next_back()?;
+            return (coming.key.0 == from).then_some(coming);
+        }
+        let is_it = |at: &u32| self.few[*at].key.0 == from && self.few[*at].key.1 <= cycle;
+        let at = self.few.places(few).filter(is_it).last()?;
+        Some(&mut self.few[at])
+    }
+
+    fn remove(&mut self, place: u32, key: Key) -> Option<Come> {
+        let of_rank = &mut self.heads[place as usize];
+        let coming = match of_rank.len {
+            MANY => {
+                let many = self.many.get_mut(&place)?;
+                let coming = many.remove(&key)?;
+                if many.is_empty() {
+                    self.many.remove(&place);
+                    of_rank.len = 0;
+                }
+                coming
+            }
+            _ => {
+                let coming = self.few.take(&mut of_rank.few, |coming| coming.key == key)?;
+                of_rank.len -= 1;
+                coming
+            }
+        };
+        let times = self.times.as_mut().and_then(|times| times.remove(&(place, key))).unwrap_or_default();
+        Some(Come { message: coming.message, place, times })
+    }
+
+    /// Takes out the message of `key`, which has come, if no other of its sender and tag is before it; and those that
+    /// have waited for it.
+    #[inline]
+    fn take_first(&mut self, place: u32, key: Key, each: &mut impl FnMut(Come)) {
+        let only = self.heads[place as usize].few.only();
+        if only.is_some_and(|only| self.few[only].key == key) {
+            return self.remove(place, key).into_iter().for_each(each);
+        }
+        let Some(tag) = self.get(place, key).map(|coming| coming.message.tag) else { return };
+        while let Some(first) = self.first_of(place, key.0, tag).filter(|coming| coming.left == 0) {
+            let first = first.key;
+            self.remove(place, first).into_iter().for_each(&mut *each);
+        }
+    }
+
+    /// The message of `tag` that an endpoint has sent first.
+    fn first_of(&self, place: u32, from: u32, tag: u32) -> Option<&Coming> {
+        match self.many.get(&place) {
+            None => self.few(place).find(|coming| coming.key.0 == from && coming.message.tag == tag),
+            Some(many) => {
+                many.range((from, 0)..=(from, NONE)).map(|(_, coming)| coming).find(|coming| coming.message.tag == tag)
+            }
+        }
+    }
+
+    fn get(&self, place: u32, key: Key) -> Option<&Coming> {
+        match self.many.get(&place) {
+            None => self.few(place).find(|coming| coming.key == key),
+            Some(many) => many.get(&key),
+        }
+    }
+
+    fn few(&self, place: u32) -> impl Iterator<Item = &Coming> {
+        self.few.iter(self.heads[place as usize].few)
     }
 
     /// Calls `each` with the messages that have come in this tick, and with those that came earlier and had to wait for
     /// them: by destination, by source, and in the order in which they were sent.
-    pub(super) fn take_in(&mut self, mut each: impl FnMut(Coming)) {
+    #[inline]
+    pub(super) fn take_in(&mut self, mut each: impl FnMut(Come)) {
         if self.come.is_empty() {
             return;
         }
         let mut come = std::mem::take(&mut self.come);
-        come.sort_unstable();
-        match &mut self.order {
-            None => come.drain(..).for_each(|(destination, _, key)| {
-                self.coming[self.ranks.place(destination)].take_first(key, &mut each);
-            }),
-            Some(order) => {
-                let coming = come
-                    .drain(..)
-                    .filter_map(|(destination, _, key)| self.coming[self.ranks.place(destination)].remove(key));
-                let mut coming: Vec<Coming> = coming.collect();
+        if come.len() > 1 {
+            come.sort_unstable();
+        }
+        match self.order.take() {
+            None => come.drain(..).for_each(|(place, _, key)| self.take_first(place, key, &mut each)),
+            Some(mut order) => {
+                let coming = come.drain(..).filter_map(|(place, _, key)| self.remove(place, key));
+                let mut coming: Vec<Come> = coming.collect();
                 let key = |Message { destination, source, mark, .. }: Message| (destination, source, mark);
                 coming.sort_unstable_by_key(|coming| key(coming.message));
                 coming.into_iter().for_each(|coming| order.come(&coming.message, coming, &mut each));
+                self.order = Some(order);
             }
         }
         self.come = come;
@@ -221,7 +254,8 @@ impl Incoming {
 
     /// Brings what is known of all ranks into the cache.
     pub(super) fn fetch(&self) {
-        fetch(&self.coming);
+        fetch(&self.heads);
+        self.few.fetch();
     }
 
     /// True if no message has come that has not been taken in.
@@ -231,17 +265,21 @@ impl Incoming {
 
     /// The messages of which not all packets have come.
     pub(super) fn left(&self) -> impl Iterator<Item = Message> + '_ {
-        self.coming.iter().flat_map(|of_rank| {
-            let mut all = of_rank.all();
-            all.sort_unstable_by_key(|coming| (coming.slot, coming.key));
+        (0..self.ranks.len() as u32).flat_map(|place| {
+            let mut all: Vec<&Coming> = match self.many.get(&place) {
+                None => self.few(place).collect(),
+                Some(many) => many.values().collect(),
+            };
+            all.sort_unstable_by_key(|coming| (coming.message.source, coming.message.nic, coming.key));
             all.into_iter().map(|coming| coming.message)
         })
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        self.coming.capacity() * size_of::<OfRank>()
-            + self.coming.iter().map(OfRank::bytes).sum::<usize>()
+        self.heads.capacity() * size_of::<OfRank>()
+            + self.few.bytes()
+            + self.many.values().map(|many| many.len() * size_of::<(Key, Coming)>()).sum::<usize>()
             + self.order.as_ref().map_or(0, InOrder::bytes)
     }
 }
@@ -264,7 +302,7 @@ mod tests {
             sent in prop::collection::vec((0..3u32, 0..2u32, 1..4u32), 1..40),
             shuffle in prop::collection::vec(any::<u32>(), 160),
         ) {
-            let mut incoming = Incoming::new(Ranks::all(1), false);
+            let mut incoming = Incoming::new(Ranks::all(1), false, false);
             let mut next = [0; 3];
             let mut packets: Vec<(u32, u32, usize)> = Vec::new();
             for (number, &(source, tag, count)) in sent.iter().enumerate() {
@@ -272,7 +310,7 @@ mod tests {
                 next[source as usize] += count;
                 let message = message(source, number as u32, tag);
                 // Endpoints stand in another order than ranks.
-                incoming.expect(Announced { message, slot: source, from: 9 - source, first, packets: count });
+                incoming.expect(Announced { message, from: 9 - source, first, packets: count });
                 packets.extend((first..first + count).map(|cycle| (9 - source, cycle, number)));
             }
             let places = packets.iter().zip(&shuffle).map(|(packet, key)| (*key, *packet));

@@ -106,8 +106,8 @@ struct Hosts {
     parts: Vec<Ranks>,
     /// By rank: its partition.
     homes: Arc<[u32]>,
-    /// By slot: its endpoint in its partition.
-    places: Arc<[u32]>,
+    /// By endpoint: the place of its slot among those of its partition, `NO_SLOT` if it has none.
+    slots: Arc<[u32]>,
     ways: Arc<Ways>,
 }
 
@@ -501,13 +501,15 @@ impl<'a> Plan<'a> {
         let mut own: Vec<u32> =
             layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();
         own.sort_unstable();
-        let place = |slot| if slot == NO_SLOT { NO_SLOT } else { executor.place(slot) };
-        let slots = own.iter().map(|&endpoint| place(workload.slots[endpoint as usize])).collect();
+        let slots = shared.slots.clone();
+        let with_slot = (0..).zip(&own).map(|(place, &endpoint)| (slots[endpoint as usize], place));
+        let mut places: Vec<(u32, u32)> = with_slot.filter(|(slot, _)| *slot != NO_SLOT).collect();
+        places.sort_unstable();
         Some(Box::new(Hosted {
             executor,
             homes: shared.homes.clone(),
             slots,
-            places: shared.places.clone(),
+            places: places.into_iter().map(|(_, place)| place).collect(),
             ways: shared.ways.clone(),
             workload: workload.clone(),
             wake: 0,
@@ -519,20 +521,19 @@ impl<'a> Plan<'a> {
     fn hosts(&self, layout: &Layout<'_>) -> Option<Hosts> {
         let workload = self.workload.as_ref()?;
         let topology = &*self.topology;
-        let mut places = vec![0; topology.endpoints() as usize];
-        for part in layout.parts {
-            let mut own: Vec<u32> = part.iter().flat_map(|router| endpoints_of(topology, router)).collect();
-            own.sort_unstable();
-            (0..).zip(own).for_each(|(place, endpoint)| places[endpoint as usize] = place);
-        }
-        let endpoints = workload.endpoints.iter();
         let home = |&endpoint: &u32| layout.partition_of(topology.attachment(endpoint).0);
         // All rails of a rank are in one partition.
-        let homes: Arc<[u32]> = endpoints.clone().step_by(workload.each() as usize).map(home).collect();
+        let each = workload.each();
+        let homes: Arc<[u32]> = workload.endpoints.iter().step_by(each as usize).map(home).collect();
+        let parts = Ranks::of_parts(&homes, layout.parts.len());
+        let place = |&slot: &u32| match slot {
+            NO_SLOT => NO_SLOT,
+            slot => parts[homes[(slot / each) as usize] as usize].place(slot / each) as u32 * each + slot % each,
+        };
         Some(Hosts {
-            parts: Ranks::of_parts(&homes, layout.parts.len()),
+            slots: workload.slots.iter().map(place).collect(),
+            parts,
             homes,
-            places: endpoints.map(|&endpoint| places[endpoint as usize]).collect(),
             ways: Arc::new(Ways::new(self.blueprint, self.config.latency)),
         })
     }

@@ -19,10 +19,10 @@ pub(crate) struct Hosted {
     pub(super) executor: Executor,
     /// By rank: its partition.
     pub(super) homes: Arc<[u32]>,
-    /// By endpoint of the partition: the place of its slot among those of the executor, [`NO_SLOT`] if it has none.
-    pub(super) slots: Vec<u32>,
-    /// By slot of the network: its endpoint in its own partition.
-    pub(super) places: Arc<[u32]>,
+    /// By endpoint of the network: the place of its slot among those of its own executor, [`NO_SLOT`] if it has none.
+    pub(super) slots: Arc<[u32]>,
+    /// By place of the slot: its endpoint in the partition.
+    pub(super) places: Vec<u32>,
     /// How long words take.
     pub(super) ways: Arc<Ways>,
     /// The program, and the traffic beside it.
@@ -58,9 +58,9 @@ impl Partition {
         let mut senders = std::mem::take(&mut executor.senders);
         self.hosted = Some(hosted);
         posted.drain(..).for_each(|announced| self.tell_of(announced));
-        for slot in senders.drain(..) {
+        for place in senders.drain(..) {
             let Some(hosted) = &self.hosted else { break };
-            let endpoint = hosted.places[slot as usize];
+            let endpoint = hosted.places[place as usize];
             if self.endpoints[endpoint].next.is_none() {
                 self.draw::<General>(endpoint);
                 self.senders.push(endpoint);
@@ -90,7 +90,7 @@ impl Partition {
     #[inline(never)]
     pub(super) fn draw_of_message(&mut self, e: u32) {
         let Some(hosted) = &mut self.hosted else { return };
-        let slot = hosted.slots[e as usize];
+        let slot = hosted.slots[self.endpoints[e].number as usize];
         if slot == NO_SLOT {
             return self.draw_beside(e);
         }
@@ -167,8 +167,9 @@ impl Partition {
         if !programs.jobs.is_empty() {
             programs.came(hosted.workload.owners[packet.destination as usize], packet.size, now - packet.birth);
         }
-        if hosted.workload.slots[packet.destination as usize] != NO_SLOT {
-            hosted.executor.delivered(packet, now, before);
+        let slot = hosted.slots[packet.destination as usize];
+        if slot != NO_SLOT {
+            hosted.executor.delivered(packet, slot, (now, before));
         }
     }
 
