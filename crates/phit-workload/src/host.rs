@@ -13,7 +13,7 @@
 //! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
 
 use crate::cache::fetch;
-use crate::mailbox::{Mailbox, Mailboxes};
+use crate::mailbox::{Mailbox, Mailboxes, Posted};
 use crate::plan::{Exchange, Plan, Released, Which};
 use crate::program::{Action, Operation, Transfer};
 use crate::queue::Wait;
@@ -215,6 +215,9 @@ pub enum Arrived {
     Kept,
 }
 
+/// For each rank so many receives, or messages, at most are brought into the cache ahead.
+const MOST_FETCHED: usize = 4;
+
 /// What waits for a CPU alone.
 const NO_NIC: usize = usize::MAX;
 
@@ -254,7 +257,7 @@ pub struct Hosts {
     free: Vec<u64>,
     /// By place of the rank.
     hosts: Vec<Host>,
-    /// Receives.
+    /// Receives, but for the first of each rank.
     posted: Mailboxes<u32>,
     /// Messages that came before their receive, and when a CPU has taken them in.
     unexpected: Mailboxes<(Message, u64)>,
@@ -267,7 +270,7 @@ struct Host {
     usage: Usage,
     /// Messages that have taken a rail.
     turns: u32,
-    posted: Mailbox,
+    posted: Posted,
     unexpected: Mailbox,
 }
 
@@ -378,7 +381,7 @@ impl Hosts {
                         self.done(which, now.max(end), effects);
                         self.tell(message, now.max(end), effects);
                     }
-                    None => self.posted.put((&mut host.posted, place), (peer, tag), number),
+                    None => self.posted.post((&mut host.posted, place), (peer, tag), number),
                 }
             }
         }
@@ -458,7 +461,7 @@ impl Hosts {
         self.free[own_cpu] = end;
         self.free[own_nic] = now.wrapping_add(gap).wrapping_add(rest(bytes, gap_per_byte));
         let host = &mut self.hosts[place];
-        match self.posted.take((&mut host.posted, place), (source, tag)) {
+        match self.posted.claim((&mut host.posted, place), (source, tag)) {
             Some(number) => {
                 self.done((rank, number), end, effects);
                 self.tell(message, end, effects);
@@ -482,7 +485,7 @@ impl Hosts {
             return None;
         }
         let host = &mut self.hosts[place];
-        let arrived = match self.posted.take_only(&mut host.posted, (source, tag)).ok()? {
+        let arrived = match host.posted.claim_only((source, tag)).ok()? {
             Some(number) => Arrived::Awaited(number),
             None => {
                 self.unexpected.put((&mut host.unexpected, place), (source, tag), (*message, now));
@@ -528,7 +531,7 @@ impl Hosts {
                 Some((message, Some(awaited)))
             }
             None => {
-                self.posted.put((&mut host.posted, place), key, awaited);
+                self.posted.post((&mut host.posted, place), key, awaited);
                 Some((message, None))
             }
         }
@@ -647,7 +650,7 @@ impl Hosts {
     pub fn left(&self) -> Left {
         let mut left = Left::default();
         for (place, (host, rank)) in self.hosts.iter().zip(self.ranks.iter()).enumerate() {
-            let posted = || self.posted.iter(host.posted, place).copied();
+            let posted = || self.posted.all(host.posted, place);
             let waiting: BTreeSet<u32> = posted().collect();
             left.messages.extend(self.unexpected.iter(host.unexpected, place).map(|(message, _)| *message));
             let never = self.plan.unperformed(rank).into_iter().filter(|number| !waiting.contains(number));
@@ -661,8 +664,9 @@ impl Hosts {
     pub fn fetch(&self) {
         fetch(&self.free);
         fetch(&self.hosts);
-        self.posted.fetch();
-        self.unexpected.fetch();
+        let most = MOST_FETCHED * self.hosts.len();
+        self.posted.fetch(most);
+        self.unexpected.fetch(most);
         self.plan.fetch();
     }
 

@@ -21,6 +21,25 @@ pub(crate) struct Mailbox {
     len: u32,
 }
 
+/// Receives that wait at a rank, the first of them where it stands: mostly it is the only one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Posted {
+    key: Key,
+    /// Its number, [`NOBODY`] if there is none.
+    number: u32,
+    /// Those posted after it.
+    rest: Mailbox,
+}
+
+/// No operation has this number.
+const NOBODY: u32 = u32::MAX;
+
+impl Default for Posted {
+    fn default() -> Self {
+        Self { key: (ANY, ANY), number: NOBODY, rest: Mailbox::default() }
+    }
+}
+
 /// The entries of the mailboxes of all ranks.
 #[derive(Debug)]
 pub(crate) struct Mailboxes<T> {
@@ -65,21 +84,6 @@ impl<T: Copy> Mailboxes<T> {
         many.put(key, entry);
     }
 
-    /// Takes out the only entry, if it fits; `Err` if there are several.
-    #[inline]
-    pub(crate) fn take_only(&mut self, mailbox: &mut Mailbox, key: Key) -> Result<Option<T>, ()> {
-        let only = match mailbox.few.only() {
-            Some(only) => only,
-            None if mailbox.is_empty() => return Ok(None),
-            None => return Err(()),
-        };
-        if !fits(self.few[only].0, key) {
-            return Ok(None);
-        }
-        mailbox.len = 0;
-        Ok(self.few.pop(&mut mailbox.few).map(|(_, entry)| entry))
-    }
-
     /// Takes out the first entry of the rank at `place` that fits.
     #[inline]
     pub(crate) fn take(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key) -> Option<T> {
@@ -113,15 +117,62 @@ impl<T: Copy> Mailboxes<T> {
         }
     }
 
-    /// Brings what waits into the cache, unless there is an index.
-    pub(crate) fn fetch(&self) {
-        self.few.fetch();
+    /// Brings what waits into the cache, if that has never been more than `most`.
+    pub(crate) fn fetch(&self, most: usize) {
+        self.few.fetch(most);
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let entry = size_of::<(u64, (Key, T))>() + size_of::<(Key, u64)>();
         self.few.bytes() + self.many.values().map(|many| many.entries.len() * entry).sum::<usize>()
+    }
+}
+
+impl Mailboxes<u32> {
+    /// Adds a receive behind all others of the rank at `place`.
+    #[inline]
+    pub(crate) fn post(&mut self, (posted, place): (&mut Posted, usize), key: Key, number: u32) {
+        match posted.number == NOBODY && posted.rest.is_empty() {
+            true => (posted.key, posted.number) = (key, number),
+            false => self.put((&mut posted.rest, place), key, number),
+        }
+    }
+
+    /// Takes out the first receive of the rank at `place` that fits.
+    #[inline]
+    pub(crate) fn claim(&mut self, (posted, place): (&mut Posted, usize), key: Key) -> Option<u32> {
+        if posted.number != NOBODY && fits(posted.key, key) {
+            let number = posted.number;
+            let next = match posted.rest.len {
+                0 | MANY => None,
+                _ => self.few.pop(&mut posted.rest.few),
+            };
+            posted.rest.len -= u32::from(next.is_some());
+            (posted.key, posted.number) = next.unwrap_or((key, NOBODY));
+            return Some(number);
+        }
+        self.take((&mut posted.rest, place), key)
+    }
+
+    /// The receives of the rank at `place`, in their order.
+    pub(crate) fn all(&self, posted: Posted, place: usize) -> impl Iterator<Item = u32> + '_ {
+        let first = Some(posted.number).filter(|number| *number != NOBODY);
+        first.into_iter().chain(self.iter(posted.rest, place).copied())
+    }
+}
+
+impl Posted {
+    /// Takes out the only receive, if it fits; `Err` if there are several.
+    #[inline]
+    pub(crate) fn claim_only(&mut self, key: Key) -> Result<Option<u32>, ()> {
+        match self.rest.is_empty() {
+            false => Err(()),
+            true if self.number != NOBODY && fits(self.key, key) => {
+                Ok(Some(std::mem::replace(&mut self.number, NOBODY)))
+            }
+            true => Ok(None),
+        }
     }
 }
 
@@ -203,18 +254,27 @@ mod tests {
         #[test]
         fn the_first_that_fits_is_taken(steps in prop::collection::vec((any::<bool>(), number(), number()), 0..60)) {
             let (mut mailboxes, mut mailbox) = (Mailboxes::default(), Mailbox::default());
+            let (mut receives, mut posted) = (Mailboxes::default(), Posted::default());
             let mut list: Vec<(Key, usize)> = Vec::new();
             for (i, (put, source, tag)) in steps.into_iter().enumerate() {
                 let key = (source, tag);
                 if put {
                     mailboxes.put((&mut mailbox, 5), key, i);
+                    receives.post((&mut posted, 5), key, i as u32);
                     list.push((key, i));
                 } else {
                     let at = list.iter().position(|(own, _)| fits(*own, key));
-                    prop_assert_eq!(mailboxes.take((&mut mailbox, 5), key), at.map(|at| list.remove(at).1));
+                    let expected = at.map(|at| list.remove(at).1);
+                    prop_assert_eq!(mailboxes.take((&mut mailbox, 5), key), expected);
+                    let expected = expected.map(|number| number as u32);
+                    match posted.claim_only(key) {
+                        Ok(claimed) => prop_assert_eq!(claimed, expected),
+                        Err(()) => prop_assert_eq!(receives.claim((&mut posted, 5), key), expected),
+                    }
                 }
             }
             prop_assert!(mailboxes.iter(mailbox, 5).eq(list.iter().map(|(_, i)| i)));
+            prop_assert!(receives.all(posted, 5).eq(list.iter().map(|(_, i)| *i as u32)));
             prop_assert_eq!(mailbox.is_empty(), list.is_empty());
         }
     }

@@ -1,6 +1,6 @@
 //! Programs side by side, each with ranks of its own.
 
-use crate::plan::{Executable, Phase, Plan, Released};
+use crate::plan::{Exchange, Executable, Phase, Plan, Released};
 use crate::program::{ANY, Action, Operation};
 use crate::ranks::Ranks;
 use std::sync::Arc;
@@ -151,6 +151,17 @@ impl Plan for TogetherPlan {
 
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>) {
         self.ask(rank, released, |plan, rank, released| plan.done(rank, number, time, released));
+    }
+
+    fn exchange(&mut self, (rank, _): (u32, usize), number: u32, time: u64, eager: u64) -> Option<Exchange> {
+        let which = self.of(rank);
+        let Running { plan, first, .. } = &mut self.parts[which];
+        let own = rank - *first;
+        let place = plan.ranks().place(own);
+        let mut exchange = plan.exchange((own, place), number, time, eager)?;
+        exchange.send.peer += *first;
+        exchange.receive.peer += *first;
+        Some(exchange)
     }
 
     fn unperformed(&self, rank: u32) -> Vec<u32> {

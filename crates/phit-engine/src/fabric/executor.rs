@@ -71,6 +71,15 @@ pub(crate) struct Word {
     told: u64,
 }
 
+/// Where a slot is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seat {
+    /// Its endpoint.
+    pub endpoint: u32,
+    /// The partition of that.
+    pub home: u32,
+}
+
 /// What an endpoint has to send.
 #[derive(Debug, Clone)]
 struct Outgoing {
@@ -94,9 +103,19 @@ struct Outgoing {
     messages: List,
 }
 
+impl Outgoing {
+    /// The packets of a message to endpoint `to` are the next to be made.
+    #[inline]
+    fn begin(&mut self, &Sending { packets, last, first, .. }: &Sending, to: u32) {
+        (self.left, self.last, self.cycle, self.to) = (packets, last, first, to);
+    }
+}
+
 /// The hosts of a part of the ranks, and what they send and receive.
 pub(crate) struct Executor {
     workload: Arc<Workload>,
+    /// By slot of the network.
+    seats: Arc<[Seat]>,
     asked: Asked,
     ticks_per_cycle: u64,
     /// Packets of this cycle and later ones cannot be sent.
@@ -104,8 +123,8 @@ pub(crate) struct Executor {
     hosts: Hosts,
     effects: Effects,
     events: Queue<Event>,
-    /// Messages that have arrived in this tick, with the places of their destinations.
-    arrived: Vec<(Message, u32)>,
+    /// Messages that have arrived at a rank in this tick.
+    arrived: Vec<Message>,
     /// Events in this turn of the partition.
     handled: u32,
     begun: bool,
@@ -126,8 +145,9 @@ pub(crate) struct Executor {
     words: BinaryHeap<Reverse<Word>>,
     /// Places of slots that have got something to send in this tick.
     pub(crate) senders: Vec<u32>,
-    /// Messages that have been sent in this tick and are known by that, if ranks have several rails.
-    pub(crate) posted: Vec<Announced>,
+    /// Messages that have been sent in this tick, whose destinations are to know of them, each with the partition of its
+    /// destination: where ranks have several rails all, otherwise those whose first packet is made next.
+    pub(crate) posted: Vec<(u32, Announced)>,
     /// Words for ranks, of this executor or another: who took what, from whom, when.
     pub(crate) told: Vec<(Message, Taken, u64)>,
     /// Rows of messages that have come; by [`Message::mark`].
@@ -140,6 +160,7 @@ impl Executor {
     /// The executor of `ranks`, before anything has happened.
     pub(crate) fn new(
         workload: Arc<Workload>,
+        seats: Arc<[Seat]>,
         ranks: Ranks,
         asked: Asked,
         ticks_per_cycle: Tick,
@@ -166,6 +187,7 @@ impl Executor {
         Self {
             hosts: asked.of(hosts),
             workload,
+            seats,
             asked,
             ticks_per_cycle: ticks_per_cycle.into(),
             cycles,
@@ -247,32 +269,51 @@ impl Executor {
         if self.incoming.at_rest() {
             return;
         }
+        let come = self.incoming.come();
+        let is_due = self.is_due(now);
         let mut arrived = std::mem::take(&mut self.arrived);
-        let Self { incoming, rows, asked, workload, .. } = self;
-        incoming.take_in(|come| {
-            arrived.push((message_of(&come, asked.messages.then_some((&mut *rows, workload.rails))), come.place));
-        });
-        let is_due = self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now);
-        for of_rank in arrived.chunk_by(|(_, one), (_, other)| one == other) {
-            match of_rank {
-                [(message, place)] if !is_due && self.answer(message, *place as usize, now) => continue,
-                &[(message, _)] if !is_due => match self.take_place(Event::Message(message), now) {
-                    Err(wait) => self.events.put_off(Event::Message(message), wait),
-                    Ok(()) => self.settle(now, true),
-                },
-                several => several.iter().for_each(|(message, _)| self.events.add(now, Event::Message(*message))),
+        for of_rank in come.chunk_by(|one, other| one.place == other.place) {
+            let Self { incoming, rows, asked, workload, .. } = self;
+            incoming.take_in(of_rank, |come| {
+                arrived.push(message_of(&come, asked.messages.then_some((&mut *rows, workload.rails))));
+            });
+            let done = match &arrived[..] {
+                [message] => !is_due && self.answer(message, of_rank[0].place as usize, now),
+                _ => false,
+            };
+            if !done {
+                self.hear(&arrived, is_due, now);
             }
-            if !is_due {
-                self.handle(now);
-            }
+            arrived.clear();
         }
-        arrived.clear();
         self.arrived = arrived;
+        self.incoming.give_back(come);
+    }
+
+    /// True if something is due for a rank, besides what arrives.
+    #[inline]
+    fn is_due(&self, now: u64) -> bool {
+        self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now)
+    }
+
+    /// Messages have arrived at a rank.
+    fn hear(&mut self, messages: &[Message], is_due: bool, now: u64) {
+        match messages {
+            &[message] if !is_due => match self.take_place(Event::Message(message), now) {
+                Err(wait) => self.events.put_off(Event::Message(message), wait),
+                Ok(()) => self.settle(now, true),
+            },
+            several => several.iter().for_each(|message| self.events.add(now, Event::Message(*message))),
+        }
+        if !is_due {
+            self.handle(now);
+        }
     }
 
     /// Takes in a message for the rank at `place`, and lets it go on with the next steps of a collective: what
     /// [`Self::take_place`] and [`Self::settle`] do, without a queue, where nothing else is due. False if it is not as
     /// simple as that, and nothing has happened.
+    #[inline]
     fn answer(&mut self, message: &Message, place: usize, now: u64) -> bool {
         if self.asked.messages {
             return false;
@@ -309,11 +350,16 @@ impl Executor {
     }
 
     /// Notes what an event at `now` has led to with other ranks.
+    #[inline]
     fn note(&mut self, now: u64) {
         // In most runs nobody wants to know.
-        if !self.asked.messages && self.effects.taken.is_none() {
-            return;
+        if self.asked.messages || self.effects.taken.is_some() {
+            self.note_matched(now);
         }
+    }
+
+    /// Notes that a receive has taken a message.
+    fn note_matched(&mut self, now: u64) {
         let Some((message, at)) = self.effects.matched.take() else { return };
         if self.asked.messages {
             self.rows[message.mark as usize].matched = Some(at);
@@ -388,7 +434,11 @@ impl Executor {
         }
         let (packets, last) = self.cut.1;
         let outgoing = &mut self.outgoing[place];
-        let first = left.div_ceil(self.ticks_per_cycle).max(outgoing.next_cycle.into());
+        let left = match self.ticks_per_cycle {
+            1 => left,
+            ticks => left.div_ceil(ticks),
+        };
+        let first = left.max(outgoing.next_cycle.into());
         let end = first.saturating_add(packets);
         if end >= u64::from(self.cycles) {
             self.beyond = true;
@@ -397,14 +447,22 @@ impl Executor {
         outgoing.next_cycle = end as u32;
         outgoing.phits += (packets - 1) * u64::from(self.workload.packets.full()) + u64::from(last);
         let (first, packets) = (first as u32, packets as u32);
+        let is_next = outgoing.left == 0 && outgoing.messages.is_empty();
         if !self.sent.is_empty() {
             let sent = &mut self.sent[self.hosts.ranks().place(message.source)];
             message.mark = *sent;
             *sent += 1;
-            self.posted.push(Announced { message, from: outgoing.from, first, packets });
         }
-        self.sending.push(&mut outgoing.messages, Sending { message, first, packets, last });
+        let Seat { endpoint, home } = self.seats[self.workload.slot(message.destination, message.nic) as usize];
+        if is_next || !self.sent.is_empty() {
+            self.posted.push((home, Announced { message, from: outgoing.from, first, packets }));
+        }
         self.unsent += 1;
+        let sending = Sending { message, first, packets, last };
+        match is_next {
+            true => outgoing.begin(&sending, endpoint),
+            false => drop(self.sending.push(&mut outgoing.messages, sending)),
+        }
         self.senders.push(place as u32);
     }
 
@@ -414,19 +472,19 @@ impl Executor {
         self.hosts.ranks().place(rank) as u32 * self.each + rail as u32
     }
 
-    /// The next packet from the slot at `place`, whose last one has been sent, and what is to be said of its message if
-    /// it is the first and the destination does not know of it.
+    /// The next packet from the slot at `place`, whose last one has been sent. If it is the first of its message, and the
+    /// destination does not know of that, it is [`Self::posted`].
     #[inline]
-    pub(crate) fn next_packet(&mut self, place: u32) -> Option<(Generated, Option<Announced>)> {
+    pub(crate) fn next_packet(&mut self, place: u32) -> Option<Generated> {
         let outgoing = &mut self.outgoing[place as usize];
         outgoing.phits -= u64::from(std::mem::take(&mut outgoing.in_hand));
-        let mut announced = None;
         if outgoing.left == 0 {
-            let Sending { message, first, packets, last } = self.sending.pop(&mut outgoing.messages)?;
-            (outgoing.left, outgoing.last, outgoing.cycle) = (packets, last, first);
-            outgoing.to = self.workload.endpoint(message.destination, message.nic);
+            let sending = self.sending.pop(&mut outgoing.messages)?;
+            let Sending { message, first, packets, .. } = sending;
+            let Seat { endpoint, home } = self.seats[self.workload.slot(message.destination, message.nic) as usize];
+            outgoing.begin(&sending, endpoint);
             if self.sent.is_empty() {
-                announced = Some(Announced { message, from: outgoing.from, first, packets });
+                self.posted.push((home, Announced { message, from: outgoing.from, first, packets }));
             }
         }
         outgoing.left -= 1;
@@ -436,12 +494,7 @@ impl Executor {
         let packet = Generated { cycle: outgoing.cycle, destination: outgoing.to, size };
         outgoing.cycle += 1;
         outgoing.in_hand = size;
-        Some((packet, announced))
-    }
-
-    /// The rank for which a message is that was announced.
-    pub(crate) fn destination(announced: &Announced) -> u32 {
-        announced.message.destination
+        Some(packet)
     }
 
     /// Hears of a message before its first packet comes.
@@ -450,7 +503,7 @@ impl Executor {
     }
 
     /// Hears that a receive elsewhere has taken a message; the word comes later than now.
-    pub(crate) fn hear(&mut self, word: Word) {
+    pub(crate) fn hear_word(&mut self, word: Word) {
         self.words.push(Reverse(word));
     }
 
@@ -467,12 +520,28 @@ impl Executor {
             1 => packet.birth,
             ticks => packet.birth / ticks as Tick,
         };
-        self.incoming.packet(destination, cycle, packet, (now.saturating_sub(before), now));
+        let times = (now.saturating_sub(before), now);
+        let Some(arrival) = self.incoming.packet(destination, cycle, packet, times) else { return };
+        // An endpoint takes in one packet after the other: no other message arrives at the rank in this tick.
+        let now = u64::from(now);
+        if !self.is_due(now)
+            && let Some(message) = self.incoming.alone(&arrival)
+        {
+            self.events.reach(now);
+            if self.answer(&message, destination as usize, now) {
+                return self.incoming.taken(&arrival);
+            }
+        }
+        self.incoming.note(arrival);
     }
 
-    /// True if nothing is due by tick `now`.
+    /// True if nothing is due by tick `now`, and nothing has been done that others are to know of.
     pub(crate) fn is_idle(&self, now: Tick) -> bool {
-        self.begun && self.incoming.at_rest() && self.next().is_none_or(|next| next > u64::from(now))
+        let Self { begun, incoming, senders, posted, told, .. } = self;
+        *begun
+            && incoming.at_rest()
+            && (senders.is_empty() && posted.is_empty() && told.is_empty())
+            && self.next().is_none_or(|next| next > u64::from(now))
     }
 
     /// It is asked when the first phits of messages come.
@@ -545,7 +614,6 @@ impl Executor {
         }
         self.hosts.fetch();
         fetch(&self.outgoing);
-        self.sending.fetch();
         self.incoming.fetch();
     }
 

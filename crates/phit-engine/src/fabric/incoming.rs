@@ -60,8 +60,6 @@ impl Default for Times {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Come {
     pub(super) message: Message,
-    /// Place of its destination.
-    pub(super) place: u32,
     /// When, if this is noted.
     pub(super) times: Times,
 }
@@ -69,29 +67,69 @@ pub(super) struct Come {
 /// The endpoint that sends a message, and the cycle of its first packet.
 type Key = (u32, u32);
 
+/// That all of a message has come: in the order in which messages of one tick are taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Arrival {
+    /// Place of the destination.
+    pub(super) place: u32,
+    source: u32,
+    key: Key,
+}
+
 /// So many messages are looked at one after the other; of more there is an index.
 const FEW: u32 = 8;
+
+/// For each rank so many messages at most are brought into the cache ahead.
+const MOST_FETCHED: usize = 4;
 
 /// In [`OfRank::len`]: there is an index, until no message is left.
 const MANY: u32 = u32::MAX;
 
-/// Messages on their way to a rank: those of one endpoint in the order in which they were sent.
-#[derive(Debug, Clone, Copy, Default)]
+/// Messages on their way to a rank, those of one endpoint in the order in which they were sent. The first stands here,
+/// which mostly is the only one.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct OfRank {
-    few: List,
+    /// [`NOTHING`] if there is none, or an index of them.
+    first: Coming,
+    /// Those after it.
+    rest: List,
     len: u32,
 }
+
+const _: () = assert!(size_of::<OfRank>() == 64);
+
+impl OfRank {
+    const NONE: Self = Self { first: NOTHING, rest: List::EMPTY, len: 0 };
+
+    /// The message that stands here.
+    #[inline]
+    fn first(&self) -> Option<&Coming> {
+        (self.first.key != NOBODY).then_some(&self.first)
+    }
+}
+
+/// No message has this key.
+const NOBODY: Key = (NONE, NONE);
+
+/// No message.
+const NOTHING: Coming = Coming {
+    message: Message { source: 0, destination: 0, number: 0, bytes: 0, tag: 0, cpu: 0, nic: 0, left: 0, mark: 0 },
+    key: NOBODY,
+    left: 0,
+};
 
 /// Messages on their way to some ranks.
 pub(super) struct Incoming {
     ranks: Ranks,
     /// By place of the destination.
     heads: Vec<OfRank>,
+    /// Of ranks that have a few those after the first.
     few: Lists<Coming>,
     /// By place of the destination, of ranks with many.
     many: FxHashMap<u32, BTreeMap<Key, Coming>>,
-    /// Messages that have come in this tick: place of the destination, source, and by what they are known.
-    come: Vec<(u32, u32, Key)>,
+    /// Those that have come in this tick.
+    come: Vec<Arrival>,
     /// When what of each has come, by place and key, if this is noted.
     times: Option<FxHashMap<(u32, Key), Times>>,
     /// Those that come over several rails.
@@ -102,7 +140,7 @@ impl Incoming {
     /// Nothing on its way to `ranks`, of several rails each or one. `noted`: it is kept when messages come.
     pub(super) fn new(ranks: Ranks, rails: bool, noted: bool) -> Self {
         Self {
-            heads: vec![OfRank::default(); ranks.len()],
+            heads: vec![OfRank::NONE; ranks.len()],
             ranks,
             few: Lists::default(),
             many: FxHashMap::default(),
@@ -117,11 +155,13 @@ impl Incoming {
         let place = self.ranks.place(message.destination);
         let coming = Coming { message, key: (from, first), left: packets };
         let of_rank = &mut self.heads[place];
-        if of_rank.len < FEW {
-            of_rank.len += 1;
-            self.few.push(&mut of_rank.few, coming);
-        } else {
-            self.expect_many(place as u32, coming);
+        match of_rank.len {
+            0 => (of_rank.first, of_rank.len) = (coming, 1),
+            len if len < FEW => {
+                of_rank.len += 1;
+                self.few.push(&mut of_rank.rest, coming);
+            }
+            _ => self.expect_many(place as u32, coming),
         }
         if let Some(order) = &mut self.order {
             order.sent(&message);
@@ -131,17 +171,27 @@ impl Incoming {
     #[cold]
     fn expect_many(&mut self, place: u32, coming: Coming) {
         let (of_rank, many) = (&mut self.heads[place as usize], self.many.entry(place).or_default());
-        of_rank.len = MANY;
-        while let Some(before) = self.few.pop(&mut of_rank.few) {
+        if let Some(first) = of_rank.first() {
+            many.insert(first.key, *first);
+        }
+        (of_rank.first, of_rank.len) = (NOTHING, MANY);
+        while let Some(before) = self.few.pop(&mut of_rank.rest) {
             many.insert(before.key, before);
         }
         many.insert(coming.key, coming);
     }
 
-    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`.
+    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`. Returns the
+    /// message of which it was the last.
     #[inline]
-    pub(super) fn packet(&mut self, place: u32, cycle: u32, packet: &Packet, (head, now): (Tick, Tick)) {
-        let Some(coming) = self.of_packet(place, (packet.source, cycle)) else { return };
+    pub(super) fn packet(
+        &mut self,
+        place: u32,
+        cycle: u32,
+        packet: &Packet,
+        (head, now): (Tick, Tick),
+    ) -> Option<Arrival> {
+        let coming = self.of_packet(place, (packet.source, cycle))?;
         coming.left -= 1;
         let (key, source, left) = (coming.key, coming.message.source, coming.left);
         if let Some(times) = &mut self.times {
@@ -151,22 +201,31 @@ impl Incoming {
             times.first = times.first.min(head);
             times.last = now;
         }
-        if left == 0 {
-            self.come.push((place, source, key));
-        }
+        (left == 0).then_some(Arrival { place, source, key })
+    }
+
+    /// A message has come, which is to be taken in when all of the tick have.
+    #[inline]
+    pub(super) fn note(&mut self, arrival: Arrival) {
+        self.come.push(arrival);
     }
 
     /// The message of which an endpoint has generated a packet in `cycle`, on its way to the rank at `place`.
     #[inline]
     fn of_packet(&mut self, place: u32, (from, cycle): Key) -> Option<&mut Coming> {
-        let OfRank { few, len } = self.heads[place as usize];
-        if len == MANY {
+        let of_rank = &mut self.heads[place as usize];
+        if !of_rank.rest.is_empty() {
+            let is_it = |at: &u32| self.few[*at].key.0 == from && self.few[*at].key.1 <= cycle;
+            if let Some(at) = self.few.places(of_rank.rest).filter(is_it).last() {
+                return Some(&mut self.few[at]);
+            }
+        }
+        if of_rank.len == MANY {
             let (_, coming) = self.many.get_mut(&place)?.range_mut(..=(from, cycle)).next_back()?;
             return (coming.key.0 == from).then_some(coming);
         }
-        let is_it = |at: &u32| self.few[*at].key.0 == from && self.few[*at].key.1 <= cycle;
-        let at = self.few.places(few).filter(is_it).last()?;
-        Some(&mut self.few[at])
+        let first = &mut of_rank.first;
+        (first.key.0 == from && first.key.1 <= cycle).then_some(first)
     }
 
     fn remove(&mut self, place: u32, key: Key) -> Option<Come> {
@@ -182,23 +241,24 @@ impl Incoming {
                 coming
             }
             _ => {
-                let coming = self.few.take(&mut of_rank.few, |coming| coming.key == key)?;
+                let coming = match of_rank.first.key == key {
+                    true => {
+                        let next = self.few.pop(&mut of_rank.rest);
+                        std::mem::replace(&mut of_rank.first, next.unwrap_or(NOTHING))
+                    }
+                    false => self.few.take(&mut of_rank.rest, |coming| coming.key == key)?,
+                };
                 of_rank.len -= 1;
                 coming
             }
         };
         let times = self.times.as_mut().and_then(|times| times.remove(&(place, key))).unwrap_or_default();
-        Some(Come { message: coming.message, place, times })
+        Some(Come { message: coming.message, times })
     }
 
     /// Takes out the message of `key`, which has come, if no other of its sender and tag is before it; and those that
     /// have waited for it.
-    #[inline]
     fn take_first(&mut self, place: u32, key: Key, each: &mut impl FnMut(Come)) {
-        let only = self.heads[place as usize].few.only();
-        if only.is_some_and(|only| self.few[only].key == key) {
-            return self.remove(place, key).into_iter().for_each(each);
-        }
         let Some(tag) = self.get(place, key).map(|coming| coming.message.tag) else { return };
         while let Some(first) = self.first_of(place, key.0, tag).filter(|coming| coming.left == 0) {
             let first = first.key;
@@ -224,38 +284,77 @@ impl Incoming {
     }
 
     fn few(&self, place: u32) -> impl Iterator<Item = &Coming> {
-        self.few.iter(self.heads[place as usize].few)
+        let of_rank = &self.heads[place as usize];
+        of_rank.first().into_iter().chain(self.few.iter(of_rank.rest))
     }
 
-    /// Calls `each` with the messages that have come in this tick, and with those that came earlier and had to wait for
-    /// them: by destination, by source, and in the order in which they were sent.
+    /// What has come in this tick, by destination, by source, and in the order in which it was sent. The list is to be
+    /// [given back](Self::give_back).
     #[inline]
-    pub(super) fn take_in(&mut self, mut each: impl FnMut(Come)) {
-        if self.come.is_empty() {
-            return;
-        }
+    pub(super) fn come(&mut self) -> Vec<Arrival> {
         let mut come = std::mem::take(&mut self.come);
         if come.len() > 1 {
             come.sort_unstable();
         }
-        match self.order.take() {
-            None => come.drain(..).for_each(|(place, _, key)| self.take_first(place, key, &mut each)),
-            Some(mut order) => {
-                let coming = come.drain(..).filter_map(|(place, _, key)| self.remove(place, key));
-                let mut coming: Vec<Come> = coming.collect();
-                let key = |Message { destination, source, mark, .. }: Message| (destination, source, mark);
-                coming.sort_unstable_by_key(|coming| key(coming.message));
-                coming.into_iter().for_each(|coming| order.come(&coming.message, coming, &mut each));
-                self.order = Some(order);
+        come
+    }
+
+    /// Takes back an emptied list of what had come.
+    #[inline]
+    pub(super) fn give_back(&mut self, mut come: Vec<Arrival>) {
+        come.clear();
+        self.come = come;
+    }
+
+    /// The message of an arrival, if that alone can be taken in now: no other of its sender is before it, or has waited
+    /// for it. `None`, too, where it is noted when messages come.
+    #[inline]
+    pub(super) fn alone(&self, &Arrival { place, key, .. }: &Arrival) -> Option<Message> {
+        let of_rank = &self.heads[place as usize];
+        if self.order.is_some() || self.times.is_some() {
+            return None;
+        }
+        if of_rank.len == 1 {
+            return Some(of_rank.first.message);
+        }
+        let mut found = None;
+        for coming in self.few(place) {
+            match coming.key.0 == key.0 {
+                true if coming.key == key => found = Some(coming.message),
+                true if found.is_none() || coming.left == 0 => return None,
+                _ => {}
             }
         }
-        self.come = come;
+        found
+    }
+
+    /// The message of an arrival, which was [alone](Self::alone), has been taken in.
+    #[inline]
+    pub(super) fn taken(&mut self, &Arrival { place, key, .. }: &Arrival) {
+        let of_rank = &mut self.heads[place as usize];
+        match of_rank.len {
+            1 => (of_rank.first.key, of_rank.len) = (NOBODY, 0),
+            _ => drop(self.remove(place, key)),
+        }
+    }
+
+    /// Calls `each` with the messages of a rank that have come in this tick, and with those that came earlier and had to
+    /// wait for them: by source, and in the order in which they were sent.
+    pub(super) fn take_in(&mut self, of_rank: &[Arrival], mut each: impl FnMut(Come)) {
+        let Some(mut order) = self.order.take() else {
+            return of_rank.iter().for_each(|arrival| self.take_first(arrival.place, arrival.key, &mut each));
+        };
+        let mut come: Vec<Come> =
+            of_rank.iter().filter_map(|arrival| self.remove(arrival.place, arrival.key)).collect();
+        come.sort_unstable_by_key(|come| (come.message.source, come.message.mark));
+        come.into_iter().for_each(|come| order.come(&come.message, come, &mut each));
+        self.order = Some(order);
     }
 
     /// Brings what is known of all ranks into the cache.
     pub(super) fn fetch(&self) {
         fetch(&self.heads);
-        self.few.fetch();
+        self.few.fetch(MOST_FETCHED * self.heads.len());
     }
 
     /// True if no message has come that has not been taken in.
@@ -319,17 +418,28 @@ mod tests {
             let mut left: Vec<u32> = sent.iter().map(|(_, _, count)| *count).collect();
             let (mut there, mut gone) = (vec![false; sent.len()], vec![false; sent.len()]);
             for (tick, (_, (from, cycle, number))) in (1..).zip(coming) {
-                incoming.packet(0, cycle, &Packet::new(from, 0), (tick, tick));
+                let last = incoming.packet(0, cycle, &Packet::new(from, 0), (tick, tick));
                 left[number] -= 1;
                 there[number] = left[number] == 0;
-                prop_assert_eq!(incoming.at_rest(), !there[number]);
+                prop_assert_eq!(last.is_some(), there[number]);
                 let mut come = Vec::new();
-                incoming.take_in(|coming| come.push(coming));
+                match last.and_then(|last| Some((last, incoming.alone(&last)?))) {
+                    Some((last, message)) => {
+                        come.push(message);
+                        incoming.taken(&last);
+                    }
+                    None => {
+                        last.into_iter().for_each(|last| incoming.note(last));
+                        let arrived = incoming.come();
+                        incoming.take_in(&arrived, |coming| come.push(coming.message));
+                        incoming.give_back(arrived);
+                    }
+                }
                 let (source, tag, _) = sent[number];
                 let own = (0..sent.len()).filter(|one| (sent[*one].0, sent[*one].1) == (source, tag));
                 let ready: Vec<usize> = own.take_while(|one| there[*one]).filter(|one| !gone[*one]).collect();
-                prop_assert_eq!(come.iter().map(|coming| coming.message.number as usize).collect::<Vec<_>>(), ready);
-                come.iter().for_each(|coming| gone[coming.message.number as usize] = true);
+                prop_assert_eq!(come.iter().map(|message| message.number as usize).collect::<Vec<_>>(), ready);
+                come.iter().for_each(|message| gone[message.number as usize] = true);
                 let missing = incoming.left().count();
                 prop_assert_eq!(missing, gone.iter().filter(|gone| !**gone).count());
             }

@@ -105,6 +105,32 @@ fn results_do_not_depend_on_partitions() {
 
 /// Whether somebody wants to know of each message and operation changes nothing: without, steps of one message each way
 /// are taken without a queue.
+fn change_nothing(workload: &Value) {
+    // Ranks are not all equally far from one another: messages come before they are waited for.
+    let scenario = |asked: bool| {
+        json!({
+            "units": { "phit": "1 B" },
+            "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
+            "router": { "latency": 4, "speedup": 2, "links": {
+                "local": { "latency": 7, "vcs": 3, "buffer": 64 },
+                "global": { "latency": 50, "vcs": 2, "buffer": 128 },
+            } },
+            "workload": workload,
+            "measure": { "messages": asked, "operations": asked, "tracks": asked, "phases": true },
+        })
+    };
+    let run = |asked, partitions| {
+        let options = Options { threads: 1, partitions: Some(partitions) };
+        let outcome = common::run_with(&scenario(asked), options);
+        let (summary, tables) = (outcome.summary(), outcome.tables());
+        let numbers = ["completion", "packets", "packet_hops", "latency_mean"].map(|key| summary[key].clone());
+        (numbers, tables["ranks"].clone(), tables["phases"].clone())
+    };
+    let told = run(true, 1);
+    assert_eq!(run(false, 1), told, "{workload}");
+    assert_eq!(run(false, 4), told, "{workload}");
+}
+
 #[test]
 fn steps_that_are_taken_at_once_change_nothing() {
     let program = |collective: &str, algorithm: &str, bytes: u64| {
@@ -130,31 +156,24 @@ fn steps_that_are_taken_at_once_change_nothing() {
         workload["packet_size"] = json!(16);
         workload["placement"] = json!("random");
         for host in &hosts {
-            // Ranks are not all equally far from one another: messages come before they are waited for.
             workload["ranks"] = json!(if host.get("rails").is_some() { 32 } else { 60 });
             workload["host"] = host.clone();
-            let scenario = |asked: bool| {
-                json!({
-                    "units": { "phit": "1 B" },
-                    "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
-                    "router": { "latency": 4, "speedup": 2, "links": {
-                        "local": { "latency": 7, "vcs": 3, "buffer": 64 },
-                        "global": { "latency": 50, "vcs": 2, "buffer": 128 },
-                    } },
-                    "workload": workload,
-                    "measure": { "messages": asked, "operations": asked, "tracks": asked, "phases": true },
-                })
-            };
-            let run = |asked, partitions| {
-                let options = Options { threads: 1, partitions: Some(partitions) };
-                let outcome = common::run_with(&scenario(asked), options);
-                let (summary, tables) = (outcome.summary(), outcome.tables());
-                let numbers = ["completion", "packets", "packet_hops", "latency_mean"].map(|key| summary[key].clone());
-                (numbers, tables["ranks"].clone(), tables["phases"].clone())
-            };
-            let told = run(true, 1);
-            assert_eq!(run(false, 1), told, "{workload}");
-            assert_eq!(run(false, 4), told, "{workload}");
+            change_nothing(&workload);
         }
+    }
+}
+
+/// Nor where the programs of several jobs take such steps, one of which begins when the other is under way.
+#[test]
+fn steps_of_several_jobs_that_are_taken_at_once_change_nothing() {
+    let job = |collective: &str, algorithm: &str, start: u32| {
+        let program = json!({
+            "kind": "collective", "collective": collective, "algorithm": algorithm, "bytes": 480, "times": 2, "ranks": 30,
+        });
+        json!({ "name": algorithm, "program": program, "placement": "random", "start": start })
+    };
+    for host in [json!({}), json!({ "gap": 9 }), json!({ "eager": 20 })] {
+        let jobs = [job("all_reduce", "ring", 0), job("all_to_all", "pairwise", 300)];
+        change_nothing(&json!({ "kind": "jobs", "packet_size": 16, "host": host, "job": jobs }));
     }
 }

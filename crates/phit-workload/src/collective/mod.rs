@@ -143,6 +143,13 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
+    /// A block by itself.
+    #[inline]
+    pub(crate) fn block(self, peer: u32, block: u32) -> Part {
+        let (each, longer) = (self.bytes / u64::from(self.members), self.bytes % u64::from(self.members));
+        Part { peer, bytes: each + u64::from(u64::from(block) < longer), blocks: Blocks::one(block) }
+    }
+
     /// Bytes of blocks that follow one another.
     pub(crate) fn size(self, blocks: Blocks) -> u64 {
         debug_assert_eq!(blocks.stride, 1);

@@ -17,16 +17,18 @@ pub enum Pairs {
 
 impl Pairs {
     /// Bytes of `source` for `destination`, of so many members.
+    #[inline]
     pub fn bytes(&self, members: u32, source: u32, destination: u32) -> u64 {
         match self {
             Self::Equal(bytes) => *bytes,
             Self::ByDestination(bytes) => bytes[destination as usize],
             Self::Matrix(bytes) => bytes[source as usize * members as usize + destination as usize],
-            Self::Chunk(of, chunk, chunks) => {
-                let bytes = of.bytes(members, source, destination);
-                bytes / u64::from(*chunks) + u64::from(u64::from(*chunk) < bytes % u64::from(*chunks))
-            }
+            Self::Chunk(of, chunk, chunks) => Self::chunk(of.bytes(members, source, destination), *chunk, *chunks),
         }
+    }
+
+    fn chunk(bytes: u64, chunk: u32, chunks: u32) -> u64 {
+        bytes / u64::from(chunks) + u64::from(u64::from(chunk) < bytes % u64::from(chunks))
     }
 
     /// True if all pairs have the same.

@@ -15,6 +15,7 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
+    #[inline(always)]
     fn part(&self, members: u32, peer: u32, source: u32, destination: u32) -> Part {
         match self {
             Self::Own(cut) => cut.part(peer, Blocks::one(source)),
@@ -54,17 +55,20 @@ impl Pairwise {
 
 impl Pairwise {
     /// The first of the distances of a step.
+    #[inline]
     fn first(&self, lane: u32, number: u32) -> Option<u32> {
         let Self { members, in_step, window, .. } = self;
         number.checked_mul(in_step * window)?.checked_add(lane + 1).filter(|first| first < members)
     }
 
     /// The messages of a member with those at this distance.
-    #[inline]
+    #[inline(always)]
     fn at(&self, member: u32, distance: u32) -> Pair {
         let Self { members, sizes, .. } = self;
-        let cut = Cut { members: *members, bytes: 0 };
-        let (to, from) = (cut.next(member, distance), cut.back(member, distance));
+        // The distance is below the number of members.
+        let rest = members - distance;
+        let to = if member < rest { member + distance } else { member - rest };
+        let from = if member < distance { member + rest } else { member - distance };
         Pair {
             send: sizes.part(*members, to, member, to),
             receive: sizes.part(*members, from, from, member),
@@ -106,7 +110,8 @@ impl Steps for Pairwise {
         if self.in_step != 1 || matches!(&self.sizes, Sizes::Each(pairs) if !matches!(pairs, Pairs::Equal(_))) {
             return None;
         }
-        self.first(lane, number).map(|distance| self.at(member, distance))
+        let distance = self.first(lane, number)?;
+        Some(self.at(member, distance))
     }
 
     fn count(&self, _member: u32, lane: u32) -> u32 {

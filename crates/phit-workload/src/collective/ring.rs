@@ -2,7 +2,7 @@
 //!
 //! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
 
-use super::{Blocks, Cut, Pair, Step, Steps};
+use super::{Cut, Pair, Step, Steps};
 
 /// What goes round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl Steps for Ring {
         // A block is summed up on its way to its member, which begins to hand it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
         Some(Pair {
-            send: cut.part(cut.next(member, 1), Blocks::one(sent)),
-            receive: cut.part(cut.back(member, 1), Blocks::one(cut.back(sent, 1))),
+            send: cut.block(cut.next(member, 1), sent),
+            receive: cut.block(cut.back(member, 1), cut.back(sent, 1)),
             reduces,
         })
     }

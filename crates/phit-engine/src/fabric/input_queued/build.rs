@@ -18,7 +18,7 @@ use super::vc_allocation::{Arbiters, Asked, VcAllocator};
 use super::wait_lists::WaitLists;
 use crate::engine::parallel::Outbox;
 use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
-use crate::fabric::executor::Executor;
+use crate::fabric::executor::{Executor, Seat};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
@@ -106,6 +106,8 @@ struct Hosts {
     parts: Vec<Ranks>,
     /// By rank: its partition.
     homes: Arc<[u32]>,
+    /// By slot.
+    seats: Arc<[Seat]>,
     /// By endpoint: the place of its slot among those of its partition, `NO_SLOT` if it has none.
     slots: Arc<[u32]>,
     ways: Arc<Ways>,
@@ -497,7 +499,8 @@ impl<'a> Plan<'a> {
         let (workload, shared) = (self.workload.as_ref()?, layout.hosts.as_ref()?);
         let cycle = self.config.links.ticks_per_cycle;
         let asked = self.rows;
-        let executor = Executor::new(workload.clone(), shared.parts[index].clone(), asked, cycle, cycles(cycle));
+        let (seats, ranks) = (shared.seats.clone(), shared.parts[index].clone());
+        let executor = Executor::new(workload.clone(), seats, ranks, asked, cycle, cycles(cycle));
         let mut own: Vec<u32> =
             layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();
         own.sort_unstable();
@@ -532,6 +535,11 @@ impl<'a> Plan<'a> {
         };
         Some(Hosts {
             slots: workload.slots.iter().map(place).collect(),
+            seats: workload
+                .endpoints
+                .iter()
+                .map(|endpoint| Seat { endpoint: *endpoint, home: home(endpoint) })
+                .collect(),
             parts,
             homes,
             ways: Arc::new(Ways::new(self.blueprint, self.config.latency)),

@@ -50,15 +50,15 @@ impl Partition {
                 [message.destination, message.source].map(|rank| hosted.workload.endpoint(rank, message.nic));
             let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
             match hosted.homes[message.source as usize] {
-                home if home == self.index => executor.hear(word),
+                home if home == self.index => executor.hear_word(word),
                 home => self.outbox.mail[home as usize].words.push(word),
             }
         }
-        let mut posted = std::mem::take(&mut executor.posted);
+        executor.told = told;
         let mut senders = std::mem::take(&mut executor.senders);
         self.hosted = Some(hosted);
-        posted.drain(..).for_each(|announced| self.tell_of(announced));
-        for place in senders.drain(..) {
+        self.tell_of_posted();
+        for &place in &senders {
             let Some(hosted) = &self.hosted else { break };
             let endpoint = hosted.places[place as usize];
             if self.endpoints[endpoint].next.is_none() {
@@ -67,8 +67,8 @@ impl Partition {
             }
         }
         if let Some(hosted) = &mut self.hosted {
-            let executor = &mut hosted.executor;
-            (executor.senders, executor.told, executor.posted) = (senders, told, posted);
+            senders.clear();
+            hosted.executor.senders = senders;
         }
         self.file_wake();
     }
@@ -84,8 +84,7 @@ impl Partition {
         }
     }
 
-    /// Makes the next packet of endpoint `e`, and lets its destination know of the message if it is the first and that
-    /// has not been done.
+    /// Makes the next packet of endpoint `e`, and lets its destination know of the message if that has not been done.
     #[cold]
     #[inline(never)]
     pub(super) fn draw_of_message(&mut self, e: u32) {
@@ -94,30 +93,34 @@ impl Partition {
         if slot == NO_SLOT {
             return self.draw_beside(e);
         }
-        let Some((packet, announced)) = hosted.executor.next_packet(slot) else {
-            self.endpoints[e].next = None;
-            return;
-        };
-        self.endpoints[e].next = Some(packet);
-        self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
-        if let Some(announced) = announced {
-            self.tell_of(announced);
+        let next = hosted.executor.next_packet(slot);
+        self.endpoints[e].next = next;
+        if let Some(packet) = next {
+            self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
+            if !hosted.executor.posted.is_empty() {
+                self.tell_of_posted();
+            }
         }
     }
 
-    /// Lets the destination of a message know of it.
-    fn tell_of(&mut self, announced: Announced) {
+    /// Lets the destinations of messages know of them.
+    fn tell_of_posted(&mut self) {
         let Some(hosted) = &mut self.hosted else { return };
-        match hosted.homes[Executor::destination(&announced) as usize] {
-            home if home == self.index => hosted.executor.expect(announced),
-            home => {
-                let list = &mut self.outbox.mail[home as usize].announced;
-                if list.capacity() == 0 {
-                    *list = hosted.spare.pop().unwrap_or_default();
-                }
-                list.push(announced);
+        let Hosted { executor, spare, .. } = &mut **hosted;
+        let mut posted = std::mem::take(&mut executor.posted);
+        for &(home, announced) in &posted {
+            if home == self.index {
+                executor.expect(announced);
+                continue;
             }
+            let list = &mut self.outbox.mail[home as usize].announced;
+            if list.capacity() == 0 {
+                *list = spare.pop().unwrap_or_default();
+            }
+            list.push(announced);
         }
+        posted.clear();
+        executor.posted = posted;
     }
 
     /// Draws the next packet of endpoint `e`, which has no rank.
@@ -182,7 +185,7 @@ impl Partition {
         }
         let before = self.now.saturating_sub(1);
         for word in words {
-            hosted.executor.hear(word);
+            hosted.executor.hear_word(word);
             if let Ok(at) = Tick::try_from(word.at) {
                 let event = Event { target: kind::HOST << kind::SHIFT, data: 0 };
                 self.wheel.insert(before, at, kind::list(kind::HOST), event);
