@@ -20,6 +20,7 @@ impl<T> From<Vec<T>> for Table<T> {
 }
 
 /// Makes room for `more` items, and then some: an eighth, where a vector would double.
+#[inline]
 pub(crate) fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
         items.reserve_exact(more.max(items.len() / 8).max(16));

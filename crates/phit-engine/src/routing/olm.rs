@@ -129,8 +129,10 @@ impl Trigger for Credits {
             return None;
         }
         let fill = view.fill(port, vc);
-        let fires = fill >= self.params.minimum && self.stands_out(view, head.minimal);
-        fires.then(|| Most::new(self.params.threshold * fill, view.capacity()[usize::from(head.other)]))
+        match fill >= self.params.minimum && self.stands_out(view, head.minimal) {
+            true => Some(Most::new(self.params.threshold * fill, view.capacity()[usize::from(head.other)])),
+            false => None,
+        }
     }
 
     #[inline]

@@ -225,7 +225,7 @@ impl<'a> RouterView<'a> {
         output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
-    #[inline]
+    #[inline(always)]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
         if let Some(backlog) = self.backlog {
             let output = self.output(port);
