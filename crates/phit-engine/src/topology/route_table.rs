@@ -26,6 +26,11 @@ enum Ports {
     Words(Vec<u16>),
 }
 
+/// True if the ports of all routers can be told apart by a byte that may also say that there is none.
+fn fit_bytes(topology: &dyn Topology) -> bool {
+    (0..topology.routers()).all(|router| topology.ports(router) <= u8::MAX.into())
+}
+
 /// An entry of a destination to which a router knows no way.
 pub const NO_PORT: u16 = u16::MAX;
 
@@ -135,18 +140,23 @@ impl RouteTable {
                 ports.push(choose(topology, router, to, destination, &hops));
             }
         }
-        Some(Self::of_endpoints(ports, endpoints))
+        Some(Self::of_endpoints(topology, ports))
     }
 
     /// No route to anywhere. `None` if the table would have more than `MOST_ENTRIES`.
     pub fn empty(topology: &dyn Topology) -> Option<Self> {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         let entries = u64::from(routers) * u64::from(endpoints);
-        (entries <= MOST_ENTRIES).then(|| Self::of_endpoints(vec![NO_PORT; entries as usize], endpoints))
+        (entries <= MOST_ENTRIES).then(|| Self::of_endpoints(topology, vec![NO_PORT; entries as usize]))
     }
 
-    fn of_endpoints(ports: Vec<u16>, endpoints: u32) -> Self {
-        let ports = Ports::Words(ports);
+    fn of_endpoints(topology: &dyn Topology, ports: Vec<u16>) -> Self {
+        let endpoints = topology.endpoints();
+        let byte = |port: u16| port.min(u8::MAX.into()) as u8;
+        let ports = match fit_bytes(topology) {
+            true => Ports::Bytes(ports.into_iter().map(byte).collect()),
+            false => Ports::Words(ports),
+        };
         Self { ports, columns: endpoints, attached: None, endpoints, layers: None, adaptive: false }
     }
 
@@ -159,8 +169,7 @@ impl RouteTable {
         if entries > MOST_ENTRIES {
             return None;
         }
-        let most = (0..routers).map(|router| topology.ports(router)).max().unwrap_or(0);
-        let ports = match most <= u16::from(u8::MAX) {
+        let ports = match fit_bytes(topology) {
             true => Ports::Bytes(vec![u8::MAX; entries as usize]),
             false => Ports::Words(vec![NO_PORT; entries as usize]),
         };
