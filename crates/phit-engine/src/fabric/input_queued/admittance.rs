@@ -4,7 +4,7 @@ use super::config::{General, Kernel};
 use super::events::kind;
 use super::partition::Partition;
 use crate::engine::NONE;
-use crate::fabric::links::Phits;
+use crate::fabric::links::{Phits, align};
 use crate::traffic::Generated;
 
 /// A packet that waits, and the place of the one behind it.
@@ -177,28 +177,29 @@ impl Admittance {
         self.waiting.iter().all(|word| *word == 0)
     }
 
-    /// The first packet, from the destination whose turn it is on and around, that is not held back and that `fits`.
-    fn choose(&self, fits: impl Fn(Generated) -> bool) -> Option<Generated> {
+    /// The first packet, from the destination whose turn it is on and around, that is not held back and that has a
+    /// `place` to go to, and that.
+    fn choose<T>(&self, place: impl Fn(Generated) -> Option<T>) -> Option<(Generated, T)> {
         let words = self.waiting.len();
         let (first, bit) = (self.turn as usize / 64, self.turn % 64);
         let ahead = u64::MAX << bit;
+        let (mut at, mut mask) = (first, ahead);
         for step in 0..=words {
-            let at = (first + step) % words;
-            let mask = match step {
-                0 => ahead,
-                step if step == words => !ahead,
-                _ => u64::MAX,
-            };
+            if step == words {
+                mask = !ahead;
+            }
             let mut word = self.waiting[at] & !self.held[at] & mask;
             while word != 0 {
                 let destination = at as u32 * 64 + word.trailing_zeros();
                 word &= word - 1;
                 let Queue { cycle, size, .. } = self.queues[destination as usize];
                 let packet = Generated { cycle, destination, size };
-                if fits(packet) {
-                    return Some(packet);
+                if let Some(place) = place(packet) {
+                    return Some((packet, place));
                 }
             }
+            at = if at + 1 == words { 0 } else { at + 1 };
+            mask = u64::MAX;
         }
         None
     }
@@ -247,11 +248,11 @@ impl Partition {
         if self.silent.iter().any(|(silent, _)| *silent == e) {
             return self.give_up(e, self.now);
         }
-        let cycle = self.config.links.ticks_per_cycle;
+        let cycle = self.settings.ticks_per_cycle;
         loop {
             self.admit(e);
             let endpoint = &self.endpoints[e];
-            let free = self.config.links.align(endpoint.free);
+            let free = align(endpoint.free, cycle);
             // A packet generated in one cycle can be sent in the next.
             let generated = endpoint.next.map(|packet| (packet.cycle + 1) * cycle);
             let admittance = &self.admittances[e as usize];
@@ -259,17 +260,16 @@ impl Partition {
                 let next = if admittance.is_empty() { generated.map(|tick| tick.max(free)) } else { Some(free) };
                 return self.attempt_at(e, next);
             }
-            let fits = |packet: Generated| self.injection_lane::<K>(endpoint, packet, packet.size.into()).is_some();
-            let Some(packet) = admittance.choose(fits) else {
+            let lane = |packet: Generated| self.injection_lane::<K>(endpoint, packet, packet.size.into());
+            let Some((packet, lane)) = admittance.choose(lane) else {
                 self.endpoints[e].blocked = true;
                 return self.attempt_at(e, generated);
             };
-            let lane = self.injection_lane::<K>(endpoint, packet, packet.size.into());
             let mark = self.admittances[e as usize].take(packet.destination);
             if mark != 0 {
                 self.collector.counters.packets.sent_again(packet.size);
             }
-            self.send_flit::<K>(e, packet, lane.unwrap_or(0), packet.size.into(), mark);
+            self.send_flit::<K>(e, packet, lane, packet.size.into(), mark);
         }
     }
 
@@ -336,16 +336,16 @@ mod tests {
             assert!(queues.admit(packet(cycle, destination), Phits::Infinite));
         }
         let mut order = Vec::new();
-        while let Some(next) = queues.choose(|packet| packet.destination != 64) {
+        while let Some((next, ())) = queues.choose(|packet| (packet.destination != 64).then_some(())) {
             order.push((next.cycle, next.destination));
             queues.take(next.destination);
         }
         assert_eq!(order, [(3, 0), (0, 5), (2, 129), (1, 5)]);
         queues.hold(64, true);
-        assert_eq!(queues.choose(|_| true), None);
+        assert_eq!(queues.choose(|_| Some(())), None);
         assert!(queues.holds(64) && !queues.is_empty() && queues.queues[64].phits == 4);
         queues.hold(64, false);
-        assert_eq!(queues.choose(|_| true), Some(packet(4, 64)));
+        assert_eq!(queues.choose(|_| Some(7)), Some((packet(4, 64), 7)));
     }
 
     #[test]
