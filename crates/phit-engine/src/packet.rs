@@ -266,6 +266,12 @@ impl Arena {
         (self.packets.len() - self.free.len()) as u32
     }
 
+    /// Brings a packet into the cache before it is needed.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: u32) {
+        self.packets.prefetch(index);
+    }
+
     /// Brings them into the cache, see `Table::fetch`.
     pub fn fetch(&self) {
         self.packets.fetch();

@@ -210,7 +210,7 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
     /// input, or there are too many.
     #[inline]
     fn allocate_few(&mut self, round: &mut Round<'_>, requests: &[Request], grants: &mut Vec<u32>) -> bool {
-        let mut keys = [O::Key::LAST; FEW];
+        let mut keys = [(u32::MAX, O::Key::LAST); FEW];
         let each_its_input = requests.is_sorted_by(|a, b| a.input < b.input);
         if requests.len() > FEW || !each_its_input {
             return false;
@@ -220,12 +220,14 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
                 self.serve_input(round.first_port, round.now, request);
             }
             let own = self.outputs.key::<IN_TURN>(request.output, request.input, request.birth, round);
-            *key = O::at_output(request, own);
+            *key = (request.output, O::at_output(request, own));
         }
-        for (place, (key, request)) in keys.iter().zip(requests).enumerate() {
-            let mut others = keys.iter().zip(requests).enumerate().filter(|(at, _)| *at != place);
+        let keys = &keys[..requests.len()];
+        for (place, request) in requests.iter().enumerate() {
             // Of equals the first wins.
-            if others.any(|(at, (other, its))| its.output == request.output && (other, at) < (key, place)) {
+            let own = (keys[place].1, place);
+            let beats = |at: usize| keys[at].0 == request.output && (keys[at].1, at) < own;
+            if (0..keys.len()).any(beats) {
                 continue;
             }
             if self.params.update == Update::Grant {
@@ -234,6 +236,31 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
             self.outputs.serve::<IN_TURN>(request.output, request.input, round.now);
             grants.push(place as u32);
         }
+        true
+    }
+
+    /// A round of the queues of one input: one of them wins. False if there are several inputs, or chance decides.
+    #[inline]
+    fn allocate_one(&mut self, round: &mut Round<'_>, requests: &[Request], grants: &mut Vec<u32>) -> bool {
+        let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return true };
+        if !IN_TURN || first.input != last.input || self.lanes.is_some() {
+            return false;
+        }
+        let at = round.first_port + u32::from(first.input);
+        let mut key = |request: &Request| {
+            O::at_input(request, self.inputs.key::<IN_TURN>(at, request.lane, request.birth, round))
+        };
+        let (mut best, mut chosen) = (key(first), 0);
+        for (place, request) in (1..).zip(&requests[1..]) {
+            let key = key(request);
+            if key < best {
+                (best, chosen) = (key, place);
+            }
+        }
+        let request = &requests[chosen];
+        self.serve_input(round.first_port, round.now, request);
+        self.outputs.serve::<IN_TURN>(request.output, request.input, round.now);
+        grants.push(chosen as u32);
         true
     }
 
@@ -253,7 +280,7 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
 
 impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
     fn allocate(&mut self, mut round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        if self.allocate_few(&mut round, requests, grants) {
+        if self.allocate_one(&mut round, requests, grants) || self.allocate_few(&mut round, requests, grants) {
             return;
         }
         let mut start = 0;
@@ -305,6 +332,11 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
 
     fn grants_apart(&self) -> bool {
         self.params.arbiter != Arbiter::Random
+    }
+
+    fn turn(&self, port: u32) -> Option<u16> {
+        let alone = IN_TURN && !O::BY_AGE && self.lanes.is_none();
+        alone.then(|| self.inputs.pointer[port])
     }
 
     fn by_age(&self) -> bool {

@@ -151,6 +151,17 @@ impl Wheel {
         Some(node.event)
     }
 
+    /// Calls `see` with the events of a list of tick `at`, one of those that have buckets.
+    #[inline(always)]
+    pub(crate) fn for_each_of(&self, at: Tick, list: u32, mut see: impl FnMut(Event)) {
+        let mut cursor = self.heads[(at & self.mask) * LISTS + list];
+        while cursor != NONE {
+            let node = self.nodes[cursor];
+            see(node.event);
+            cursor = node.next;
+        }
+    }
+
     /// The first tick in `from..limit` that has an event, or `limit`.
     pub(crate) fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
         let far = self.far.peek().map_or(limit, |Reverse((at, ..))| (*at).clamp(from, limit));

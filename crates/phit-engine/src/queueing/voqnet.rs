@@ -36,4 +36,8 @@ impl Queueing for Rule {
     fn inject(&self, _: u32, destination: u32) -> Option<u16> {
         Some(destination as u16)
     }
+
+    fn by_destination(&self) -> bool {
+        true
+    }
 }

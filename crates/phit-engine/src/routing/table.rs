@@ -139,7 +139,12 @@ impl RoutingParams for Table {
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match &context.table {
             Some(table) if table.layers().is_some() => Box::new(layered::Rule::new(Some(table), self.width())),
-            Some(table) => Box::new(Rule { table: table.clone(), isolating: context.isolating, hops: Vec::new() }),
+            Some(table) => Box::new(Rule {
+                table: table.clone(),
+                plain: !table.adaptive && context.vcs.iter().skip(1).all(|vcs| *vcs == 1),
+                isolating: context.isolating,
+                hops: Vec::new(),
+            }),
             // The scenario has been checked: a network without tables is not built.
             None => unreachable!("table-based routing without a table"),
         }
@@ -250,6 +255,8 @@ impl Table {
 
 struct Rule {
     table: Arc<RouteTable>,
+    /// It says all: no other ways, and one virtual channel.
+    plain: bool,
     /// See [`RoutingContext::isolating`].
     isolating: u16,
     hops: Vec<Hop>,
@@ -285,6 +292,10 @@ impl Rule {
 impl Routing for Rule {
     fn wants(&self) -> Wants {
         Wants { redecide: self.table.adaptive, ..Wants::default() }
+    }
+
+    fn tables(&self) -> Option<&Arc<RouteTable>> {
+        self.plain.then_some(&self.table)
     }
 
     fn rerouted(&mut self, _: Tick, _: usize, table: Option<&Arc<RouteTable>>) {

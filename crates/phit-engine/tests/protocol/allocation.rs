@@ -130,6 +130,36 @@ fn grants_are_requests_at_most_one_per_input_and_output() {
     }
 }
 
+/// Where an allocator says whose turn it is at an input, the first request from that queue on and around stands for all
+/// of the input: the winners, and what the arbiters remember, are as if all had come.
+#[test]
+fn the_queue_whose_turn_it_is_stands_for_its_input() {
+    let mut asked = 0;
+    for kind in all_kinds() {
+        let (mut all, mut first) = (allocator(kind.clone()), allocator(kind.clone()));
+        let (mut rng, mut one) = (rng(), rng());
+        for _ in 0..3000 {
+            let requests = random_requests(&mut rng);
+            let in_turn: Option<Vec<Request>> = requests
+                .chunk_by(|a, b| a.input == b.input)
+                .map(|own| {
+                    let turn = first.turn(own[0].port)?;
+                    Some(*own.iter().find(|request| request.lane >= turn).unwrap_or(&own[0]))
+                })
+                .collect();
+            let Some(in_turn) = in_turn else { continue };
+            asked += 1;
+            let won = |mut grants: Vec<Request>| {
+                grants.sort_by_key(|grant| grant.queue);
+                grants
+            };
+            let grants = won(allocate(&mut *all, &mut rng, &requests));
+            assert_eq!(won(allocate(&mut *first, &mut one, &in_turn)), grants, "{kind}");
+        }
+    }
+    assert!(asked > 3000, "{asked} rounds");
+}
+
 /// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are
 /// as if every router had a round of its own.
 #[test]

@@ -32,6 +32,8 @@ pub(crate) struct Outage {
 impl Partition {
     /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
     pub(crate) fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
+        // From now on it depends on more than the tables which way packets take.
+        (self.tabled, self.settings.lasting) = (None, false);
         for output in self.outputs_among(dead) {
             let channels = usize::from(self.tables.outputs[output].vcs);
             let neighbour = self.neighbours.get(output as usize).copied().unwrap_or(NONE);

@@ -575,6 +575,8 @@ impl<'a> Plan<'a> {
                 detours: self.routing.reserved() > 0,
                 transparent: queueing.transparent(),
                 managed: manager.is_some(),
+                first_leads: manager.as_ref().is_some_and(|manager| manager.first_leads()),
+                lasting: routing.tables().is_some() && queueing.by_destination(),
                 ideal: allocator.ideal(),
                 by_age: allocator.by_age(),
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
@@ -597,7 +599,7 @@ impl<'a> Plan<'a> {
             false => Vec::new(),
         };
         let lists = match settings.lists {
-            true => WaitLists::new(inputs.len(), radix, channels.len(), queues.len()),
+            true => WaitLists::new(inputs.len(), radix, widest, channels.len(), queues.len()),
             false => WaitLists::default(),
         };
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
@@ -633,6 +635,7 @@ impl<'a> Plan<'a> {
             unit: Times::new(config, &settings, settings.size),
             times: Times::table(config, &settings, self.largest_flit),
             settings,
+            tabled: routing.tables().cloned(),
             routing,
             queueing,
             manager,

@@ -2,6 +2,9 @@
 
 use crate::engine::Table;
 
+/// Words of the summary that are looked at together.
+const BLOCK: usize = 8;
+
 /// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its
 /// members come out in ascending order without sorting, whatever order they went in.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +34,24 @@ impl Candidates {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
+    /// Adds those numbers from `first` on whose bits are set.
+    #[inline]
+    pub(crate) fn insert_all(&mut self, first: u32, bits: u64) {
+        let (word, shift) = (first / 64, first % 64);
+        self.insert_word(word, bits << shift);
+        if shift != 0 {
+            self.insert_word(word + 1, bits >> (64 - shift));
+        }
+    }
+
+    #[inline]
+    fn insert_word(&mut self, word: u32, bits: u64) {
+        if bits != 0 {
+            self.words[word] |= bits;
+            self.summary[word / 64] |= 1 << (word % 64);
+        }
+    }
+
     /// True if `index` is there.
     pub(crate) fn contains(&self, index: u32) -> bool {
         self.words[index / 64] >> (index % 64) & 1 == 1
@@ -39,19 +60,22 @@ impl Candidates {
     /// Takes all members out, in ascending order.
     #[inline(always)]
     pub(crate) fn drain(&mut self, mut member: impl FnMut(u32)) {
-        for (base, summary) in self.summary.iter_mut().enumerate() {
+        for (block, summaries) in self.summary.chunks_mut(BLOCK).enumerate() {
             // Where there are many queues, most of these words are empty.
-            if *summary == 0 {
+            if summaries.iter().fold(0, |any, summary| any | summary) == 0 {
                 continue;
             }
-            let mut summary = std::mem::take(summary);
-            while summary != 0 {
-                let word = base as u32 * 64 + summary.trailing_zeros();
-                summary &= summary - 1;
-                let mut bits = std::mem::take(&mut self.words[word]);
-                while bits != 0 {
-                    member(word * 64 + bits.trailing_zeros());
-                    bits &= bits - 1;
+            for (place, summary) in summaries.iter_mut().enumerate() {
+                let base = (block * BLOCK + place) as u32 * 64;
+                let mut summary = std::mem::take(summary);
+                while summary != 0 {
+                    let word = base + summary.trailing_zeros();
+                    summary &= summary - 1;
+                    let mut bits = std::mem::take(&mut self.words[word]);
+                    while bits != 0 {
+                        member(word * 64 + bits.trailing_zeros());
+                        bits &= bits - 1;
+                    }
                 }
             }
         }
@@ -71,6 +95,17 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_of_a_word_go_in_together_wherever_they_begin() {
+        for first in [0, 64, 100, 127] {
+            let mut set = Candidates::new(4_096);
+            set.insert_all(first, 1 | 1 << 5 | 1 << 63);
+            let mut list = Vec::new();
+            set.drain_into(&mut list);
+            assert_eq!(list, [0, 5, 63].map(|member| first + member));
+        }
+    }
 
     #[test]
     fn members_come_out_once_and_in_order() {

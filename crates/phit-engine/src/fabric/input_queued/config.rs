@@ -102,6 +102,10 @@ pub(crate) trait Kernel {
     const BATCHED: bool = false;
     /// Queues wait in lists, see [`Settings::lists`].
     const LISTS: bool = false;
+    /// What a routing mechanism says in tables is read there, see [`Routing::tables`].
+    ///
+    /// [`Routing::tables`]: crate::fabric::seams::routing::Routing::tables
+    const TABLES: bool = !Self::EXTRAS && !Self::BARE;
     /// Packets differ in their ways alone: all are of one size, output buffers are known by the time for which their
     /// link is taken, and no arbiter asks for a packet's age.
     const ALIKE: bool = false;
@@ -182,6 +186,8 @@ impl Compiled {
             bandwidth: _,
             arrival_bandwidth: _,
             rereads: _,
+            lasting: _,
+            first_leads: _,
             queues: _,
             router_latency: _,
             ticks_per_cycle: _,
@@ -385,6 +391,10 @@ pub(crate) struct Settings {
     /// Queues that wait stand in lists, see [`super::wait_lists`]: there are
     /// many of them, and nothing but a grant changes what the first packet of one asks for.
     pub lists: bool,
+    /// All packets of a queue take one way: what has been decided for the first holds for all.
+    pub lasting: bool,
+    /// A request of the first queue of an input goes before those of its other queues.
+    pub first_leads: bool,
     /// Endpoints have admittance queues.
     pub admits: bool,
     /// Queues of a virtual channel.
@@ -501,6 +511,19 @@ impl Settings {
         K::MANAGED || K::EXTRAS && !K::LISTS && self.managed
     }
 
+    /// The virtual channel of a queue of a port.
+    #[inline(always)]
+    pub(crate) fn channel_of(&self, queue: u32) -> u32 {
+        // Nothing to be divided in the first, which is often the only one.
+        if queue < self.queues { 0 } else { queue / self.queues }
+    }
+
+    /// [`Self::lasting`].
+    #[inline(always)]
+    pub(crate) fn lasting<K: Kernel>(&self) -> bool {
+        K::TABLES && K::LISTS && self.lasting
+    }
+
     /// True if a head may be allocated in the tick in which it comes to the front.
     #[inline(always)]
     pub(crate) fn immediate<K: Kernel>(&self) -> bool {
@@ -536,6 +559,8 @@ impl Settings {
             detours,
             transparent,
             managed,
+            first_leads,
+            lasting,
             ideal,
             by_age,
             own_topology,
@@ -589,6 +614,8 @@ impl Settings {
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
             managed,
+            first_leads,
+            lasting,
             lists: single && !transparent && !managed && plain_crossbar && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
@@ -660,6 +687,10 @@ pub(crate) struct Policies<'a> {
     pub transparent: bool,
     /// The queue organisation is managed.
     pub managed: bool,
+    /// It puts the first queue of an input before the others.
+    pub first_leads: bool,
+    /// All packets of a queue take one way.
+    pub lasting: bool,
     /// The allocator is ideal.
     pub ideal: bool,
     /// The allocator asks for the age of packets.

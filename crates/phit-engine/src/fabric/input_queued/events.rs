@@ -74,6 +74,29 @@ impl Partition {
         self.wheel.insert(self.now, at, kind::list(kind), Event { target: kind << kind::SHIFT | target, data });
     }
 
+    /// Brings into the cache what the events of the next tick will need. Where packets stand in many queues, most of that
+    /// has left it.
+    #[inline(always)]
+    pub(super) fn fetch_next<K: Kernel>(&self) {
+        let next = self.now + 1;
+        self.wheel.for_each_of(next, kind::ARRIVAL, |event| {
+            self.queues.prefetch(event.target & kind::MASK);
+            self.packets.prefetch(event.data);
+        });
+        if !K::LISTS {
+            return;
+        }
+        self.wheel.for_each_of(next, kind::CREDIT, |event| {
+            let (vc, _) = unpack_credit(event.data);
+            let target = event.target & kind::MASK;
+            let first = match self.tables.outputs.get(target as usize) {
+                Some(output) => output.vc,
+                None => self.endpoints[target - self.tables.outputs.len() as u32].channel,
+            };
+            self.tables.channels.prefetch(first + vc);
+        });
+    }
+
     /// Handles all events of this tick, kind by kind.
     #[inline(always)]
     pub(super) fn handle_due<K: Kernel>(&mut self) {
@@ -152,7 +175,8 @@ impl Partition {
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);
         if free && (K::WHOLE || packet != NONE) && (self.settings.immediate::<K>()) {
             // By far the most frequent case: the head may be allocated at once.
-            *q = Queue { first: packet, last: packet, output: NONE, ..*q };
+            let output = if self.settings.lasting::<K>() { q.output } else { NONE };
+            *q = Queue { first: packet, last: packet, output, ..*q };
             let port = q.port;
             if self.settings.progress::<K>() {
                 self.progress[queue] = Progress { eligible: now, arrived: 1, sent: 0 };
@@ -204,7 +228,9 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn come_to_front<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
-        q.output = NONE;
+        if !self.settings.lasting::<K>() {
+            q.output = NONE;
+        }
         let port = q.port;
         if self.settings.progress::<K>() {
             let progress = &mut self.progress[queue];

@@ -22,7 +22,7 @@ impl Partition {
     }
 
     /// A packet has come into `queue`.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn came(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
@@ -32,7 +32,7 @@ impl Partition {
     }
 
     /// A packet has been granted and leaves `queue`.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn gone(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
@@ -59,10 +59,12 @@ impl Partition {
             let packet = self.queues[request.queue].first;
             manager.rank(request.port, request.lane, self.packets[packet].entry)
         };
-        let (mut kept, mut place) = (0, 0);
+        // Most are alone, and often all.
+        let Some(shared) = requests.windows(2).position(|pair| pair[0].port == pair[1].port) else { return };
+        let (mut kept, mut place) = (shared, shared);
         while let Some(first) = requests.get(place) {
             let (port, mut best, mut next) = (first.port, place, place + 1);
-            // Most are alone: ranks are asked for where there is a choice.
+            // Ranks are asked for where there is a choice.
             if requests.get(next).is_some_and(|request| request.port == port) {
                 let mut least = rank(first);
                 while let Some(request) = requests.get(next).filter(|request| request.port == port) {

@@ -30,7 +30,7 @@ use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watches};
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
-use crate::topology::{Known, Routers, Topology};
+use crate::topology::{Known, RouteTable, Routers, Topology};
 use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
 
@@ -64,6 +64,8 @@ pub struct Partition {
     pub(crate) known: Known,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) routing: Box<dyn Routing>,
+    /// The tables in which the mechanism's decisions stand, if they do and nothing has broken yet.
+    pub(crate) tabled: Option<Arc<RouteTable>>,
     pub(crate) settings: Settings,
     /// Ticks that flits take, by size in phits.
     pub(crate) times: Vec<Times>,
@@ -281,6 +283,9 @@ impl Partition {
         while self.now < end {
             self.next_look = self.now;
             self.wheel.bring_near(self.now);
+            if K::TABLES {
+                self.fetch_next::<K>();
+            }
             self.handle_due::<K>();
             if self.hosted.is_some() {
                 self.execute();
@@ -368,7 +373,7 @@ impl Partition {
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, losers, heads, waiting, changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
-            index, config, topology, known, traffic, unit, routing, settings, queueing, manager, vc_allocator,
+            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages, hosted, exchange, repeats, discards, severed, outages, silent, paths,
             connections

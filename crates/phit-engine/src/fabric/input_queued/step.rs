@@ -126,10 +126,56 @@ impl Partition {
     /// other has at hand.
     #[inline(never)]
     fn look_at_all<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        if K::LISTS {
+            return self.look_in_turn::<K>(requests);
+        }
         // A look adds no candidate.
         let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.drain(|queue| self.look_at::<K>(queue, requests));
+        // Queues before this one need not request: the first of their port does.
+        let mut led = 0;
+        candidates.drain(|queue| {
+            if K::MANAGED && queue < led {
+                return self.again.push(queue);
+            }
+            let before = requests.len();
+            self.look_at::<K>(queue, requests);
+            if K::MANAGED && self.settings.first_leads && requests.len() > before {
+                let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
+                if queue == queues {
+                    led = queues + u32::from(count);
+                }
+            }
+        });
         self.candidates = candidates;
+    }
+
+    /// Looks at all candidates, where an input may have many: those of one input in turn, if the allocator takes turns,
+    /// until one requests. The others could but lose, and are spared that.
+    #[inline(always)]
+    fn look_in_turn<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let mut looking = std::mem::take(&mut self.looking);
+        self.candidates.drain_into(&mut looking);
+        let mut rest = &looking[..];
+        while let Some(&queue) = rest.first() {
+            let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
+            let end = queues + u32::from(count);
+            let (own, others) = rest.split_at(rest.iter().take_while(|queue| **queue < end).count());
+            rest = others;
+            let turn = if own.len() > 1 { self.allocator.turn(self.queues[queue].port) } else { None };
+            let first = turn.map_or(0, |turn| own.partition_point(|queue| *queue < queues + u32::from(turn)));
+            let mut order = own[first..].iter().chain(&own[..first]);
+            let before = requests.len();
+            while let Some(&queue) = order.next() {
+                self.look_at::<K>(queue, requests);
+                if turn.is_some() && requests.len() > before {
+                    for &queue in order.by_ref() {
+                        self.again.push(queue);
+                    }
+                }
+            }
+        }
+        looking.clear();
+        self.looking = looking;
     }
 
     /// Carries out those `requests` that have been granted, and notes the others.
@@ -348,6 +394,9 @@ impl Partition {
                 return sleep;
             }
         }
+        if K::LISTS {
+            self.packets.prefetch(self.queues[queue].first);
+        }
         let &Input { queues, router, number, class, .. } = &self.inputs[port];
         requests.push(Request {
             queue,
@@ -380,6 +429,16 @@ impl Partition {
             self.watched.clear();
         }
         let first = port - u32::from(number);
+        if let Some(table) = self.tabled.as_ref().filter(|_| K::TABLES) {
+            // They lead to the endpoint, too.
+            let out = table.port(self.routers.number(router), self.packets[packet].destination);
+            let lanes = match K::MANAGED {
+                // Packets come into the first queue of a buffer.
+                true => Lanes::one(0),
+                false => self.select(router, queue, Hop { port: out, vc: 0, vcs: 1 }),
+            };
+            return self.note::<K>(router, first, queue, out, lanes);
+        }
         if let Some(hop) = self.ejection::<K>(router, packet) {
             return self.decide::<K>(router, first, queue, hop);
         }
@@ -451,21 +510,28 @@ impl Partition {
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
     fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
-        let output = first + u32::from(hop.port);
         let mut lanes =
             if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
         if K::EXTRAS && self.settings.exchanges {
+            let output = first + u32::from(hop.port);
             let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
             lanes.first += self.first_channel(self.queues[queue].first, class);
         }
+        self.note::<K>(router, first, queue, hop.port, lanes);
+    }
+
+    /// Notes `lanes` of output `port` of `router` as the decision for the head of `queue`.
+    #[inline(always)]
+    fn note<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, port: u16, lanes: Lanes) {
         // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
         if !K::SETTLED {
             let channels = u32::from(lanes.first) + u32::from(lanes.count);
             let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
+            let output = first + u32::from(port);
             let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
-            assert!(there, "the routing mechanism chose {hop:?}, which router {router} does not have");
+            assert!(there, "the routing mechanism chose {lanes:?} of port {port}, which router {router} does not have");
         }
-        self.queues[queue].decide(first, lanes, hop.port);
+        self.queues[queue].decide(first, lanes, port);
     }
 
     /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.

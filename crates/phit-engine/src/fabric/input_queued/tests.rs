@@ -42,7 +42,7 @@ fn ring(switching: &str) -> Value {
 
 fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routing>) -> Simulation {
     for partition in simulation.parts_mut() {
-        partition.routing = routing();
+        (partition.routing, partition.tabled) = (routing(), None);
         let rng = |endpoint| Rng::new(1, Stream::Injection, endpoint);
         partition.injection_rngs = (0..partition.endpoints.len() as u64).map(rng).collect::<Vec<_>>().into();
         let old = partition.settings;
@@ -54,6 +54,8 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 detours: false,
                 transparent: old.transparent,
                 managed: old.managed,
+                first_leads: old.first_leads,
+                lasting: false,
                 ideal: old.ideal,
                 by_age: !old.alike,
                 own_topology: old.own_topology,
@@ -143,6 +145,39 @@ fn mail_waits_for_its_stretch_of_time_and_no_longer() {
         simulation.fabric().audit().unwrap();
         // Where epochs are short, all is taken in at once; else a piece for each tick that has not come.
         assert!((most > 0) == waits && most < 1000, "{most} pieces of mail wait");
+    }
+}
+
+#[test]
+fn a_queue_of_one_destination_keeps_its_decision() {
+    for (queueing, keeps) in [("voqnet", true), ("voqsw", false)] {
+        let value = json!({
+            "topology": { "kind": "k_ary_n_tree", "arity": 2, "levels": 3 },
+            "router": { "links": { "default": { "buffer": 64, "vcs": 1, "latency": 2 } } },
+            "routing": "table",
+            "queueing": queueing,
+            "traffic": { "load": 0.6, "packet_size": 4 },
+            "measure": { "warmup": 0, "cycles": 500 },
+        });
+        let mut simulation = simulation(&value, 2);
+        for tick in 1..400 {
+            simulation.advance_to(tick);
+            simulation.fabric().audit().unwrap();
+        }
+        let table = simulation.blueprint().table.clone().unwrap();
+        let mut kept = 0;
+        for partition in simulation.parts() {
+            for (index, queue) in (0..).zip(partition.queues.iter()) {
+                if queue.first == NONE && queue.output != NONE {
+                    let input = &partition.inputs[queue.port];
+                    let port = partition.inputs[queue.output].number;
+                    let destination = index - input.queues;
+                    assert_eq!(port, table.port(partition.routers.number(input.router), destination));
+                    kept += 1;
+                }
+            }
+        }
+        assert_eq!(kept > 0, keeps, "{queueing}: {kept}");
     }
 }
 

@@ -175,7 +175,7 @@ impl Partition {
         let mut lane = u32::from(grant.lane);
         if self.settings.managed::<K>() {
             // The credits of all queues of a buffer are those of its first.
-            lane -= lane % self.settings.queues;
+            lane = self.settings.channel_of(lane) * self.settings.queues;
         }
         let data = pack_credit(lane, size);
         self.post(upstream_partition, credit_at, kind::CREDIT, upstream, data);
@@ -286,7 +286,7 @@ impl Partition {
         // Mechanisms know virtual channels, not the queues that these are divided into.
         let vc = match K::BARE || self.settings.transparent {
             true => grant.vc,
-            false => (u32::from(grant.vc) / self.settings.queues) as u16,
+            false => self.settings.channel_of(grant.vc.into()) as u16,
         };
         let vc = match K::EXTRAS && self.settings.networks > 1 {
             true => self.within(packet, passage.class as u8, vc),
@@ -337,7 +337,10 @@ impl Partition {
         let q = &mut self.queues[queue];
         let empty = q.first == q.last;
         if empty {
-            (q.first, q.last, q.output) = (NONE, NONE, NONE);
+            (q.first, q.last) = (NONE, NONE);
+            if !self.settings.lasting::<K>() {
+                q.output = NONE;
+            }
         } else {
             q.first = self.packets[packet].next;
         }

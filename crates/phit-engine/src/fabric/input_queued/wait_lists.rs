@@ -6,11 +6,12 @@
 //! waits for: the crossbar between its input and its output port, the room behind an output, or the credits of a
 //! channel. It is looked at when that is there.
 //!
-//! Whoever stands in the list of an input and an output has one of the two filed to be free at a later tick. If by then
-//! the other one is not, its turn is filed.
+//! Most wait for the crossbar. Those of an input and an output are a set, a bit for each queue of the input, which joins
+//! the candidates word by word when both are free: no queue is read for that. One of the two is filed to be free at a
+//! later tick. If by then the other one is not, its turn is filed.
 
 use super::partition::Partition;
-use super::state::Output;
+use super::state::{Input, Output};
 use crate::engine::NONE;
 use crate::engine::Table;
 use crate::engine::bits::{bit, for_each_member, for_each_short_member, short_bit};
@@ -28,91 +29,152 @@ pub(crate) enum Waits {
     Channel(u32),
 }
 
+/// The same, of those who stand in a list.
+#[derive(Debug, Clone, Copy)]
+enum List {
+    Input(u32),
+    Output(u32),
+    Channel(u32),
+}
+
+impl From<List> for Waits {
+    fn from(list: List) -> Self {
+        match list {
+            List::Input(port) => Self::Input(port),
+            List::Output(port) => Self::Output(port),
+            List::Channel(channel) => Self::Channel(channel),
+        }
+    }
+}
+
 /// The lists of one partition; without entries where none are kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WaitLists {
-    /// First queue by list: of input ports, of output ports, of pairs of an input and an output, of channels.
+    /// First queue by list: of input ports, of output ports, of channels.
     first: Table<u32>,
     /// The queue after each queue.
     next: Table<u32>,
+    /// By pair of an input and an output, `words` each: the queues of the input that wait for the crossbar.
+    crossing: Table<u64>,
+    words: u32,
+    /// The words of [`Input::asleep`](super::state::Input::asleep) and [`Output::waiters`] say exactly which pairs have
+    /// somebody who waits: no router has more ports than these have bits.
+    exact: bool,
     ports: u32,
     radix: u32,
 }
 
 impl WaitLists {
-    /// Empty lists for so many ports in routers of at most `radix` ports, channels and queues.
-    pub(crate) fn new(ports: usize, radix: u32, channels: usize, queues: usize) -> Self {
-        let lists = ports * (2 + radix as usize) + channels;
-        Self { first: vec![NONE; lists].into(), next: vec![NONE; queues].into(), ports: ports as u32, radix }
+    /// Empty lists for so many ports in routers of at most `radix` ports, of at most `widest` queues each, channels and
+    /// queues.
+    pub(crate) fn new(ports: usize, radix: u32, widest: u32, channels: usize, queues: usize) -> Self {
+        let words = widest.div_ceil(64);
+        let lists = 2 * ports + channels;
+        Self {
+            first: vec![NONE; lists].into(),
+            next: vec![NONE; queues].into(),
+            crossing: vec![0; ports * radix as usize * words as usize].into(),
+            words,
+            exact: radix <= u16::BITS,
+            ports: ports as u32,
+            radix,
+        }
     }
 
+    /// The list of anything but the crossbar.
     #[inline]
-    fn list(&self, what: Waits) -> u32 {
+    fn list(&self, what: List) -> u32 {
         match what {
-            Waits::Input(port) => port,
-            Waits::Output(port) => self.ports + port,
-            Waits::Crossbar(port, output) => 2 * self.ports + port * self.radix + output,
-            Waits::Channel(channel) => (2 + self.radix) * self.ports + channel,
+            List::Input(port) => port,
+            List::Output(port) => self.ports + port,
+            List::Channel(channel) => 2 * self.ports + channel,
         }
     }
 
     /// Puts `queue`, which stands in no list, into that of `what`.
     #[inline]
-    fn join(&mut self, queue: u32, what: Waits) {
+    fn join(&mut self, queue: u32, what: List) {
         let list = self.list(what);
         self.next[queue] = std::mem::replace(&mut self.first[list], queue);
     }
 
-    /// True if a queue stands in the list of `what`.
-    #[inline]
-    fn has(&self, what: Waits) -> bool {
-        self.first[self.list(what)] != NONE
-    }
-
     /// Detaches the list of `what` and returns its first queue, or `NONE`.
     #[inline]
-    fn detach(&mut self, what: Waits) -> u32 {
+    fn detach(&mut self, what: List) -> u32 {
         let list = self.list(what);
         std::mem::replace(&mut self.first[list], NONE)
     }
 
-    /// Calls `see` with every queue that stands in a list, and what it waits for.
-    pub(crate) fn for_each(&self, mut see: impl FnMut(u32, Waits)) {
-        let (ports, radix) = (self.ports, self.radix);
+    /// The first word of those who wait for the crossbar from input `port` to an output, by its number.
+    #[inline]
+    fn pair(&self, port: u32, output: u32) -> u32 {
+        (port * self.radix + output) * self.words
+    }
+
+    /// Queue number `lane` of input `port` waits for the crossbar.
+    #[inline]
+    fn join_crossing(&mut self, port: u32, output: u32, lane: u32) {
+        let word = self.pair(port, output) + lane / 64;
+        self.crossing[word] |= 1 << (lane % 64);
+    }
+
+    /// True if a queue of input `port` waits for the crossbar to an output, as the words of both say.
+    #[inline]
+    fn has_crossing(&self, port: u32, output: u32) -> bool {
+        if self.exact {
+            return true;
+        }
+        let first = self.pair(port, output);
+        (first..first + self.words).any(|word| self.crossing[word] != 0)
+    }
+
+    /// Calls `see` with every queue that waits, and what it waits for; `queues` is the first queue of an input port.
+    pub(crate) fn for_each(&self, queues: impl Fn(u32) -> u32, mut see: impl FnMut(u32, Waits)) {
         for (list, &first) in self.first.iter().enumerate() {
-            let list = list as u32;
+            let (list, ports) = (list as u32, self.ports);
             let what = match list {
-                _ if list < ports => Waits::Input(list),
-                _ if list < 2 * ports => Waits::Output(list - ports),
-                _ if list < (2 + radix) * ports => {
-                    Waits::Crossbar((list - 2 * ports) / radix, (list - 2 * ports) % radix)
-                }
-                _ => Waits::Channel(list - (2 + radix) * ports),
+                _ if list < ports => List::Input(list),
+                _ if list < 2 * ports => List::Output(list - ports),
+                _ => List::Channel(list - 2 * ports),
             };
             let mut queue = first;
             while queue != NONE {
-                see(queue, what);
+                see(queue, what.into());
                 queue = self.next[queue];
             }
+        }
+        for (word, &bits) in self.crossing.iter().enumerate() {
+            let (pair, place) = (word as u32 / self.words, word as u32 % self.words);
+            let (port, output) = (pair / self.radix, pair % self.radix);
+            for_each_member(bits, 64, |lane| see(queues(port) + 64 * place + lane, Waits::Crossbar(port, output)));
         }
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.first.bytes() + self.next.bytes()
+        self.first.bytes() + self.next.bytes() + self.crossing.bytes()
     }
 }
 
 impl Partition {
     /// Lets `queue` wait for `what` alone.
     pub(crate) fn wait(&mut self, queue: u32, what: Waits) {
-        if let Waits::Crossbar(port, output) = what {
-            let input = &mut self.inputs[port];
-            input.asleep |= short_bit(output);
-            let (router, number) = (input.router, input.number);
-            self.tables.outputs[self.tables.first_port[router] + output].waiters |= bit(number.into());
+        match what {
+            Waits::Crossbar(port, output) => self.wait_for_crossbar(queue, port, output),
+            Waits::Input(port) => self.lists.join(queue, List::Input(port)),
+            Waits::Output(port) => self.lists.join(queue, List::Output(port)),
+            Waits::Channel(channel) => self.lists.join(queue, List::Channel(channel)),
         }
-        self.lists.join(queue, what);
+    }
+
+    /// Lets `queue` of input `port` wait for the crossbar to an output of its router.
+    #[inline(always)]
+    fn wait_for_crossbar(&mut self, queue: u32, port: u32, output: u32) {
+        let input = &mut self.inputs[port];
+        input.asleep |= short_bit(output);
+        let (router, number, lane) = (input.router, input.number, queue - input.queues);
+        self.tables.outputs[self.tables.first_port[router] + output].waiters |= bit(number.into());
+        self.lists.join_crossing(port, output, lane);
     }
 
     /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to
@@ -122,20 +184,69 @@ impl Partition {
         let (busy, router) = (input.busy, input.router);
         let output = self.queues[queue].output;
         if busy > self.next_look {
-            let first = self.tables.first_port[router];
-            self.wait(queue, if output == NONE { Waits::Input(port) } else { Waits::Crossbar(port, output - first) });
-            self.wake_input_when_free(port);
+            match output {
+                NONE => self.lists.join(queue, List::Input(port)),
+                _ => self.wait_for_crossbar(queue, port, output - self.tables.first_port[router]),
+            }
+            if !self.inputs[port].waking {
+                self.wake_input_when_free(port);
+            }
         } else if output != NONE && self.tables.outputs[output].busy > self.next_look {
-            self.wait(queue, Waits::Crossbar(port, output - self.tables.first_port[router]));
-            self.wake_output_at(output, self.tables.outputs[output].busy);
+            self.wait_for_crossbar(queue, port, output - self.tables.first_port[router]);
+            self.wake_output_when_free(output);
         } else {
             self.candidates.insert(queue);
         }
     }
 
+    /// Files a wake-up of `output`, which is busy, unless there is one.
+    #[inline(always)]
+    fn wake_output_when_free(&mut self, output: u32) {
+        let &Output { busy, wake, .. } = &self.tables.outputs[output];
+        if wake <= self.now || wake > busy {
+            self.wake_output_at(output, busy);
+        }
+    }
+
+    /// The crossbar from input `port` to an output of its router, whose first port is `first`, is free: those who wait
+    /// for it are looked at.
+    #[inline(always)]
+    fn wake_crossing(&mut self, port: u32, first: u32, output: u32) {
+        let pair = self.lists.pair(port, output);
+        let (input, channels) = (&mut self.inputs[port], &mut self.tables.outputs[first + output]);
+        if self.lists.exact {
+            input.asleep &= !short_bit(output);
+            channels.waiters &= !bit(input.number.into());
+        }
+        let (queues, channels) = (input.queues, channels.vc);
+        for place in 0..self.lists.words {
+            let mut bits = std::mem::take(&mut self.lists.crossing[pair + place]);
+            if bits == 0 {
+                continue;
+            }
+            self.candidates.insert_all(queues + 64 * place, bits);
+            // They are looked at later in this tick. Where each destination has a queue, that has one number everywhere.
+            while bits != 0 {
+                let lane = 64 * place + bits.trailing_zeros();
+                self.queues.prefetch(queues + lane);
+                self.tables.channels.prefetch(channels + lane);
+                bits &= bits - 1;
+            }
+        }
+    }
+
     /// Lets those who wait for `what` try again.
-    pub(crate) fn wake_list(&mut self, what: Waits) {
-        let mut queue = self.lists.detach(what);
+    #[inline(always)]
+    fn wake_list(&mut self, what: List) {
+        let first = self.lists.detach(what);
+        if first != NONE {
+            self.wake_from(first);
+        }
+    }
+
+    /// Lets `queue` and those behind it in its list, which has been detached, try again.
+    #[inline(never)]
+    fn wake_from(&mut self, mut queue: u32) {
         while queue != NONE {
             let next = self.lists.next[queue];
             self.offer_listed(self.queues[queue].port, queue);
@@ -151,22 +262,21 @@ impl Partition {
             return self.wake_input_when_free(port);
         }
         let (router, waiting) = (input.router, std::mem::take(&mut input.asleep));
-        self.wake_list(Waits::Input(port));
+        self.wake_list(List::Input(port));
         let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         for_each_short_member(waiting, end - first, |output| {
-            let busy = self.tables.outputs[first + output].busy;
-            if busy <= self.next_look {
-                self.wake_list(Waits::Crossbar(port, output));
-            } else if self.lists.has(Waits::Crossbar(port, output)) {
+            if self.tables.outputs[first + output].busy <= self.next_look {
+                self.wake_crossing(port, first, output);
+            } else if self.lists.has_crossing(port, output) {
                 self.inputs[port].asleep |= short_bit(output);
-                self.wake_output_at(first + output, busy);
+                self.wake_output_when_free(first + output);
             }
         });
     }
 
     /// Output `output` may be free, or have room: wakes those who wait for it and come from an input that is free.
     pub(crate) fn output_free_listed(&mut self, output: u32) {
-        self.wake_list(Waits::Output(output));
+        self.wake_list(List::Output(output));
         let &Output { busy, router, waiters, .. } = &self.tables.outputs[output];
         if waiters == 0 {
             return;
@@ -177,12 +287,14 @@ impl Partition {
         self.tables.outputs[output].waiters = 0;
         let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         for_each_member(waiters, end - first, |input| {
-            let what = Waits::Crossbar(first + input, output - first);
-            if self.inputs[first + input].busy <= self.next_look {
-                self.wake_list(what);
-            } else if self.lists.has(what) {
+            let &Input { busy, waking, .. } = &self.inputs[first + input];
+            if busy <= self.next_look {
+                self.wake_crossing(first + input, first, output - first);
+            } else if self.lists.has_crossing(first + input, output - first) {
                 self.tables.outputs[output].waiters |= bit(input);
-                self.wake_input_when_free(first + input);
+                if !waking {
+                    self.wake_input_when_free(first + input);
+                }
             }
         });
     }
@@ -190,16 +302,19 @@ impl Partition {
     /// Credits have come for `channel` of `output`, which had `before`.
     pub(crate) fn credit_listed(&mut self, output: u32, channel: u32, before: i32) {
         if before < self.settings.enough {
-            self.wake_list(Waits::Channel(channel));
+            self.wake_list(List::Channel(channel));
         }
-        self.wake_list(Waits::Output(output));
+        self.wake_list(List::Output(output));
     }
 
     /// Lets all who wait try again, whatever they wait for.
     pub(crate) fn wake_all_lists(&mut self) {
         let mut waiting = Vec::new();
-        self.lists.for_each(|queue, _| waiting.push(queue));
+        self.lists.for_each(|port| self.inputs[port].queues, |queue, _| waiting.push(queue));
         self.lists.first.fill(NONE);
+        self.lists.crossing.fill(0);
+        self.inputs.iter_mut().for_each(|input| input.asleep = 0);
+        self.tables.outputs.iter_mut().for_each(|output| output.waiters = 0);
         for queue in waiting {
             self.offer_listed(self.queues[queue].port, queue);
         }

@@ -95,7 +95,8 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
 fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
     let mut listed = HashMap::new();
     let mut twice = None;
-    partition.lists.for_each(|queue, what| {
+    let queues = |port: u32| partition.inputs[port].queues;
+    partition.lists.for_each(queues, |queue, what| {
         if let Some(other) = listed.insert(queue, what) {
             twice = Some(format!("{} waits for {other:?} and for {what:?}", name(partition, queue)));
         }

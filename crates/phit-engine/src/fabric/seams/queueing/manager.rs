@@ -27,6 +27,11 @@ pub trait Manager: Send {
     /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at
     /// which its packet came to the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
+    /// True if a request of the first queue of any input port goes before those of the others, whatever their packets:
+    /// these need not request then.
+    fn first_leads(&self) -> bool {
+        false
+    }
     /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: one that is declared
     /// in [`QueueingParams::observables`](super::QueueingParams::observables), and its value.
     fn observe(&self, port: u32, now: Tick, see: &mut dyn FnMut(&'static Observable, u32));

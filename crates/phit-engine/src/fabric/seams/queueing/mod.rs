@@ -53,6 +53,11 @@ pub trait Queueing: Send {
         None
     }
 
+    /// True if all packets of a queue have one destination.
+    fn by_destination(&self) -> bool {
+        false
+    }
+
     /// True if [`Self::select`] returns the routing mechanism's range as it is, and [`Self::inject`] nothing.
     fn transparent(&self) -> bool {
         false

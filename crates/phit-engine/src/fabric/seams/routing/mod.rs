@@ -95,6 +95,12 @@ pub trait Routing: Send {
     /// order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
+    /// The tables that say all about [`Self::route`] as long as nothing breaks: a packet leaves every router by the port
+    /// that they name for its destination, in the first virtual channel. What the kernel reads there it need not ask.
+    fn tables(&self) -> Option<&Arc<RouteTable>> {
+        None
+    }
+
     /// Something has broken or works again, and all routers have got to know of it: from now on the graph is that of
     /// the breakdown with the number `phase` - 1, and the tables, if the mechanism has any, are these.
     fn rerouted(&mut self, _now: Tick, _phase: usize, _table: Option<&Arc<RouteTable>>) {}
