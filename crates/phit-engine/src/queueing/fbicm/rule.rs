@@ -41,8 +41,11 @@ struct Buffer {
     on_since: Tick,
     /// Among these are all active lines that are stirred or whose CFQ is empty: bit i for line i, i + 64 and so on.
     tending: u64,
-    lines: Vec<Line>,
+    lines: Box<[Line]>,
 }
+
+// The signatures, and all the rest that is read when a packet comes and goes: a cache line each.
+const _: () = assert!(size_of::<Buffer>() == 128);
 
 impl Buffer {
     /// True if there is congestion here, or known of further on: else it does not matter what the first packet of the
@@ -55,7 +58,22 @@ impl Buffer {
     /// The active line of `destination`. No two lines of a buffer have a destination in common.
     #[inline]
     fn find(&self, destination: u32) -> Option<usize> {
+        if self.active == 0 {
+            return None;
+        }
         self.signatures.find(destination, self.lines.len(), |line| has(&self.lines[line].destinations, destination))
+    }
+
+    /// The first active line that is as asked for.
+    #[inline]
+    fn position(&self, line: impl Fn(&Line) -> bool) -> Option<usize> {
+        if self.active == 0 { None } else { self.lines.iter().position(|each| each.active && line(each)) }
+    }
+
+    /// The first line that is not active.
+    #[inline]
+    fn vacant(&self) -> Option<usize> {
+        if self.active == 0 { Some(0) } else { self.lines.iter().position(|line| !line.active) }
     }
 
     /// Adds a destination that no line has to one of them; a mapped line notes that the other end is to be told.
@@ -163,7 +181,7 @@ impl Rule {
         let cfqs = params.cfqs as usize;
         let buffers = (ports * vcs) as usize;
         Self {
-            buffers: vec![Buffer { lines: vec![Line::default(); cfqs], ..Buffer::default() }; buffers],
+            buffers: vec![Buffer { lines: vec![Line::default(); cfqs].into(), ..Buffer::default() }; buffers],
             outputs: vec![Output { lines: vec![Copy::default(); cfqs], ..Output::default() }; buffers],
             known: vec![0; ports as usize],
             sources: vec![Copy::default(); endpoints as usize * cfqs],
@@ -211,7 +229,7 @@ impl Rule {
     }
 
     /// What the first packet of the NFQ, or of the CFQ of a line, asks for. It is worked out once for each packet.
-    #[inline]
+    #[inline(always)]
     fn demand(&mut self, site: &dyn QueueSite, port: u32, vc: u8, line: Option<usize>) -> Option<Demand> {
         let b = self.buffer(port, vc);
         let kept = match line {
@@ -230,6 +248,7 @@ impl Rule {
     }
 
     /// What the first packet of `queue` asks for, by the table.
+    #[inline(never)]
     fn asked(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<Demand> {
         let packet = site.head(port, queue)?;
         let PortPlace { router, first, .. } = self.places[port as usize];
@@ -264,10 +283,13 @@ impl Rule {
 
     /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
     /// of its ways are known to be stopped further on. Such a packet is not isolated: it goes round.
+    #[inline(always)]
     fn goes_round(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> bool {
-        if !self.table.adaptive {
-            return false;
-        }
+        self.table.adaptive && self.has_another_way(site, port, queue)
+    }
+
+    #[inline(never)]
+    fn has_another_way(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> bool {
         let Some(packet) = site.head(port, queue) else { return false };
         let PortPlace { router, first, .. } = self.places[port as usize];
         self.hops.clear();
@@ -284,6 +306,7 @@ impl Rule {
     }
 
     /// The line of an output that has `destination`, and whether it is stopped.
+    #[inline]
     fn known_at(&self, output: u32, vc: u8, destination: u32) -> Option<(u8, bool)> {
         if self.known[output as usize] == 0 {
             return None;
@@ -298,10 +321,12 @@ impl Manager for Rule {
         let (vc, _) = self.place(queue);
         let b = self.buffer(port, vc);
         let buffer = &mut self.buffers[b];
+        let first = buffer.phits == 0;
         buffer.phits += u32::from(packet.size);
         buffer.long |= buffer.phits > self.params.detection;
-        buffer.stirred = true;
-        buffer.long || buffer.is_congested()
+        // Behind others it means nothing to the first packet, unless the queue is too long with it.
+        buffer.stirred |= first || buffer.long;
+        buffer.long || buffer.stirred && buffer.is_congested()
     }
 
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) -> bool {
@@ -313,7 +338,7 @@ impl Manager for Rule {
             None => {
                 buffer.phits -= size;
                 (buffer.front, buffer.stirred) = (None, true);
-                buffer.is_congested()
+                buffer.phits > 0 && buffer.is_congested()
             }
             Some(number) => {
                 let line = &mut buffer.lines[number];
@@ -357,6 +382,10 @@ impl Manager for Rule {
             (Some(line), Version::New) => 1 + u64::from(self.buffers[self.buffer(port, vc)].lines[line].next.is_some()),
         };
         class << 60 | u64::from(entry) << 16 | u64::from(queue)
+    }
+
+    fn first_leads(&self) -> bool {
+        self.vcs == 1
     }
 
     fn observe(&self, port: u32, _: Tick, see: &mut dyn FnMut(&'static Observable, u32)) {

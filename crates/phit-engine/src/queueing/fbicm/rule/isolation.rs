@@ -60,9 +60,8 @@ impl Rule {
         let b = self.buffer(port, vc);
         if self.params.version == Version::New {
             let room = self.params.destinations as usize;
-            let open =
-                |line: &Line| line.active && line.hops == 0 && line.output == output && line.destinations.len() < room;
-            if let Some(line) = self.buffers[b].lines.iter().position(open) {
+            let open = |line: &Line| line.hops == 0 && line.output == output && line.destinations.len() < room;
+            if let Some(line) = self.buffers[b].position(open) {
                 self.buffers[b].add(line, destination);
                 return Some(line);
             }
@@ -92,15 +91,15 @@ impl Rule {
         let b = self.buffer(port, vc);
         let first = self.params.version == Version::First;
         let room = self.params.destinations as usize;
-        let linked = |line: &Line| line.active && line.output == output && line.next == Some((out_vc, next));
+        let linked = |line: &Line| line.output == output && line.next == Some((out_vc, next));
         let open = |line: &Line| !first && linked(line) && line.destinations.len() < room;
-        if let Some(line) = self.buffers[b].lines.iter().position(open) {
+        if let Some(line) = self.buffers[b].position(open) {
             self.buffers[b].add(line, destination);
             return Some(line);
         }
         let copy = &self.output(output, out_vc).lines[usize::from(next)];
         let hops = copy.hops;
-        let whole = first || !self.buffers[b].lines.iter().any(linked);
+        let whole = first || self.buffers[b].position(linked).is_none();
         let list: Vec<u32> = match whole {
             true => {
                 let here = |d: &u32| self.leads(output, *d) && self.buffers[b].find(*d).is_none();
@@ -129,7 +128,7 @@ impl Rule {
         destinations: &[u32],
     ) -> Option<usize> {
         let buffer = &mut self.buffers[b];
-        let Some(line) = buffer.lines.iter().position(|line| !line.active) else {
+        let Some(line) = buffer.vacant() else {
             // The packet asks again at every review.
             self.counts.without_line += 1;
             buffer.stirred = true;

@@ -227,6 +227,7 @@ fn what_is_not_congested_goes_first_whoever_came_first() {
     for version in [Version::New, Version::First] {
         let [nfq, unlinked, linked] = ranks(version, [1000, 1, 2]);
         assert!(nfq < unlinked && nfq < linked);
+        assert!(switch(Fbicm { version, ..Fbicm::default() }).rule.first_leads());
     }
 }
 
