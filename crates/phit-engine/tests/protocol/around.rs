@@ -89,7 +89,7 @@ fn manners() -> Vec<Value> {
         json!({ "router": router, "traffic": { "packet_size": 9 } })
     };
     let requests = json!({ "traffic": {
-        "message": null, "requests": { "outstanding": 3, "count": 40, "virtual_networks": false },
+        "message": null, "requests": { "outstanding": 3, "count": 12, "virtual_networks": false },
     } });
     vec![
         json!({}),

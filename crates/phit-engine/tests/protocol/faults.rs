@@ -303,7 +303,7 @@ fn whatever_is_lost_in_part_is_lost_whole_and_once() {
         let counters = &outcome.collector().counters;
         let (flow, packets, asked) = (&counters.flow, &counters.packets, &counters.transactions);
         assert_eq!(flow.generated_delivered + flow.generated_lost, flow.generated_packets, "{value}");
-        assert!(packets.repeated >= 5, "{packets:?} {value}");
+        assert!(packets.repeated > 2, "{packets:?} {value}");
         assert_eq!(asked.requests, asked.replies + asked.given_up, "{value}");
         for partitions in [Some(1), Some(3)] {
             let mut simulation = simulation(&value, Options { threads: 1, partitions });

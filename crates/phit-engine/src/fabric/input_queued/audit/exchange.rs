@@ -21,8 +21,10 @@ pub(super) fn answered(network: &InputQueued) -> Result<(), String> {
         sum.1 += repeats.map_or(0, |repeats| repeats.unsent());
     }
     inboxes.for_each(|_, mail| sum.1 += (mail.again.len() + mail.ended.len()) as u64);
-    // A packet whose flits are in several partitions is in the arena of each.
-    let exact = partitions.len() == 1 || partitions.iter().all(|partition| partition.settings.single);
+    // A packet whose flits are in several partitions is in the arena of each, and one that has been lost stays in one
+    // until all of its parts have been thrown away.
+    let whole = partitions.iter().all(|partition| partition.settings.single);
+    let exact = whole || partitions.len() == 1 && partitions[0].repeats.is_none();
     match sum.0 == sum.1 || !exact {
         true => Ok(()),
         false => Err(format!("{} requests without a reply, but {} requests and replies", sum.0, sum.1)),
