@@ -99,14 +99,14 @@ def subnet(folder: Path, network: str, *arguments: str) -> Iterator[Subnet]:
     switch = min(int(guid, 16) for guid in re.findall(r"^switchguid=0x([0-9a-f]+)", source.read_text(), re.MULTILINE))
     (folder / "roots").write_text(f"{switch:#018x}\n")
     environment = {
-        **os.environ, "PATH": PLACES, "IBSIM_SOCKNAME": f"phit-{os.getpid()}-{folder.name}", "SIM_HOST": manager,
+        **os.environ, "PATH": PLACES, "IBSIM_SOCKNAME": f"phit{os.getpid()}", "SIM_HOST": manager,
         "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder),
     }  # fmt: skip
     preloaded = {**environment, "LD_PRELOAD": str(PRELOADED)}
     log = folder / "opensm.log"
     with open(folder / "ibsim.out", "w") as said:
         simulator = subprocess.Popen(
-            ["ibsim", "-s", "-n", "-N", "256", str(source)],
+            ["ibsim", "-s", "-N", "256", str(source)],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=said,
@@ -116,7 +116,7 @@ def subnet(folder: Path, network: str, *arguments: str) -> Iterator[Subnet]:
     try:
         awaited(lambda: "simulator ready" in (folder / "ibsim.out").read_text(), folder / "ibsim.out")
         with open(folder / "opensm.out", "w") as said:
-            command = ["opensm", *arguments, "-s", "0", "-D", "0x43", "-f", str(log)]
+            command = ["opensm", *arguments, "-s", "0", "-d2", "-D", "0x43", "-f", str(log)]
             manages = subprocess.Popen(command, env=preloaded, cwd=folder, stdout=said, stderr=said)
         awaited(lambda: log.exists() and "SUBNET UP" in log.read_text(), log)
         yield Subnet(folder, preloaded)

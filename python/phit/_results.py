@@ -355,6 +355,15 @@ class Quantities:
         return value
 
     @property
+    def requests_given_up(self) -> int | None:
+        """Requests given up.
+
+        `None` if not there; it is there of traffic whose requests were given up.
+        """
+        value: int | None = self._value("requests_given_up")
+        return value
+
+    @property
     def transaction_rate(self) -> float | None:
         """Answered requests (1/(endpoint·cycle)).
 

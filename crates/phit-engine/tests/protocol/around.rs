@@ -88,7 +88,7 @@ fn manners() -> Vec<Value> {
         let router = with(json!({ "switching": "wormhole", "flit_size": 2, "links": links }), more);
         json!({ "router": router, "traffic": { "packet_size": 9 } })
     };
-    let requests = json!({ "traffic": {
+    let requests = json!({ "measure": { "cycles": 4000 }, "traffic": {
         "message": null, "requests": { "outstanding": 3, "count": 12, "virtual_networks": false },
     } });
     vec![
