@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import phit
 import pytest
 from hypothesis import given
@@ -62,6 +63,32 @@ def test_every_way_of_writing_a_network_gives_the_same(graph: "nx.Graph[int]") -
         rows = [f"{a},{b},{d['class']},{d['parallel']}" for a, b, d in graph.edges(data=True)]
         path = written(Path(folder) / "net.csv", "\n".join(["source,target,class,parallel", *rows]))
         assert links(section(path, endpoints=2)) == links(expected)
+
+
+def test_a_graph_may_be_of_rustworkx_or_a_matrix() -> None:
+    expected = {"kind": "graph", "routers": 3, "endpoints": 4, "links": [[0, 1], [0, 1], [1, 2]]}
+    matrix = [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    assert phit.graph(matrix, endpoints=4) == phit.graph(np.array(matrix), endpoints=4) == expected
+
+    class Indexed:
+        """As much of a `rustworkx.PyGraph` as is asked."""
+
+        def node_indices(self) -> list[int]:
+            return [0, 1, 2]
+
+        def __getitem__(self, index: int) -> str:
+            return f"node {index}"
+
+        def weighted_edge_list(self) -> list[tuple[int, int, Any]]:
+            return [(0, 1, {"parallel": 2}), (1, 2, 1.0)]
+
+    assert phit.graph(Indexed(), endpoints=4) == expected
+    with pytest.raises(InputError, match="links from 0 to 1: 1, and back: 0; expected as many"):
+        phit.graph([[0, 1], [0, 0]])
+    with pytest.raises(InputError, match="row 1 of the matrix has 1 values; expected 2"):
+        phit.graph([[0, 1], [1]])
+    with pytest.raises(InputError, match="int: expected a graph of networkx or rustworkx, or a matrix of links"):
+        phit.graph(7)
 
 
 def test_endpoints_may_be_nodes_of_the_graph() -> None:

@@ -6,7 +6,7 @@ unless all names are the numbers from 0 on.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phit.errors import InputError
 from phit.graphs import infiniband
@@ -14,14 +14,13 @@ from phit.graphs.network import Network
 from phit.graphs.reading import read
 from phit.text import quoted
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 __all__ = ["graph", "infiniband", "inlined"]
 
 
-def graph(graph: "nx.Graph[Any]", endpoints: int | None = None, group: int = 1) -> dict[str, Any]:
-    """The `[topology]` section of a graph of `networkx`: `{"topology": phit.graph(g, endpoints=4)}`.
+def graph(graph: Any, endpoints: int | None = None, group: int = 1) -> dict[str, Any]:
+    """The `[topology]` section of a graph of `networkx` or `rustworkx`: `{"topology": phit.graph(g, endpoints=4)}`.
+
+    Or of a square, symmetric matrix, as an array of `numpy` or lists: the number of links between two routers.
 
     `endpoints` is the number at every router. If it is left out, nodes say it themselves by an attribute `endpoints`,
     or by `type = "endpoint"` for a node that is an endpoint of the network and has one edge, to its router; without

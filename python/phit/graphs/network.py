@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from phit.errors import InputError
 from phit.text import quoted
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 ENDPOINT = frozenset({"endpoint", "host", "hca", "ca", "nic", "server"})
 """Values of a node's `type` that make it an endpoint, in small letters."""
@@ -98,12 +95,43 @@ class Network:
             if edge.parallel > MOST_PARALLEL:
                 raise self.fail(where, f"more than {MOST_PARALLEL} parallel links between {quoted(a)} and {quoted(b)}")
 
-    def add(self, graph: "nx.Graph[Any]") -> None:
-        """Adds all nodes and edges of a graph of `networkx`."""
-        for node, attributes in graph.nodes(data=True):
-            self.node(str(node), attributes, f"node {quoted(str(node))}")
-        for a, b, attributes in graph.edges(data=True):
-            self.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
+    def add(self, graph: Any) -> None:
+        """Adds all nodes and edges of a graph of `networkx` or `rustworkx`, or of a matrix of links."""
+        if hasattr(graph, "weighted_edge_list"):
+            self._add_indexed(graph)
+        elif hasattr(graph, "nodes"):
+            for node, attributes in graph.nodes(data=True):
+                self.node(str(node), attributes, f"node {quoted(str(node))}")
+            for a, b, attributes in graph.edges(data=True):
+                self.edge(str(a), str(b), attributes, f"edge {quoted(str(a))} to {quoted(str(b))}")
+        else:
+            self._add_matrix(graph)
+
+    def _add_indexed(self, graph: Any) -> None:
+        """Adds a graph of `rustworkx`: what its nodes and edges carry are their attributes, if it is a mapping."""
+        for index in graph.node_indices():
+            self.node(str(index), _attributes(graph[index]), f"node {index}")
+        for a, b, carried in graph.weighted_edge_list():
+            self.edge(str(a), str(b), _attributes(carried), f"edge {a} to {b}")
+
+    def _add_matrix(self, matrix: Any) -> None:
+        """Adds a square, symmetric matrix: between routers a and b the number of parallel links, 0 for none."""
+        try:
+            rows = [list(row) for row in matrix]
+        except TypeError:
+            expected = "expected a graph of networkx or rustworkx, or a matrix of links"
+            raise InputError(f"{type(matrix).__name__}: {expected}") from None
+        for a, row in enumerate(rows):
+            if len(row) != len(rows):
+                raise InputError(f"row {a} of the matrix has {len(row)} values; expected {len(rows)}, as it has rows")
+            self.node(str(a), {}, f"row {a}")
+        for a, row in enumerate(rows):
+            for b, links in enumerate(row):
+                if rows[b][a] != links:
+                    raise InputError(f"links from {a} to {b}: {links}, and back: {rows[b][a]}; expected as many")
+                if links != 0 and a <= b:
+                    where = f"row {a}, column {b} of the matrix"
+                    self.edge(str(a), str(b), {"parallel": links}, where)
 
     def _number(self, attributes: Mapping[str, Any], key: str, where: str, least: int) -> int | None:
         value = attributes.get(key)
@@ -215,6 +243,11 @@ class Network:
                 expected = f"expected at most {MOST_CLASSES} kinds of links in all"
                 raise self.fail(edge.where, f"another class of links, {quoted(_class(edge))}; {expected}")
         return list(names) or ["link"], {name: keys for name, keys in names.items() if keys}
+
+
+def _attributes(carried: Any) -> Mapping[str, Any]:
+    """What a node or an edge carries, as far as it is attributes."""
+    return carried if isinstance(carried, Mapping) else {}
 
 
 def _text(value: Any) -> str:
