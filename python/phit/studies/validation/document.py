@@ -79,9 +79,8 @@ Settings that are not obvious, with what an independent model needs to know to r
   pointers go round the channels of one output, packets spread over all of them, and latency near saturation is lower:
   on a 4x4 flattened butterfly with 16 channels, iSLIP, load 0.6, 17.9 cycles where BookSim has 20.6, and 20.6 with it.
 * **BookSim**'s UGAL on the flattened butterfly decides when the endpoint sends the head, by the credits that routers
-  had when the cycle before was over (`decide = "sending"`). Where its decision is moved to the router, after the credits
-  of that cycle, it gives the numbers that `decide = "head"` gives: under tornado at 0.1 routes of 2.57 links instead
-  of 2.60.
+  had when the cycle before was over (`decide = "sending"`). A copy of BookSim that decides at the router, after the
+  credits of that cycle, gives what `decide = "head"` gives: under tornado at 0.1 routes of 2.57 links instead of 2.60.
 * **BookSim** gives up a run in its latency mode when latency passes 500 cycles, at no fixed time. Such rows are left
   out; the same loads in its throughput mode are compared.
 * **BookSim**'s fat tree is `clos` with `down = [32, 32]` and `up = [32]`; its routing `nca` is the allocation
