@@ -145,9 +145,17 @@ def test_what_cannot_be_expressed_is_refused_by_key(tmp_path: Path, key: str, va
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
-    found = imported(tmp_path, ArbiterIterations=3, RingInjectionBubble=1)
-    assert [status for status, _ in found.notes].count(Status.DROPPED) == 2
-    assert any("ArbiterIterations = 3" in text for text in found.warnings)
+    found = imported(tmp_path, RingInjectionBubble=1)
+    assert [status for status, _ in found.notes].count(Status.DROPPED) == 1
+
+
+def test_rounds_of_allocation_and_ugal_are_taken(tmp_path: Path) -> None:
+    document = imported(tmp_path, ArbiterIterations=3, routing="UGAL", ugal_local_threshold=2).document
+    assert document["router"]["allocation_rounds"] == 3
+    routing = document["routing"]
+    assert (routing["kind"], routing["via"], routing["threshold"]) == ("ugal_l", "group", 2)
+    assert (routing["hop_count"], routing["decide"]) == ("consecutive", "until_nonminimal")
+    assert "allocation_rounds" not in imported(tmp_path).document["router"]
 
 
 PRINTED = "\n".join(

@@ -11,6 +11,7 @@ mod dfsssp;
 mod dimension_order;
 mod dragonfly_phases;
 mod group_links;
+mod hop_count;
 pub mod in_transit;
 mod ladder;
 mod lash;

@@ -1,20 +1,20 @@
 //! PB: piggyback routing (Jiang, Kim and Dally, ISCA 2009).
 
 use super::group_links::GroupLinks;
+use super::hop_count::{Counted, HopCount};
 use super::in_transit::{self, GLOBAL};
 use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
-use crate::engine::{Rng, Tick};
+use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::topology::{Arrangement, Dragonfly, Hop, Peer, Topology, TopologyParams};
+use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a
 /// Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and
@@ -41,18 +41,6 @@ pub struct Piggyback {
     pub hop_count: HopCount,
 }
 
-/// Numbers of hops that a queue is multiplied with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum HopCount {
-    /// Those of the routes.
-    #[default]
-    Routes,
-    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and
-    /// without the local hop to the intermediate router (FOGSim).
-    Consecutive,
-}
-
 impl Default for Piggyback {
     fn default() -> Self {
         Self {
@@ -76,9 +64,6 @@ const FLAG: Observable = Observable {
 
 impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if self.hop_count == HopCount::Consecutive && self.via != Via::Router {
-            return Err(ScenarioError::new("hop_count", "\"consecutive\"", "needs via = \"router\""));
-        }
         if self.second_half == SecondHalf::Next && self.via != Via::Router {
             return Err(ScenarioError::new("second_half", "\"next\"", "needs via = \"router\""));
         }
@@ -109,30 +94,10 @@ impl RoutingParams for Piggyback {
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         Box::new(Rule {
             flags: Flags::new(self, context),
-            consecutive: (self.hop_count == HopCount::Consecutive).then(|| consecutive(context)).flatten(),
+            counted: self.hop_count.counted(context),
             params: self.clone(),
             packet: context.packet_size,
         })
-    }
-}
-
-/// The Dragonfly of the same size with global links arranged consecutively.
-fn consecutive(context: &RoutingContext) -> Option<Arc<dyn Topology>> {
-    let topology = &*context.topology;
-    let ports = |class| u32::from(topology.class_ports(context.routers.first(), class).len() as u16);
-    let a = topology.group_routers(0).len() as u32;
-    let groups = Some(topology.groups());
-    Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive, faults: None }
-        .build()
-        .ok()
-}
-
-/// Hops from router `at` to the router by which a minimal route to router `stop` enters its group.
-fn hops_to_group(topology: &dyn Topology, at: u32, stop: u32) -> u32 {
-    let exit = topology.exit(at, stop, &mut Rng::keyed(0, 0));
-    match exit.map(|(router, port)| (router, topology.port(router, port).peer)) {
-        Some((router, Peer::Router { .. })) => topology.distance(at, router) + 1,
-        _ => topology.distance(at, stop),
     }
 }
 
@@ -200,8 +165,8 @@ impl Flags {
 struct Rule {
     params: Piggyback,
     flags: Flags,
-    /// The network whose hops count, if it is another.
-    consecutive: Option<Arc<dyn Topology>>,
+    /// What counts hops otherwise, if anything does.
+    counted: Option<Counted>,
     /// Phits of the largest packet.
     packet: u32,
 }
@@ -232,10 +197,8 @@ impl Routing for Rule {
         if packet.came_by == 0 {
             let mut direct = minimal(view, packet, Sight::Local(Queue::Phits));
             let mut detour = valiant(view, packet, self.params.via, Sight::Local(Queue::Phits));
-            if let Some(network) = &self.consecutive {
-                let (stop, to) = (packet.scratch, packet.destination_router);
-                direct.hops = network.distance(view.router, to);
-                detour.hops = hops_to_group(&**network, view.router, stop) + network.distance(stop, to);
+            if let Some(counted) = &self.counted {
+                counted.count(view, packet, &mut direct, &mut detour);
             }
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
             let minimally =

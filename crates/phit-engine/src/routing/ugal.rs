@@ -1,11 +1,12 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
+use super::hop_count::{Counted, HopCount};
 use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
 use super::valiant::{SecondHalf, Stop, Valiant, Via, check_stop};
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof, Site, Wants};
-use crate::packet::Packet;
+use crate::packet::{MISROUTED_AT_INJECTION, Packet};
 use crate::topology::{Hop, Peer, Routers, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub enum Decide {
     /// about in one cycle none knows of another, nor of credits that come in it (BookSim, whose endpoints route ahead).
     /// With `queue = "port"` and one candidate of each kind.
     Sending,
+    /// Whenever it may ask for its output at the head of its injection queue, until it has been decided for the Valiant
+    /// route: that is for good (FOGSim).
+    UntilNonminimal,
 }
 
 impl Decide {
@@ -49,6 +53,9 @@ macro_rules! ugal {
             pub queue: Queue,
             /// What the two routes are judged by.
             pub cost: Cost,
+            /// Which hops count. Others than those of the routes: in a Dragonfly, with one candidate of each kind.
+            #[serde(skip_serializing_if = "HopCount::is_of_routes")]
+            pub hop_count: HopCount,
             $(
                 /// When a packet is decided about.
                 #[serde(skip_serializing_if = "Decide::is_head")]
@@ -70,6 +77,7 @@ macro_rules! ugal {
                     threshold: $threshold,
                     queue: Queue::Phits,
                     cost: Cost::QueueHops,
+                    hop_count: HopCount::Routes,
                     $($decide: $when::Head,)?
                     minimal_candidates: 1,
                     valiant_candidates: 1,
@@ -82,6 +90,11 @@ macro_rules! ugal {
             fn early(&self) -> bool {
                 false $(|| self.$decide == $when::Sending)?
             }
+
+            /// True if packets that wait are decided about again.
+            fn again(&self) -> bool {
+                false $(|| self.$decide == $when::UntilNonminimal)?
+            }
         }
 
         impl RoutingParams for $name {
@@ -92,6 +105,12 @@ macro_rules! ugal {
                 if self.early() && !(one_each && self.queue == Queue::Port) {
                     let expected = "needs queue = \"port\", and one minimal and one Valiant candidate";
                     return Err(ScenarioError::new("decide", "\"sending\"", expected));
+                }
+                let dragonfly = topology.is_dragonfly() && topology.groups() > 1 && self.stop == Stop::Elsewhere;
+                if self.hop_count == HopCount::Consecutive && !(one_each && dragonfly) {
+                    let expected = "needs topology.kind = \"dragonfly\" with at least two groups, \
+                                    stop = \"elsewhere\", and one minimal and one Valiant candidate";
+                    return Err(ScenarioError::new("hop_count", "\"consecutive\"", expected));
                 }
                 Ok(())
             }
@@ -116,7 +135,9 @@ macro_rules! ugal {
                     sight: $sight(self.queue),
                 };
                 let before = self.early().then(|| Before::new(context));
-                Box::new(Rule { before, ..Rule::new(candidates, self.cost, self.threshold, context) })
+                let (counted, again) = (self.hop_count.counted(context), self.again());
+                let rule = Rule::new(candidates, self.cost, self.threshold, context);
+                Box::new(Rule { before, counted, again, ..rule })
             }
         }
     };
@@ -154,6 +175,10 @@ struct Rule {
     threshold: i64,
     /// The queues as they were, if packets are decided about when they are sent.
     before: Option<Before>,
+    /// What counts hops otherwise, if anything does.
+    counted: Option<Counted>,
+    /// Packets that wait are decided about again until they are misrouted.
+    again: bool,
 }
 
 /// The phits of all virtual channels of every output to a router, as they were when the latest tick had ended.
@@ -187,21 +212,26 @@ impl Before {
 
 impl Rule {
     fn new(candidates: Candidates, cost: Cost, packets: i32, context: &RoutingContext) -> Self {
-        Self { candidates, cost, threshold: i64::from(packets) * i64::from(context.packet_size), before: None }
+        let threshold = i64::from(packets) * i64::from(context.packet_size);
+        Self { candidates, cost, threshold, before: None, counted: None, again: false }
     }
 }
 
 impl Rule {
-    /// Sends `packet` over the route that costs less.
+    /// Sends `packet` over the route that costs less. Returns the first port of the other one if it is minimal.
     #[inline]
-    fn decide(&self, at: &RouterView<'_>, packet: &mut Packet) {
+    fn decide(&self, at: &RouterView<'_>, packet: &mut Packet) -> Option<u16> {
         let mut minimal = self.candidates.minimal(at, packet, self.cost);
         let mut valiant = self.candidates.valiant(at, packet, self.cost);
         if let Some(before) = &self.before {
             (minimal, valiant) = (before.seen(at, minimal), before.seen(at, valiant));
         }
+        if let Some(counted) = &self.counted {
+            counted.count(at, packet, &mut minimal, &mut valiant);
+        }
         let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
         take(at, packet, if minimally { &minimal } else { &valiant });
+        minimally.then_some(valiant.first.port)
     }
 }
 
@@ -222,7 +252,7 @@ impl Routing for Rule {
 
     fn wants(&self) -> Wants {
         let early = self.before.is_some();
-        Wants { sends: early, occupancy: early, after_grants: early, ..Wants::default() }
+        Wants { sends: early, occupancy: early, after_grants: early, redecide: self.again, ..Wants::default() }
     }
 
     fn sends(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
@@ -238,8 +268,17 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        if packet.came_by == 0 && self.before.is_none() {
-            self.decide(view, packet);
+        if self.again {
+            view.watch_chosen();
+        }
+        let decided = self.again && packet.misrouted & MISROUTED_AT_INJECTION != 0;
+        if packet.came_by == 0 && self.before.is_none() && !decided {
+            let other = self.decide(view, packet);
+            if let Some(other) = other.filter(|_| self.again) {
+                // Of several candidates any may be the cheapest next time.
+                let single = self.candidates.minimal == 1 && self.candidates.valiant == 1;
+                view.watch_occupancy(if single { other..other + 1 } else { 0..view.ports() });
+            }
         }
         Some(hop(view, packet, self.candidates.via, SecondHalf::Above))
     }

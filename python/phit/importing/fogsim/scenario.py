@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from phit.importing.fogsim.configuration import Configuration
-from phit.importing.found import Setting, Status
+from phit.importing.found import Setting
 from phit.importing.moves import to_router
 from phit.scenario import Document
 from phit.studies.peers import fogsim as peer
@@ -42,6 +42,7 @@ SOURCES = {
     "speedup": "InternalSpeedup",
     "output_buffer": "OutQueueLength",
     "cut_through": "FlitSize",
+    "allocation_rounds": "ArbiterIterations",
 }
 
 
@@ -50,9 +51,6 @@ def _router(given: Configuration) -> None:
         given.one_of(key, expected)
     if given.text("FlitSize") != given.text("PacketSize"):
         given.findings.refuse(given["FlitSize"], "cannot be expressed; expected that of packets")
-    if given.whole("ArbiterIterations", 1) > 1:
-        warning = "one round in a cycle; of two or three the accepted load is the same within 0.002"
-        given.findings.note(Status.DROPPED, given["ArbiterIterations"], warning)
     document = peer.router(
         given.whole("LocalLinkChannels", 1, 64),
         global_vcs=given.whole("GlobalChannels", 1, 64),
@@ -61,6 +59,7 @@ def _router(given: Configuration) -> None:
         delay=given.whole("XbarDelay", 1),
         speedup=given.whole("InternalSpeedup", 1, 64),
         output_buffer=given.whole("OutQueueLength", 1, 65_534),
+        rounds=given.whole("ArbiterIterations", 1, 64),
         latency=(given.whole("LocalLinkTransmissionDelay", 1), given.whole("GlobalLinkTransmissionDelay", 1)),
         buffer=(given.whole("LocalQueueLength", 1), given.whole("GlobalQueueLength", 1)),
     )
@@ -78,8 +77,10 @@ def _router(given: Configuration) -> None:
 
 
 def _routing(given: Configuration) -> None:
-    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "PB", "PB_ANY", "OLM")
+    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", "OLM")
     keys, read = {"routing": name}, ["routing"]
+    if name == "UGAL":
+        read.append("ugal_local_threshold")
     if name.startswith("PB"):
         read += ["piggybacking_coef", "ugal_global_threshold", "ugal_local_threshold"]
     if name == "OLM":

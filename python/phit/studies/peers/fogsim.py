@@ -20,13 +20,15 @@ def router(
     delay: int = 5,
     speedup: int = 2,
     output_buffer: int = 32,
+    rounds: int = 1,
     latency: tuple[int, int] = (10, 100),
     buffer: tuple[int, int] = (32, 256),
 ) -> Document:
     """FOGSim's input-output-queued router.
 
     `local`, `global_vcs` and `injection` are virtual channels of local and global links and of endpoints, `delay` is
-    that of the crossbar in cycles, `latency` and `buffer` are cycles and phits of local and global links.
+    that of the crossbar in cycles, `rounds` are those of allocation in a cycle, `latency` and `buffer` are cycles and
+    phits of local and global links.
     """
     return {
         "latency": delay,
@@ -43,6 +45,7 @@ def router(
             "arbiter": "least_recently_served",
             "update": "request",
         },
+        **({"allocation_rounds": rounds} if rounds > 1 else {}),
         "links": {
             "endpoint": {
                 "latency": 0,
@@ -72,9 +75,6 @@ def traffic(pattern: str | Document, load: float) -> Document:
 
 Keys = Mapping[str, str]
 """A configuration of FOGSim's."""
-
-UNTRANSLATED = {"ArbiterIterations"}
-"""Keys that nothing in Phit corresponds to: its allocator of this kind has one round."""
 
 ADAPTIVE = ("PB", "OLM", "Base", "Hybrid", "ECtN")
 """The mechanisms that decide by the network's state."""
@@ -135,8 +135,11 @@ def routing(keys: Keys) -> Document:
             return {"kind": "valiant", "via": "group"}
         case "VAL_ANY":
             return {"kind": "valiant", "second_half": "next"}
+        case "UGAL":
+            decision = {"hop_count": "consecutive", "decide": "until_nonminimal"}
+            return {"kind": "ugal_l", "via": "group", "threshold": int(keys["ugal_local_threshold"]), **decision}
         case "PB":
-            return {"kind": "piggyback", "via": "group", **_piggyback(keys)}
+            return {"kind": "piggyback", "via": "group", "hop_count": "consecutive", **_piggyback(keys)}
         case "PB_ANY":
             return {"kind": "piggyback", "second_half": "next", "hop_count": "consecutive", **_piggyback(keys)}
     match keys["MisroutingTrigger"]:
@@ -180,6 +183,6 @@ def network(p: int, a: int, h: int, keys: Keys) -> Document:
     """Topology, router and routing of a run with these configuration keys."""
     return {
         "topology": {"kind": "dragonfly", "p": p, "a": a, "h": h},
-        "router": router(local_vcs(keys)),
+        "router": router(local_vcs(keys), rounds=int(keys.get("ArbiterIterations", 1))),
         "routing": routing(keys),
     }

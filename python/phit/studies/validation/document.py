@@ -62,8 +62,7 @@ Settings that are not obvious, with what an independent model needs to know to r
   (`hop_count = "consecutive"`). Its source shows this.
 * **FOGSim**'s shares of misrouted packets are those that took a nonminimal global link, that made a nonminimal local
   hop, and that decided for the former at the source router; with PB, those that took the Valiant route.
-* **FOGSim** ran some settings that are left out: two and three rounds of allocation in a cycle, which Phit's allocator
-  of that kind does not have (they change FOGSim's accepted load by at most 0.002).
+* **FOGSim**'s rounds of allocation in a cycle are `router.allocation_rounds`.
 * **FOGSim**'s endpoints make no packets while an injection queue is full; Phit's sources keep all packets. So latencies
   far beyond saturation are two different quantities.
 * **FOGSim**'s latencies without load are 14, 29, 134 and 149 cycles for routes of no link, a local link, a local and a

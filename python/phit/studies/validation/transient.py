@@ -10,7 +10,6 @@ from phit.plots import half_width
 from phit.scenario import Document
 from phit.studies.peers import fogsim
 from phit.studies.validation.comparison import SHARES, Known, Verdict, judge
-from phit.studies.validation.fogsim import known
 from phit.studies.validation.reference import Row, rows
 
 TABLE = "fogsim_h4_transient.csv"
@@ -150,7 +149,6 @@ def _transient(mechanism: str, bins: list[Row]) -> Transient:
         theirs={ours: _joined(bins, column, 0.01 if ours in SHARES else 1.0) for ours, column in MEASURES.items()},
         their_seeds=int(first["seeds"]),
         quick=mechanism == "Base",
-        known=known(configuration(first)),
     )
 
 

@@ -1,0 +1,80 @@
+//! Which hops count where a queue is multiplied with the hops of its route.
+
+use super::in_transit::GLOBAL;
+use super::source_adaptive::Route;
+use super::{RouterView, RoutingContext};
+use crate::engine::Rng;
+use crate::packet::{GROUP, Packet};
+use crate::topology::{Arrangement, Dragonfly, Peer, Topology, TopologyParams};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Numbers of hops that a queue is multiplied with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HopCount {
+    /// Those of the routes.
+    #[default]
+    Routes,
+    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and
+    /// without the local hop to the intermediate router. Where a route leads through a group, an intermediate router is
+    /// drawn in it, for the count alone (FOGSim).
+    Consecutive,
+}
+
+impl HopCount {
+    /// Not a choice that must be written down.
+    pub(super) fn is_of_routes(&self) -> bool {
+        *self == Self::Routes
+    }
+
+    /// What counts hops in another way than routes have them.
+    pub(super) fn counted(self, context: &RoutingContext) -> Option<Counted> {
+        (self == Self::Consecutive).then(|| consecutive(context)).flatten().map(|network| Counted { network })
+    }
+}
+
+/// The network whose hops count.
+pub(super) struct Counted {
+    network: Arc<dyn Topology>,
+}
+
+/// Of the packet's streams, that which draws a router in its intermediate group.
+const ROUTER: u8 = 255;
+
+impl Counted {
+    /// Counts the hops of the two routes of `packet` anew.
+    pub(super) fn count(&self, view: &RouterView<'_>, packet: &Packet, minimal: &mut Route, valiant: &mut Route) {
+        let (network, to) = (&*self.network, packet.destination_router);
+        let stop = match packet.scratch {
+            group if group & GROUP != 0 => {
+                let routers = view.topology.group_routers(group & !GROUP);
+                routers.start + packet.stream(view.router, ROUTER).below(routers.len() as u32)
+            }
+            router => router,
+        };
+        minimal.hops = network.distance(view.router, to);
+        valiant.hops = hops_to_group(network, view.router, stop) + network.distance(stop, to);
+    }
+}
+
+/// The Dragonfly of the same size with global links arranged consecutively.
+fn consecutive(context: &RoutingContext) -> Option<Arc<dyn Topology>> {
+    let topology = &*context.topology;
+    let ports = |class| u32::from(topology.class_ports(context.routers.first(), class).len() as u16);
+    let a = topology.group_routers(0).len() as u32;
+    let groups = Some(topology.groups());
+    Dragonfly { p: ports(0), a, h: ports(GLOBAL), groups, arrangement: Arrangement::Consecutive, faults: None }
+        .build()
+        .ok()
+}
+
+/// Hops from router `at` to the router by which a minimal route to router `stop` enters its group.
+fn hops_to_group(topology: &dyn Topology, at: u32, stop: u32) -> u32 {
+    let exit = topology.exit(at, stop, &mut Rng::keyed(0, 0));
+    match exit.map(|(router, port)| (router, topology.port(router, port).peer)) {
+        Some((router, Peer::Router { .. })) => topology.distance(at, router) + 1,
+        _ => topology.distance(at, stop),
+    }
+}
