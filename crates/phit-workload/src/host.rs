@@ -471,8 +471,9 @@ impl Hosts {
         Ok(())
     }
 
-    /// Takes in a message that has arrived at time `now` for the rank at `place`, and that no operation waits behind but
-    /// those of one step of a collective, if nothing about it takes time, and nobody wants to know what is done: what
+    /// Takes in a message that has arrived at time `now` for the rank at `place`, and that no operation waits behind
+    /// but those of one step of a collective, if nothing about it takes time, and nobody wants to know what is done:
+    /// what
     /// [`Self::arrive`] and [`Self::perform`] do, in one go. `None` if it is otherwise; nothing has happened then.
     #[inline]
     pub fn take_at_once(&mut self, message: &Message, place: usize, now: u64) -> Option<Arrived> {
@@ -500,9 +501,9 @@ impl Hosts {
         Some(arrived)
     }
 
-    /// After [`Self::take_at_once`]: the message that the rank at `place` sends when its receive `number` has ended, and
-    /// the number of the next receive if that ends at once, too. `None` if something else comes of it than that; nothing
-    /// has happened then but the end of the receive, of which [`Self::ended`] has to be told.
+    /// After [`Self::take_at_once`]: the message that the rank at `place` sends when its receive `number` has ended,
+    /// and the number of the next receive if that ends at once, too. `None` if something else comes of it than that;
+    /// nothing has happened then but the end of the receive, of which [`Self::ended`] has to be told.
     #[inline]
     pub fn exchange(
         &mut self,

@@ -145,8 +145,8 @@ pub(crate) struct Executor {
     words: BinaryHeap<Reverse<Word>>,
     /// Places of slots that have got something to send in this tick.
     pub(crate) senders: Vec<u32>,
-    /// Messages that have been sent in this tick, whose destinations are to know of them, each with the partition of its
-    /// destination: where ranks have several rails all, otherwise those whose first packet is made next.
+    /// Messages that have been sent in this tick, whose destinations are to know of them, each with the partition of
+    /// its destination: where ranks have several rails all, otherwise those whose first packet is made next.
     pub(crate) posted: Vec<(u32, Announced)>,
     /// Words for ranks, of this executor or another: who took what, from whom, when.
     pub(crate) told: Vec<(Message, Taken, u64)>,
@@ -425,8 +425,8 @@ impl Executor {
         self.events.add(left, Event::Message(message));
     }
 
-    /// Cuts a message of the slot at `place` into packets, the first of which may be generated in the cycle in which its
-    /// first byte leaves the host.
+    /// Cuts a message of the slot at `place` into packets, the first of which may be generated in the cycle in which
+    /// its first byte leaves the host.
     fn send(&mut self, mut message: Message, place: usize, left: u64) {
         // Most messages are as long as the one before.
         if self.cut.0 != message.bytes {
@@ -472,8 +472,8 @@ impl Executor {
         self.hosts.ranks().place(rank) as u32 * self.each + rail as u32
     }
 
-    /// The next packet from the slot at `place`, whose last one has been sent. If it is the first of its message, and the
-    /// destination does not know of that, it is [`Self::posted`].
+    /// The next packet from the slot at `place`, whose last one has been sent. If it is the first of its message, and
+    /// the destination does not know of that, it is [`Self::posted`].
     #[inline]
     pub(crate) fn next_packet(&mut self, place: u32) -> Option<Generated> {
         let outgoing = &mut self.outgoing[place as usize];

@@ -181,8 +181,8 @@ impl Incoming {
         many.insert(coming.key, coming);
     }
 
-    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`. Returns the
-    /// message of which it was the last.
+    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`. Returns
+    /// the message of which it was the last.
     #[inline]
     pub(super) fn packet(
         &mut self,
@@ -338,8 +338,8 @@ impl Incoming {
         }
     }
 
-    /// Calls `each` with the messages of a rank that have come in this tick, and with those that came earlier and had to
-    /// wait for them: by source, and in the order in which they were sent.
+    /// Calls `each` with the messages of a rank that have come in this tick, and with those that came earlier and had
+    /// to wait for them: by source, and in the order in which they were sent.
     pub(super) fn take_in(&mut self, of_rank: &[Arrival], mut each: impl FnMut(Come)) {
         let Some(mut order) = self.order.take() else {
             return of_rank.iter().for_each(|arrival| self.take_first(arrival.place, arrival.key, &mut each));

@@ -148,8 +148,8 @@ ugal! {
     /// exceeds that of the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly
     /// Kim et al., ISCA 2008).
     ///
-    /// A packet decides once, when it first stands at the head of its injection queue unless told otherwise. Of several candidates of a kind,
-    /// as in the Cray Cascade, the cheapest counts.
+    /// A packet decides once, when it first stands at the head of its injection queue unless told otherwise. Of several
+    /// candidates of a kind, as in the Cray Cascade, the cheapest counts.
     UgalL, Sight::Local, reads_everything: false, threshold: 3, decide: Decide
 }
 

@@ -81,8 +81,8 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
     }
     if !topology.breakdowns().is_empty() && topology.faulty().and_then(Faulty::retransmit).is_none() {
-        let expected = "a request that is lost is never answered; expected topology.faults.retransmit, or links that do \
-                        not break, with requests";
+        let expected = "a request that is lost is never answered; expected topology.faults.retransmit, or links that \
+                        do not break, with requests";
         return Err(ScenarioError::missing("topology.faults.later", expected));
     }
     let (path, params) = described(router.links(), &topology.classes()[0]);

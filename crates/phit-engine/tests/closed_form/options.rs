@@ -180,8 +180,8 @@ fn what_an_output_refuses_asks_for_another_in_the_next_round() {
     // Endpoint 1 sends a packet that crosses from cycle 0 to 8; behind it stand one for output 4, in queue 2, and one
     // for output 5, in queue 3. In cycle 8 its input proposes queue 2, whose turn it is, and loses to endpoint 0, whose
     // packet for output 4 comes just then. In a second round the input asks for output 5, and has it in cycle 8; with
-    // one round it has it in cycle 9. The other packet follows 8 cycles later. With iSLIP an input asks for all it wants
-    // in every round.
+    // one round it has it in cycle 9. The other packet follows 8 cycles later. With iSLIP an input asks for all it
+    // wants in every round.
     let trace = [[0, 1, 3, PACKET], [1, 1, 4, PACKET], [2, 1, 5, PACKET], [8, 0, 4, PACKET]];
     let alone = latency(&json!({}), &trace[..1]);
     let waits = |rounds: u32, allocator: Value| {
@@ -202,10 +202,10 @@ fn what_an_output_refuses_asks_for_another_in_the_next_round() {
 
 #[test]
 fn a_head_decides_anew_in_every_round() {
-    // Two packets stand at router 0 in cycle 0, for endpoints of the group to which its first global link leads. One has
-    // the link. The other takes the second global link: in the next cycle, or in the second round of this one, in which
-    // it sees 8 phits at the first link, of 256. It sees them at once: a condition on the least that there must be holds.
-    // But the router compares its global links once in a cycle: the restriction holds in the next one only.
+    // Two packets stand at router 0 in cycle 0, for endpoints of the group to which its first global link leads. One
+    // has the link. The other takes the second global link: in the next cycle, or in the second round of this one, in
+    // which it sees 8 phits at the first link, of 256. It sees them at once: a condition on the least that there must
+    // be holds. But the router compares its global links once in a cycle: the restriction holds in the next one only.
     let latency = |rounds: u32, options: Value| {
         let value = json!({
             "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
@@ -405,8 +405,8 @@ fn a_fraction_of_a_speedup_is_a_step_more_in_some_cycles() {
 
 #[test]
 fn a_channel_that_rests_for_steps_carries_a_flit_in_so_many_of_a_fraction_too() {
-    // A ring in which every router sends all it can to the next over one channel. It is given in one step, granted in the
-    // next, and free after that: a packet of a flit in two steps, or in three with one for its routing.
+    // A ring in which every router sends all it can to the next over one channel. It is given in one step, granted in
+    // the next, and free after that: a packet of a flit in two steps, or in three with one for its routing.
     for speedup in [1.0, 1.25, 1.5, 1.7, 2.5] {
         for delay in [0, 1] {
             let value = json!({
@@ -505,9 +505,10 @@ fn a_channel_whose_buffer_is_empty_may_be_preferred() {
 
 #[test]
 fn heads_have_their_turn_port_by_port_or_queue_by_queue() {
-    // The channel is held by endpoint 2 until two packets wait at endpoints 0 and 1 each: the first, of 8 flits, in queue
-    // 1, the second, of one, in queue 0. Port by port they go over the link in the order 1, 8, 1, 8, with a cycle of
-    // rest before each: through after 1, 9, 10, 18 cycles and the rests. Queue by queue 1, 1, 8, 8: after 1, 2, 10, 18.
+    // The channel is held by endpoint 2 until two packets wait at endpoints 0 and 1 each: the first, of 8 flits, in
+    // queue 1, the second, of one, in queue 0. Port by port they go over the link in the order 1, 8, 1, 8, with a cycle
+    // of rest before each: through after 1, 9, 10, 18 cycles and the rests. Queue by queue 1, 1, 8, 8: after 1, 2, 10,
+    // 18.
     let trace = [[0, 2, 3, 64], [1, 0, 4, 8], [1, 0, 4, 1], [1, 1, 5, 8], [1, 1, 5, 1]];
     for allocator in [Value::Null, json!("islip"), json!("separable_output_first")] {
         let sum = |turns: &str| {
@@ -523,10 +524,11 @@ fn heads_have_their_turn_port_by_port_or_queue_by_queue() {
 
 #[test]
 fn a_packet_decided_about_when_it_is_sent_knows_the_queues_of_the_cycle_before() {
-    // A packet is granted in cycle G, and its credit is back in cycle C: from then on nothing is in the queue to router 1.
-    // Seven others are sent in one cycle S, and some of them take another way if they find it there. At the head of their
-    // queues, where they come L cycles after S, they know of grants before S + L and credits up to then. When they are sent,
-    // of both before S: they begin to know of the packet L cycles later, and cease to L + 1 cycles later.
+    // A packet is granted in cycle G, and its credit is back in cycle C: from then on nothing is in the queue to router
+    // 1. Seven others are sent in one cycle S, and some of them take another way if they find it there. At the head of
+    // their queues, where they come L cycles after S, they know of grants before S + L and credits up to then. When
+    // they are sent, of both before S: they begin to know of the packet L cycles later, and cease to L + 1 cycles
+    // later.
     let misrouted = |decide: &str, latency: u32, cycle: u32| {
         let mut trace = vec![[0, 0, 8, 16]];
         trace.extend((1..8).map(|from| [cycle, from, 8 + from, 1]));
@@ -557,8 +559,8 @@ fn a_packet_decided_about_when_it_is_sent_knows_the_queues_of_the_cycle_before()
 
 #[test]
 fn a_router_without_latency_takes_no_time() {
-    // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last, L over
-    // every link between routers and R in every router; its tail follows S cycles behind the head.
+    // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last, L
+    // over every link between routers and R in every router; its tail follows S cycles behind the head.
     for (switching, allocator) in
         [("virtual_cut_through", "islip"), ("virtual_cut_through", "ideal"), ("wormhole", "separable_input_first")]
     {

@@ -168,7 +168,8 @@ fn steps_that_are_taken_at_once_change_nothing() {
 fn steps_of_several_jobs_that_are_taken_at_once_change_nothing() {
     let job = |collective: &str, algorithm: &str, start: u32| {
         let program = json!({
-            "kind": "collective", "collective": collective, "algorithm": algorithm, "bytes": 480, "times": 2, "ranks": 30,
+            "kind": "collective", "collective": collective, "algorithm": algorithm, "bytes": 480, "times": 2,
+            "ranks": 30,
         });
         json!({ "name": algorithm, "program": program, "placement": "random", "start": start })
     };

@@ -103,9 +103,9 @@ impl Partition {
         owner != NONE && self.progress(owner).sent == 0
     }
 
-    /// Packets that stretch over several channels, and hold some on their old ways as they go on by new ones, might wait
-    /// for one another in a circle that neither ways have: they are cut. Where ways are parts of those of the whole
-    /// network, only detours are others.
+    /// Packets that stretch over several channels, and hold some on their old ways as they go on by new ones, might
+    /// wait for one another in a circle that neither ways have: they are cut. Where ways are parts of those of the
+    /// whole network, only detours are others.
     fn cut_stretched(&mut self, news: &News<'_>) {
         let layers = news.table.as_ref().is_some_and(|table| table.layers().is_some());
         if !layers && !self.settings.detours {

@@ -74,8 +74,8 @@ impl Partition {
         self.wheel.insert(self.now, at, kind::list(kind), Event { target: kind << kind::SHIFT | target, data });
     }
 
-    /// Brings into the cache what the events of the next tick will need. Where packets stand in many queues, most of that
-    /// has left it.
+    /// Brings into the cache what the events of the next tick will need. Where packets stand in many queues, most of
+    /// that has left it.
     #[inline(always)]
     pub(super) fn fetch_next<K: Kernel>(&self) {
         let next = self.now + 1;

@@ -327,8 +327,8 @@ pub enum Redecision {
 #[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
 pub struct RouterParams<A> {
-    /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle in
-    /// which it is granted; links between routers then take a cycle at least.
+    /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle
+    /// in which it is granted; links between routers then take a cycle at least.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,

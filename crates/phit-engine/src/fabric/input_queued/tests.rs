@@ -63,7 +63,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 sizes: (old.size as u16, old.size as u16),
                 requests: None,
                 repeats: false,
-                radix: 4,
+                radix: old.turns,
             },
         );
     }

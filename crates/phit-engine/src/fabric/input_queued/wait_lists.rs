@@ -6,9 +6,9 @@
 //! waits for: the crossbar between its input and its output port, the room behind an output, or the credits of a
 //! channel. It is looked at when that is there.
 //!
-//! Most wait for the crossbar. Those of an input and an output are a set, a bit for each queue of the input, which joins
-//! the candidates word by word when both are free: no queue is read for that. One of the two is filed to be free at a
-//! later tick. If by then the other one is not, its turn is filed.
+//! Most wait for the crossbar. Those of an input and an output are a set, a bit for each queue of the input, which
+//! joins the candidates word by word when both are free: no queue is read for that. One of the two is filed to be free
+//! at a later tick. If by then the other one is not, its turn is filed.
 
 use super::partition::Partition;
 use super::state::{Input, Output};
@@ -225,7 +225,8 @@ impl Partition {
                 continue;
             }
             self.candidates.insert_all(queues + 64 * place, bits);
-            // They are looked at later in this tick. Where each destination has a queue, that has one number everywhere.
+            // They are looked at later in this tick. Where each destination has a queue, that has one number
+            // everywhere.
             while bits != 0 {
                 let lane = 64 * place + bits.trailing_zeros();
                 self.queues.prefetch(queues + lane);

@@ -66,8 +66,8 @@ pub trait Allocator: Send {
         false
     }
 
-    /// The queue whose turn it is at input port `port` of the partition, if of the requests of an input only that of the
-    /// first queue from this one on and around makes a difference: the others need not come.
+    /// The queue whose turn it is at input port `port` of the partition, if of the requests of an input only that of
+    /// the first queue from this one on and around makes a difference: the others need not come.
     fn turn(&self, _port: u32) -> Option<u16> {
         None
     }

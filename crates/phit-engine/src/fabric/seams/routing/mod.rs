@@ -95,8 +95,9 @@ pub trait Routing: Send {
     /// order.
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
 
-    /// The tables that say all about [`Self::route`] as long as nothing breaks: a packet leaves every router by the port
-    /// that they name for its destination, in the first virtual channel. What the kernel reads there it need not ask.
+    /// The tables that say all about [`Self::route`] as long as nothing breaks: a packet leaves every router by the
+    /// port that they name for its destination, in the first virtual channel. What the kernel reads there it need not
+    /// ask.
     fn tables(&self) -> Option<&Arc<RouteTable>> {
         None
     }
