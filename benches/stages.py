@@ -17,9 +17,9 @@ from pathlib import Path
 
 STAGES = {
     "nodes: calendar": r"packet_node/calendar\.rs:",
-    "nodes: choice of a way": r"seams/bubble/|routing/bubble/|receive\.rs:plan",
+    "nodes: choice of a way": r"seams/bubble/|routing/bubble/|receive\.rs:(plan|packed_slots)",
     "nodes: links and answers": r"packet_node/send\.rs:|state\.rs:(push|pop)",
-    "nodes: arrivals and queues": r"packet_node/(receive|landing)\.rs:",
+    "nodes: arrivals and queues": r"packet_node/(receive|landing|ahead)\.rs:",
     "nodes: dispatch, prefetching": r"packet_node/state\.rs:",
     "announcements": r"/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
     "route: mechanism, topology": r"(topology|routing)/",

@@ -2,6 +2,8 @@
 
 use super::table::Table;
 
+use std::collections::VecDeque;
+
 /// What holds memory besides its own size.
 pub(crate) trait Bytes {
     /// Bytes held.
@@ -9,6 +11,12 @@ pub(crate) trait Bytes {
 }
 
 impl<T> Bytes for Vec<T> {
+    fn bytes(&self) -> usize {
+        self.capacity() * size_of::<T>()
+    }
+}
+
+impl<T> Bytes for VecDeque<T> {
     fn bytes(&self) -> usize {
         self.capacity() * size_of::<T>()
     }

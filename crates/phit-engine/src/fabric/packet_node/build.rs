@@ -1,18 +1,21 @@
 //! From a blueprint to a network of packet-level nodes.
 
+use super::ahead::Scores;
 use super::calendar::Calendar;
 use super::landing::Landings;
 use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{
-    Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, Record, Times,
+    Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, QUEUES_OF_WORD, Record,
+    Times,
 };
 use crate::engine::{NONE, Rng, Stream, Table, Tick, poll};
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
+use crate::fabric::seams::bubble::profit::PackedDirections;
 use crate::fabric::{Blueprint, Load};
 use crate::measure::Collector;
 use crate::topology::{Peer, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 impl Network {
     /// The network of a checked scenario.
@@ -25,7 +28,7 @@ impl Network {
         };
         let lattice = deroute.lattice().clone();
         let escape = bubble.escape();
-        let numbers = Numbers::new(2 * lattice.dimensions() as u32);
+        let numbers = Numbers::new(2 * lattice.dimensions() as u32, topology.routers());
         let endpoints = topology.endpoints();
         let endpoints_per_router = endpoints / topology.routers();
         let vcs = classes.vcs(blueprint.division)[1..].iter().copied().min().unwrap_or(1).min(MOST_VCS as u8);
@@ -63,6 +66,7 @@ impl Network {
             lattice,
             escape,
             numbers,
+            directions: PackedDirections::new(((1u32 << numbers.directions) - 1) as u16),
             endpoints_per_router,
             vcs,
             capacity,
@@ -73,7 +77,8 @@ impl Network {
             calendar: Calendar::default(),
             busy: vec![0; links.len()].into(),
             classes: class_of.into(),
-            used: vec![0; queues].into(),
+            scores: Scores::new(capacity),
+            used: vec![0; queues + QUEUES_OF_WORD].into(),
             slots: vec![NONE; queues * usize::from(capacity)].into(),
             answers: Answers::default(),
             landings: (node.acceptance == Acceptance::Credits).then(|| Landings::new(topology.routers())),
@@ -85,6 +90,7 @@ impl Network {
             records: Table::default(),
             origins: Table::default(),
             vacant: Vec::new(),
+            under_way: VecDeque::new(),
             free: vec![None; numbers.directions as usize],
             collector: Collector::new(blueprint.window.clone()),
             offered_phits: 0,
@@ -128,8 +134,8 @@ impl Network {
 
 /// The links of all routers, and their classes.
 fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link>, Vec<u8>) {
-    let nowhere = Link { waiting: [0; MOST_VCS], far: NONE, first: NONE, last: NONE, phits: 0 };
-    let mut links = vec![nowhere; numbers.links(topology.routers()) as usize];
+    let nowhere = Link { waiting: [0; MOST_VCS], far: NONE, answer: NONE, last: NONE, phits: 0 };
+    let mut links = vec![nowhere; numbers.links as usize];
     let mut classes = vec![0; links.len()];
     for router in 0..topology.routers() {
         poll();

@@ -1,20 +1,23 @@
 //! Events in the order of their ticks, and of their filing within a tick.
 //!
 //! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
-//! order as they are filed: a queue for each kind, and the earliest of their heads, is all the sorting that it takes.
-//! What comes out of order (packets of several sizes, links of several lengths, sources that wait for their next
-//! packet) goes to a heap. And since it is known what is next in each queue, what an event will need can be brought
-//! into the cache before its turn.
+//! order as they are filed: each kind has a line, which filing appends to, and the next tick is the earliest of the
+//! lines' first. In that tick, lines are gone through one after the other, as far as their events were filed before
+//! those of the others: what handles a kind is found once for many events. What comes out of order (packets of several
+//! sizes, links of several lengths, sources that wait for their next packet) goes to a heap. And since it is known what
+//! comes next in each line, what an event will need can be brought into the cache before its turn.
 
 use crate::engine::{Table, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An event: its tick, its number in the order of filing, what it is about.
+/// A filed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(C, align(16))]
 pub(super) struct Event {
-    /// Tick in the upper half, order of filing in the lower: the order of events.
-    key: u64,
+    /// Its place in the order of filing.
+    number: u32,
+    tick: Tick,
     /// What it is about.
     pub target: u32,
     /// More about it.
@@ -22,102 +25,126 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// The tick.
-    #[inline]
-    pub(super) fn tick(&self) -> Tick {
-        (self.key >> 32) as Tick
+    /// The order of events, until numbers begin anew.
+    #[inline(always)]
+    fn key(&self) -> u64 {
+        (u64::from(self.tick) << 32) | u64::from(self.number)
     }
 }
 
-/// Events in order: a ring.
-#[derive(Debug)]
-struct Ring {
-    /// A power of two of them.
-    items: Table<Event>,
-    /// Of the first and behind the last, before they are taken modulo the size.
+/// Filed events of a kind, in order.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// Place of the first in the pool, and the free place behind the last: the same if there is none.
     first: u32,
     behind: u32,
-    /// Key of the last.
-    last: u64,
+    /// Tick of the last one.
+    last: Tick,
 }
 
-impl Default for Ring {
+/// Events of a chunk.
+const CHUNK: u32 = 32;
+/// How many events of a kind ahead their needs are told.
+const AHEAD: u32 = 8;
+
+/// The events of all lines. Chunks are soon used again, so that an event is written to where others have just been read.
+#[derive(Debug)]
+struct Pool {
+    /// In chunks of [`CHUNK`].
+    events: Table<Event>,
+    /// By chunk, the next of its line, or of those that are free; 0, a chunk that is neither, if there is none.
+    next: Table<u32>,
+    free: u32,
+}
+
+impl Default for Pool {
     fn default() -> Self {
-        Self { items: vec![Event::default(); 16].into(), first: 0, behind: 0, last: 0 }
+        Self { events: vec![Event::default(); CHUNK as usize].into(), next: vec![0].into(), free: 0 }
     }
 }
 
-impl Ring {
-    #[inline]
-    fn place(&self, number: u32) -> u32 {
-        number & (self.items.len() as u32 - 1)
+impl Pool {
+    /// A line without events.
+    fn line(&mut self) -> Line {
+        let first = self.chunk() * CHUNK;
+        Line { first, behind: first, last: 0 }
     }
 
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.first == self.behind
-    }
-
-    #[inline]
-    fn push(&mut self, event: Event) {
-        if self.behind.wrapping_sub(self.first) as usize == self.items.len() {
-            self.grow();
+    fn chunk(&mut self) -> u32 {
+        if self.free == 0 {
+            for _ in 0..CHUNK {
+                self.events.push(Event::default());
+            }
+            self.free = self.next.push(0);
         }
-        let place = self.place(self.behind);
-        self.items[place] = event;
-        self.behind = self.behind.wrapping_add(1);
-        self.last = event.key;
+        let chunk = self.free;
+        self.free = std::mem::replace(&mut self.next[chunk], 0);
+        chunk
     }
 
-    /// Takes the first, which must be there; returns it and the key of the next, all ones if there is none.
-    #[inline]
-    fn pop(&mut self) -> (Event, u64) {
-        let event = self.items[self.place(self.first)];
-        self.first = self.first.wrapping_add(1);
-        let next = if self.is_empty() { u64::MAX } else { self.items[self.place(self.first)].key };
-        (event, next)
-    }
-
+    /// Makes room at the end of a line whose last chunk is full.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        let held = self.behind.wrapping_sub(self.first);
-        let mut items: Vec<Event> = (0..held).map(|i| self.items[self.place(self.first.wrapping_add(i))]).collect();
-        items.resize(2 * self.items.len(), Event::default());
-        (self.items, self.first, self.behind) = (items.into(), 0, held);
+    fn lengthen(&mut self, line: &mut Line) {
+        let chunk = self.chunk();
+        self.next[line.behind / CHUNK - 1] = chunk;
+        line.behind = chunk * CHUNK;
+    }
+
+    /// Gives back the first chunk of a line, of which no event is left.
+    #[cold]
+    #[inline(never)]
+    fn shorten(&mut self, line: &mut Line) {
+        let chunk = line.first / CHUNK - 1;
+        line.first = self.next[chunk] * CHUNK;
+        self.next[chunk] = self.free;
+        self.free = chunk;
+    }
+
+    /// The tick of the first event of a line; the last of all ticks if there is none.
+    #[inline(always)]
+    fn tick(&self, line: &Line) -> Tick {
+        if line.first == line.behind { Tick::MAX } else { self.events[line.first].tick }
     }
 }
 
-/// Kinds whose heads are compared together.
-const GROUP: usize = 3;
-/// Groups of them.
-const GROUPS: usize = 3;
+/// Kinds, and the heap: as many as there can be.
+const MOST: usize = 12;
 
-/// Filed events of `KINDS` kinds, [`GROUP`] times [`GROUPS`] at most.
+/// A part of a tick: events of one kind, which come before all others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    /// The kind; `KINDS` if the next event is out of order, and is [`Calendar::stray`].
+    pub kind: usize,
+    /// When.
+    pub tick: Tick,
+    /// They have lesser keys than this.
+    bound: u64,
+}
+
+/// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// By group, key of the head of each queue; all ones if it is empty.
-    heads: [[u64; GROUP]; GROUPS],
-    /// By group, the smallest of these: of one event only the heads of its group need be compared again.
-    firsts: [u64; GROUPS],
-    /// Key of the first of the strays; all ones if there are none.
-    stray: u64,
-    queues: [Ring; KINDS],
-    /// Events out of order, with their kinds.
-    strays: BinaryHeap<Reverse<(Event, usize)>>,
-    filed: u32,
+    /// Tick of the first event of each line, then that of the heap; the last of all ticks if there is none. That of a
+    /// line from which events are being taken is told at the end of the run.
+    ticks: [Tick; MOST],
+    lines: [Line; KINDS],
+    pool: Pool,
+    /// Events out of order: tick, number, kind, event.
+    strays: BinaryHeap<Reverse<(Tick, u64, usize, Event)>>,
+    numbers: u64,
 }
 
 impl<const KINDS: usize> Default for Calendar<KINDS> {
     fn default() -> Self {
-        const { assert!(KINDS <= GROUP * GROUPS) };
+        const { assert!(KINDS < MOST) };
+        let mut pool = Pool::default();
         Self {
-            heads: [[u64::MAX; GROUP]; GROUPS],
-            firsts: [u64::MAX; GROUPS],
-            stray: u64::MAX,
-            queues: std::array::from_fn(|_| Ring::default()),
+            ticks: [Tick::MAX; MOST],
+            lines: std::array::from_fn(|_| pool.line()),
+            pool,
             strays: BinaryHeap::new(),
-            filed: 0,
+            numbers: 0,
         }
     }
 }
@@ -126,112 +153,225 @@ impl<const KINDS: usize> Calendar<KINDS> {
     /// Files an event of `kind` for tick `at`.
     #[inline(always)]
     pub(super) fn file(&mut self, kind: usize, at: Tick, target: u32, data: u32) {
-        let event = Event { key: u64::from(at) << 32 | u64::from(self.filed), target, data };
-        self.filed = self.filed.wrapping_add(1);
-        let queue = &mut self.queues[kind];
-        let head = &mut self.heads[kind / GROUP][kind % GROUP];
-        if *head == u64::MAX {
-            *head = event.key;
-            let first = &mut self.firsts[kind / GROUP];
-            *first = event.key.min(*first);
-        } else if queue.last > event.key {
-            return self.file_stray(kind, event);
+        self.numbers += 1;
+        let line = &mut self.lines[kind];
+        if at < line.last {
+            return self.file_stray(kind, at, target, data);
         }
-        queue.push(event);
+        if line.first == line.behind {
+            self.ticks[kind] = at;
+        }
+        // Written field by field: put together elsewhere and copied, it would have to wait for its parts.
+        let event = &mut self.pool.events[line.behind];
+        event.number = self.numbers as u32;
+        event.tick = at;
+        event.target = target;
+        event.data = data;
+        line.last = at;
+        line.behind += 1;
+        if line.behind % CHUNK == 0 {
+            self.pool.lengthen(line);
+        }
+    }
+
+    /// The same for an event that may be so far ahead that no other of its kind should have to come after it.
+    pub(super) fn file_some_time(&mut self, kind: usize, at: Tick, now: Tick, target: u32) {
+        /// Ticks.
+        const FAR: Tick = 1 << 16;
+        if at - now < FAR {
+            return self.file(kind, at, target, 0);
+        }
+        self.numbers += 1;
+        self.file_stray(kind, at, target, 0);
     }
 
     #[cold]
     #[inline(never)]
-    fn file_stray(&mut self, kind: usize, event: Event) {
-        self.strays.push(Reverse((event, kind)));
-        self.stray = self.stray.min(event.key);
+    fn file_stray(&mut self, kind: usize, tick: Tick, target: u32, data: u32) {
+        let event = Event { number: self.numbers as u32, tick, target, data };
+        self.strays.push(Reverse((tick, self.numbers, kind, event)));
+        self.ticks[KINDS] = self.ticks[KINDS].min(tick);
     }
 
-    /// Takes the earliest event before tick `end`, with its kind.
+    /// The next events before tick `end`.
     #[inline(always)]
-    pub(super) fn next_before(&mut self, end: Tick) -> Option<(usize, Event)> {
-        let (mut group, mut key) = (GROUPS, self.stray);
-        for (other, &first) in self.firsts.iter().enumerate() {
-            (group, key) = if first < key { (other, first) } else { (group, key) };
-        }
-        if key >> 32 >= u64::from(end) {
+    pub(super) fn next_run(&self, end: Tick) -> Option<Run> {
+        let tick = self.ticks.iter().copied().fold(Tick::MAX, Tick::min);
+        if tick >= end {
             return None;
         }
-        if group == GROUPS {
-            return self.next_stray();
+        let now = (0..MOST).fold(0u32, |set, kind| set | u32::from(self.ticks[kind] == tick) << kind);
+        let kind = now.trailing_zeros() as usize;
+        match now & (now - 1) {
+            0 => Some(Run { kind, tick, bound: (u64::from(tick) + 1) << 32 }),
+            _ => Some(self.earliest(now, tick)),
         }
-        let heads = &mut self.heads[group];
-        // No two events have one key.
-        let place = if heads[0] == key { 0 } else { 1 + usize::from(heads[1] != key) };
-        let kind = GROUP * group + place;
-        let (event, next) = self.queues.get_mut(kind)?.pop();
-        heads[place] = next;
-        self.firsts[group] = heads[0].min(heads[1]).min(heads[2]);
-        Some((kind, event))
     }
 
-    #[cold]
+    /// Of several lines that have events in a tick, the one whose first was filed first, as far as it goes.
     #[inline(never)]
-    fn next_stray(&mut self) -> Option<(usize, Event)> {
-        let Reverse((event, kind)) = self.strays.pop()?;
-        self.stray = self.strays.peek().map_or(u64::MAX, |Reverse((event, _))| event.key);
+    fn earliest(&self, mut kinds: u32, tick: Tick) -> Run {
+        // By age, so that it does not matter where numbers begin anew.
+        let (mut first, mut second, mut kind) = (0, 0, 0);
+        while kinds != 0 {
+            let other = kinds.trailing_zeros() as usize;
+            let age = (self.numbers as u32).wrapping_sub(self.number(other)).saturating_add(1);
+            if age > first {
+                (first, second, kind) = (age, first, other);
+            } else {
+                second = second.max(age);
+            }
+            kinds &= kinds - 1;
+        }
+        let number = |age: u32| (self.numbers as u32).wrapping_add(1).wrapping_sub(age);
+        let key = |number: u32| (u64::from(tick) << 32) | u64::from(number);
+        let bound = match number(first) < number(second) {
+            true => key(number(second)),
+            // They have begun anew in between: the first event alone.
+            false => key(number(first)) + 1,
+        };
+        Run { kind, tick, bound }
+    }
+
+    /// Number of the first event of a line, or of the heap.
+    fn number(&self, kind: usize) -> u32 {
+        match (self.lines.get(kind), self.strays.peek()) {
+            (Some(line), _) => self.pool.events[line.first].number,
+            // What is very old is as old as can be.
+            (None, Some(Reverse((_, number, ..)))) => (*number).max(self.numbers.saturating_sub(1 << 30)) as u32,
+            (None, None) => self.numbers as u32,
+        }
+    }
+
+    /// Takes the next event of a run of `kind`.
+    #[inline(always)]
+    pub(super) fn next(&mut self, kind: usize, run: Run) -> Option<Event> {
+        let line = &mut self.lines[kind];
+        let event = self.pool.events[line.first];
+        if line.first == line.behind || event.key() >= run.bound {
+            self.ticks[kind] = self.pool.tick(line);
+            return None;
+        }
+        line.first += 1;
+        if line.first % CHUNK == 0 {
+            self.pool.shorten(line);
+        }
+        Some(event)
+    }
+
+    /// Takes the first event that is out of order, with its kind.
+    #[cold]
+    pub(super) fn stray(&mut self) -> Option<(usize, Event)> {
+        let Reverse((.., kind, event)) = self.strays.pop()?;
+        self.ticks[KINDS] = self.strays.peek().map_or(Tick::MAX, |Reverse((tick, ..))| *tick);
         Some((kind, event))
     }
 
-    /// Target and data of the event of `kind` that comes after `ahead` others of its kind. What is told is a guess:
-    /// there may be no such event.
-    #[inline]
-    pub(super) fn guess(&self, kind: usize, ahead: u32) -> (u32, u32) {
-        let queue = &self.queues[kind];
-        let event = &queue.items[queue.place(queue.first.wrapping_add(ahead))];
-        (event.target, event.data)
+    /// The event of `kind` that comes [`AHEAD`] events after the next one, if it is in its chunk or the one behind;
+    /// any other if there is none.
+    #[inline(always)]
+    pub(super) fn guess(&self, kind: usize) -> &Event {
+        let first = self.lines[kind].first;
+        let place = first + AHEAD;
+        match (first ^ place) < CHUNK {
+            true => &self.pool.events[place],
+            false => &self.pool.events[self.pool.next[first / CHUNK] * CHUNK + place % CHUNK],
+        }
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        let queued: usize = self.queues.iter().map(|queue| queue.items.bytes()).sum();
-        queued + self.strays.capacity() * size_of::<(Event, usize)>()
+        let strays = self.strays.capacity() * size_of::<(Tick, u64, usize, Event)>();
+        self.pool.events.bytes() + self.pool.next.bytes() + strays
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Rng, Stream};
+    use std::collections::BTreeMap;
+
+    /// The next event before tick `end`: kind, tick, target and data.
+    fn take(calendar: &mut Calendar<9>, end: Tick) -> Option<(usize, Tick, u32, u32)> {
+        let run = calendar.next_run(end)?;
+        let (kind, event) = match run.kind {
+            9 => calendar.stray()?,
+            kind => (kind, calendar.next(kind, run)?),
+        };
+        assert_eq!(run.tick, event.tick);
+        // The run is left.
+        calendar.next(kind, Run { bound: 0, ..run }).inspect(|_| unreachable!());
+        Some((kind, event.tick, event.target, event.data))
+    }
 
     #[test]
     fn events_come_in_the_order_of_ticks_and_of_filing() {
-        let mut calendar = Calendar::<3>::default();
+        let mut calendar = Calendar::default();
         for (kind, at, target) in
             [(0, 5, 0), (1, 3, 1), (0, 7, 2), (1, 7, 3), (1, 4, 4), (2, 3, 5), (0, 5, 6), (2, 9, 7)]
         {
             calendar.file(kind, at, target, 0);
         }
-        assert_eq!(calendar.guess(0, 1), (2, 0));
         let mut seen = Vec::new();
-        while let Some((kind, event)) = calendar.next_before(9) {
-            seen.push((kind, event.tick(), event.target));
+        while let Some((kind, tick, target, _)) = take(&mut calendar, 9) {
+            seen.push((kind, tick, target));
         }
         assert_eq!(seen, [(1, 3, 1), (2, 3, 5), (1, 4, 4), (0, 5, 0), (0, 5, 6), (0, 7, 2), (1, 7, 3)]);
-        assert_eq!(calendar.next_before(10).map(|(_, event)| event.target), Some(7));
-        assert!(calendar.next_before(Tick::MAX).is_none());
+        assert_eq!(take(&mut calendar, 10), Some((2, 9, 7, 0)));
+        assert_eq!(take(&mut calendar, Tick::MAX), None);
     }
 
     #[test]
-    fn a_full_queue_grows_wherever_it_begins() {
-        let mut calendar = Calendar::<1>::default();
-        let mut taken = 0;
-        for filed in 0..1000 {
-            calendar.file(0, filed, filed, 0);
-            // Two steps forward, one back, so that the queue wraps around and grows many times.
-            if filed % 2 == 1 {
-                assert_eq!(calendar.next_before(Tick::MAX).map(|(_, event)| event.target), Some(taken));
-                taken += 1;
+    fn a_run_ends_where_another_kind_has_filed() {
+        let mut calendar = Calendar::<9>::default();
+        for (kind, target) in [(4, 0), (4, 1), (2, 2), (2, 3), (2, 4), (4, 5)] {
+            calendar.file(kind, 8, target, 0);
+        }
+        let mut runs = Vec::new();
+        while let Some(run) = calendar.next_run(9) {
+            let events = std::iter::from_fn(|| calendar.next(run.kind, run));
+            runs.push((run.kind, events.map(|event| event.target).collect::<Vec<_>>()));
+        }
+        assert_eq!(runs, [(4, vec![0, 1]), (2, vec![2, 3, 4]), (4, vec![5])]);
+    }
+
+    /// Against a map: events in order and out of it, and for the present tick; lines of many chunks, and empty ones.
+    #[test]
+    fn any_filing_comes_out_in_order() {
+        for (seed, reaches) in [(1, [1, 3, 70, 2000, 100_000]), (2, [1, 1, 1, 2, 3]), (3, [50, 60, 70, 80, 90])] {
+            let mut rng = Rng::new(seed, Stream::Pattern, 0);
+            let mut calendar = Calendar::<9>::default();
+            // Some thousand events before numbers begin anew.
+            calendar.numbers = u64::from(u32::MAX) - 5000;
+            let mut expected = BTreeMap::new();
+            let (mut now, mut most) = (0, 0);
+            for step in 0..60_000u32 {
+                for _ in 0..rng.below(3) + u32::from(step % 7 == 0) + step / 1000 % 2 {
+                    let kind = rng.below(9) as usize;
+                    let reach = reaches[rng.below(5) as usize];
+                    let ahead = if kind < 4 { kind as u32 * 40 } else { rng.below(reach) };
+                    let (tick, target, data) = (now + ahead, rng.bits() as u32, if kind == 8 { 0 } else { step });
+                    match kind {
+                        8 => calendar.file_some_time(kind, tick, now, target),
+                        _ => calendar.file(kind, tick, target, data),
+                    }
+                    expected.insert((tick, calendar.numbers), (kind, tick, target, data));
+                }
+                most = most.max(expected.len());
+                for _ in 0..rng.below(5) {
+                    let end = now + 1 + rng.below(20);
+                    let first = expected.first_key_value().map(|(_, due)| *due).filter(|due| due.1 < end);
+                    assert_eq!(take(&mut calendar, end), first);
+                    now = first.map_or(end, |due| due.1);
+                    first.inspect(|_| drop(expected.pop_first()));
+                }
             }
+            assert!(most > 200, "{most}");
+            while let Some((_, due)) = expected.pop_first() {
+                assert_eq!(take(&mut calendar, Tick::MAX), Some(due));
+            }
+            assert_eq!(take(&mut calendar, Tick::MAX), None);
         }
-        while let Some((_, event)) = calendar.next_before(Tick::MAX) {
-            assert_eq!(event.target, taken);
-            taken += 1;
-        }
-        assert_eq!(taken, 1000);
     }
 }

@@ -27,7 +27,7 @@ impl Network {
         let from = u64::from(from.max(packet.cycle + 1));
         let at = self.injection_period.map_or(from, |period| period.not_before(from));
         if let Ok(at) = Tick::try_from(at) {
-            self.calendar.file(kind::SEND, at, endpoint, 0);
+            self.calendar.file_some_time(kind::SEND, at, self.now, endpoint);
         }
     }
 

@@ -11,6 +11,7 @@
 //! Per free link: answers first, then escape queues, then the adaptive queue; within a queue the oldest packet that
 //! is not on its way. All that happens in one tick happens in the order in which it was caused.
 
+mod ahead;
 mod build;
 mod calendar;
 mod check;

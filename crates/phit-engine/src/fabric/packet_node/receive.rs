@@ -1,15 +1,14 @@
 //! A packet arrives: where it goes on from here, or that there is no room for it.
 
-use super::state::{Network, Origin, Record, Word, kind};
-use crate::engine::{NONE, Rng};
+use super::ahead::Ahead;
+use super::state::{Network, Origin, QUEUES_OF_WORD, Record, Word, kind};
+use crate::engine::{NONE, Rng, Tick};
 use crate::fabric::seams::bubble::lattice::Offsets;
-use crate::fabric::seams::bubble::profit::Slots;
-use crate::fabric::seams::bubble::{ADAPTIVE, Plan, most_free};
+use crate::fabric::seams::bubble::profit::{PackedDirections, PackedSlots, Slots};
+use crate::fabric::seams::bubble::{ADAPTIVE, Plan};
 
 /// Where a packet waits: an output's queue. `None` stands for the queue in front of its endpoint.
 type Place = Option<(u32, u8)>;
-
-const ARRIVED: Offsets = [0; 6];
 
 impl Network {
     /// A packet has come to the router of `back`, the link opposite to the one it came by: it is taken or refused.
@@ -22,31 +21,43 @@ impl Network {
         }
     }
 
+    /// The same, where it is rare.
+    #[inline(never)]
+    pub(super) fn arrive_out_of_order(&mut self, back: u32, word: Word) {
+        self.arrive(back, word);
+    }
+
     /// Puts a packet into a queue of the router of `back`, and sends the answer; returns false if there is no room.
     #[inline(always)]
     pub(super) fn take(&mut self, back: u32, word: Word) -> bool {
         let router = self.numbers.router(back);
-        let came = (self.numbers.direction(back) ^ 1) as usize;
+        let came = self.numbers.direction(back) ^ 1;
         let record = &self.records[word.packet()];
-        let (mut way, mut via, destination) = (record.way, record.via, record.destination);
-        way[came / 2] += if came % 2 == 0 { -1 } else { 1 };
-        if way == ARRIVED && via != NONE {
+        let (mut ahead, mut via, destination) = (Ahead::of(&record.way).after(came), record.via, record.destination);
+        if ahead.is_done() && via != NONE {
             // At its intermediate destination: towards the final one.
             via = NONE;
-            way = self.way_from(router, word.packet());
+            ahead = Ahead::of(&self.way_from(router, word.packet()));
         }
-        let place = self.place(router, &way, via, Some((came, word.vc())), destination);
+        let place = self.place(router, ahead, via, Some((came as usize, word.vc())), destination);
         let Some(place) = place else { return false };
-        // The answer stands in front of the packet if both go back by the same link.
-        self.answers.push(&mut self.links[back], word.answered(true));
         let record = &mut self.records[word.packet()];
-        (record.way, record.via) = (way, via);
+        (record.way, record.via) = (ahead.way(), via);
         record.hops.add(self.classes[back]);
         debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
         self.collector.counters.work.packet_hops += 1;
         self.collector.counters.work.flit_hops += 1;
-        self.put(place, word.packet(), destination);
-        self.try_link(back);
+        let answer = word.answered(true);
+        // The answer stands in front of the packet if both go back by the same link.
+        let same = place.is_some_and(|(link, _)| link == back);
+        if !same && self.links[back].answer == NONE && self.busy[back] <= self.now {
+            self.put(place, word.packet(), destination);
+            self.send_answer(back, answer);
+        } else {
+            self.answers.push(&mut self.links[back], answer);
+            self.put(place, word.packet(), destination);
+            self.try_link(back);
+        }
         true
     }
 
@@ -62,8 +73,8 @@ impl Network {
     /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else
     /// the escape queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
     #[inline]
-    fn place(&self, router: u32, way: &Offsets, via: u32, came: Option<(usize, u8)>, endpoint: u32) -> Option<Place> {
-        if *way == ARRIVED {
+    fn place(&self, router: u32, ahead: Ahead, via: u32, came: Option<(usize, u8)>, endpoint: u32) -> Option<Place> {
+        if ahead.is_done() {
             return (self.ejections[endpoint].held < self.ejection_capacity).then_some(None);
         }
         let (adaptive_room, escape_room) = match came {
@@ -72,12 +83,11 @@ impl Network {
         };
         let first = self.numbers.first_link(router);
         let queues = self.numbers.queue(first, ADAPTIVE);
-        let free = |direction: usize| u32::from(self.capacity - u16::from(self.used[queues + direction as u32]));
-        let (best, slots) = most_free(&way[..self.lattice.dimensions()], free)?;
+        let (best, slots) = ahead.most_free(self.scores, |from| self.used_from(queues + from))?;
         if slots >= adaptive_room.into() {
-            return Some(Some((first + best as u32, ADAPTIVE)));
+            return Some(Some((first + best, ADAPTIVE)));
         }
-        let (escape, vc, room) = self.escape.queue(way, via != NONE, came, escape_room)?;
+        let (escape, vc, room) = self.escape.queue(&ahead.way(), via != NONE, came, escape_room)?;
         let link = first + escape as u32;
         (self.free_slots(link, vc) >= room).then_some(Some((link, vc)))
     }
@@ -119,7 +129,9 @@ impl Network {
         let target = generated.destination / self.endpoints_per_router;
         let plan = if router == target { Plan::default() } else { self.plan(endpoint, router, target) };
         let via = plan.via.unwrap_or(NONE);
-        let Some(place) = self.place(router, &plan.way, via, None, generated.destination) else { return false };
+        let Some(place) = self.place(router, Ahead::of(&plan.way), via, None, generated.destination) else {
+            return false;
+        };
         let record = Record {
             hops: Default::default(),
             destination: generated.destination,
@@ -143,19 +155,33 @@ impl Network {
 
     fn plan(&mut self, endpoint: u32, router: u32, target: u32) -> Plan {
         let choices = &mut self.choices[endpoint];
-        let noted = choices.to() == target || self.deroute.note(router, target, choices);
-        if let Some(plan) = choices.only().filter(|_| noted) {
-            return plan;
+        if choices.to() == target || self.deroute.note(router, target, choices) {
+            let choices = &self.choices[endpoint];
+            return choices.only().unwrap_or_else(|| self.deroute.choose(choices, &self.packed_slots(router)));
         }
         for link in self.numbers.of_router(router) {
             let there = self.links[link].far != NONE;
             self.free[self.numbers.direction(link) as usize] = there.then(|| self.free_slots(link, ADAPTIVE));
         }
         let slots = Slots { free: &self.free, capacity: self.capacity };
-        match noted {
-            true => self.deroute.choose(&self.choices[endpoint], &slots),
-            false => self.deroute.plan(router, target, &slots, &mut self.endpoints[endpoint].rng),
-        }
+        self.deroute.plan(router, target, &slots, &mut self.endpoints[endpoint].rng)
+    }
+
+    /// Free slots of the adaptive queues of a router.
+    fn packed_slots(&self, router: u32) -> PackedSlots {
+        let queues = self.numbers.queue(self.numbers.first_link(router), ADAPTIVE);
+        let used = match self.numbers.directions as usize > QUEUES_OF_WORD {
+            true => [self.used_from(queues), self.used_from(queues + QUEUES_OF_WORD as u32)],
+            false => [self.used_from(queues), 0],
+        };
+        let somewhere = match self.lattice.wraps() {
+            true => self.directions,
+            false => {
+                let links = self.numbers.of_router(router).filter(|&link| self.links[link].far != NONE);
+                PackedDirections::new(links.fold(0, |set, link| set | 1 << self.numbers.direction(link)))
+            }
+        };
+        PackedSlots::new(used, self.capacity, somewhere)
     }
 
     fn create(&mut self, record: Record, origin: Origin) -> u32 {
@@ -171,10 +197,20 @@ impl Network {
         }
     }
 
-    /// Packet `packet` is at its endpoint.
+    /// Packet `packet` is at its endpoint at tick `at`.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, packet: u32) {
-        self.collector.delivered(&self.origins[packet].packet(&self.records[packet]), self.now);
+    pub(super) fn deliver(&mut self, packet: u32, at: Tick) {
+        self.collector.delivered(&self.origins[packet].packet(&self.records[packet]), at);
         self.vacant.push(packet);
+    }
+
+    /// The packets that reach their endpoints before tick `end` are there. Nothing in the network depends on them, so
+    /// that they need no events: what they are counted by is their ticks.
+    #[inline]
+    pub(super) fn deliver_before(&mut self, end: Tick) {
+        while let Some(&(at, packet)) = self.under_way.front().filter(|(at, _)| *at < end) {
+            self.under_way.pop_front();
+            self.deliver(packet, at);
+        }
     }
 }

@@ -9,18 +9,19 @@ pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
 
 impl Network {
     /// Puts something on `link` if it is free and there is something to send.
-    #[inline]
+    #[inline(always)]
     pub(super) fn try_link(&mut self, link: u32) {
-        if self.busy[link] > self.now {
-            return;
+        if self.busy[link] <= self.now && self.links[link].is_wanted() {
+            self.send_over(link);
         }
-        let class = self.classes[link];
-        let times = self.times[class.into()];
+    }
+
+    /// Puts what comes first of all that waits for it on `link`, which is free.
+    #[inline(never)]
+    fn send_over(&mut self, link: u32) {
         let there = &mut self.links[link];
         if let Some(word) = self.answers.pop(there) {
-            let far = there.far;
-            let end = self.occupy(link, self.answer, times.answer, kind::FREE_OF_ANSWER);
-            return self.calendar.file(kind::ANSWER, end + times.latency, far, word.0);
+            return self.send_answer(link, word);
         }
         for vc in SERVICE {
             let waiting = &mut there.waiting[usize::from(vc)];
@@ -29,11 +30,21 @@ impl Network {
                 *waiting &= *waiting - 1;
                 let far = there.far;
                 let packet = self.slots[self.slot(link, vc) + slot];
+                let class = self.classes[link];
+                let times = self.times[class.into()];
                 let (size, on_link) = self.size(packet, class, times.packet);
                 let end = self.occupy(link, size, on_link, kind::FREE);
                 return self.calendar.file(kind::ARRIVAL, end + times.latency, far, Word::new(packet, vc).0);
             }
         }
+    }
+
+    /// Puts an answer on `link`, which is free.
+    #[inline(always)]
+    pub(super) fn send_answer(&mut self, link: u32, word: Word) {
+        let times = self.times[self.classes[link].into()];
+        let end = self.occupy(link, self.answer, times.answer, kind::FREE_OF_ANSWER);
+        self.calendar.file(kind::ANSWER, end + times.latency, self.links[link].far, word.0);
     }
 
     /// Phits of a packet, and its ticks on a link of `class`: `fixed`, unless packets have several sizes.
@@ -48,23 +59,23 @@ impl Network {
         }
     }
 
-    /// `link` carries so many phits from now on; returns until when.
+    /// `link` carries so many phits from now on; returns until when. `freed` is the kind of the event then.
     #[inline]
     fn occupy(&mut self, link: u32, phits: u32, ticks: Tick, freed: usize) -> Tick {
-        let end = self.now + ticks;
-        self.busy[link] = end;
+        let until = self.now + ticks;
+        self.busy[link] = until;
         self.links[link].phits += u64::from(phits);
-        self.calendar.file(freed, end, link, 0);
-        end
+        self.calendar.file(freed, until, link, 0);
+        until
     }
 
     /// The answer about a packet sent over `link`: its slot is free, or it goes again from its old place.
     #[inline(always)]
     pub(super) fn answered(&mut self, link: u32, word: Word) {
         let queue = self.numbers.queue(link, word.vc());
-        let used = u32::from(self.used[queue]);
-        let first = queue * u32::from(self.capacity);
-        let Some(slot) = (0..used).find(|slot| self.slots[first + slot] == word.packet()) else {
+        let (first, used) = ((queue * u32::from(self.capacity)) as usize, usize::from(self.used[queue]));
+        let slots = (*self.slots).get_mut(first..first + used).unwrap_or_default();
+        let Some(slot) = slots.iter().position(|&packet| packet == word.packet()) else {
             debug_assert!(false, "an answer about a packet that was not sent");
             return;
         };
@@ -72,8 +83,11 @@ impl Network {
         if word.accepted() {
             let younger = !0u32 << slot;
             *waiting = *waiting & !younger | (*waiting >> 1) & younger;
-            for place in first + slot + 1..first + used {
-                self.slots[place - 1] = self.slots[place];
+            // One by one: they are few.
+            let mut last = slot;
+            while let Some(&packet) = slots.get(last + 1) {
+                slots[last] = packet;
+                last += 1;
             }
             self.used[queue] -= 1;
         } else {
@@ -92,12 +106,19 @@ impl Network {
         let packet = self.arrived[endpoint * u32::from(capacity) + u32::from(there.first)];
         there.first = if there.first + 1 == capacity { 0 } else { there.first + 1 };
         there.held -= 1;
-        let (size, on_link) = self.size(packet, 0, self.times[0].packet);
+        let fixed = self.times[0].packet;
+        let (size, on_link) = self.size(packet, 0, fixed);
         let end = self.now + on_link;
         let there = &mut self.ejections[endpoint];
         there.phits += u64::from(size);
         there.free = end;
         self.calendar.file(kind::EJECTION, end, endpoint, 0);
-        self.calendar.file(kind::DELIVERY, end + self.link_classes[0].ejection_latency, packet, 0);
+        let arrives = end + self.link_classes[0].ejection_latency;
+        if fixed == 0 {
+            return self.calendar.file(kind::DELIVERY, arrives, packet, 0);
+        }
+        self.origins.prefetch(packet);
+        self.under_way.push_back((arrives, packet));
+        self.deliver_before(self.now);
     }
 }

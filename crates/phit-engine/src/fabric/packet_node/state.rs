@@ -1,17 +1,20 @@
 //! What a network of packet-level nodes consists of.
 
-use super::calendar::Calendar;
+use super::ahead::Scores;
+use super::calendar::{Calendar, Event, Run};
 use super::landing::Landings;
 use crate::engine::bytes_of;
 use crate::engine::{Bytes, NONE, Rng, Table, Tick};
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
 use crate::fabric::seams::bubble::lattice::{Lattice, Offsets};
+use crate::fabric::seams::bubble::profit::PackedDirections;
 use crate::fabric::seams::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
 use crate::measure::Collector;
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hops, Topology};
 use crate::traffic::{Generated, Source, Traffic};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,21 +25,22 @@ pub(super) mod kind {
     /// Link `target` is free again after a packet.
     pub(crate) const FREE: usize = 1;
     /// Link `target` is free again after an answer.
-    pub(crate) const FREE_OF_ANSWER: usize = 2;
-    /// The answer about a packet sent over link `target` has come; `data` is a [`Word`](super::Word).
-    pub(crate) const ANSWER: usize = 3;
-    /// The next packet of endpoint `target` has reached its router.
-    pub(crate) const OFFER: usize = 4;
-    /// The answer about it is back at the endpoint: `data` is 1 if it was accepted.
-    pub(crate) const REPLY: usize = 5;
-    /// The link to endpoint `target` is free again.
-    pub(crate) const EJECTION: usize = 6;
-    /// Packet `target` has reached its endpoint.
-    pub(crate) const DELIVERY: usize = 7;
-    /// Endpoint `target` sends its next packet.
-    pub(crate) const SEND: usize = 8;
+    pub(crate) const FREE_OF_ANSWER: usize = 8;
     /// Number of kinds.
     pub(crate) const COUNT: usize = 9;
+    /// The answer about a packet sent over link `target` has come; `data` is a [`Word`](super::Word).
+    pub(crate) const ANSWER: usize = 2;
+    /// The next packet of endpoint `target` has reached its router.
+    pub(crate) const OFFER: usize = 3;
+    /// The answer about it is back at the endpoint: `data` is 1 if it was accepted.
+    pub(crate) const REPLY: usize = 4;
+    /// Endpoint `target` sends its next packet.
+    pub(crate) const SEND: usize = 5;
+    /// The link to endpoint `target` is free again.
+    pub(crate) const EJECTION: usize = 6;
+    /// Packet `target` has reached its endpoint. Only if packets have several sizes; see
+    /// [`Network::under_way`](super::Network::under_way).
+    pub(crate) const DELIVERY: usize = 7;
 }
 
 /// A packet with the virtual channel in which it was sent, and whether it was accepted.
@@ -120,9 +124,6 @@ impl Origin {
 /// Most slots of a queue.
 pub(super) const MOST_SLOTS: u32 = 32;
 
-/// How many events of a kind ahead what they need is fetched.
-const AHEAD: u32 = 6;
-
 /// Virtual channels that the bubble family uses.
 pub(super) const MOST_VCS: usize = 3;
 
@@ -134,8 +135,9 @@ pub(super) struct Link {
     pub waiting: [u32; MOST_VCS],
     /// The opposite link: at the router at the far end. `NONE` at a mesh's edge.
     pub far: u32,
-    /// First and last of the answers to be sent, in [`Answers`].
-    pub first: u32,
+    /// The first answer to be sent, a [`Word`]; `NONE` if there is none.
+    pub answer: u32,
+    /// The last of those behind it, in [`Answers`]; `NONE` if there are none.
     pub last: u32,
     /// Phits put on it since the start of the run.
     pub phits: u64,
@@ -143,8 +145,19 @@ pub(super) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 32);
 
+impl Link {
+    /// Whether anything waits for it.
+    #[inline(always)]
+    pub(super) fn is_wanted(&self) -> bool {
+        self.answer != NONE || self.waiting.iter().fold(0, |all, waiting| all | waiting) != 0
+    }
+}
+
 /// Links of a cache line.
-const LINKS_OF_LINE: usize = 2;
+const LINKS_OF_LINE: u32 = 2;
+
+/// Queues whose used slots are read together.
+pub(super) const QUEUES_OF_WORD: usize = size_of::<u64>();
 
 /// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be
 /// divided; those beyond its directions lead nowhere.
@@ -154,17 +167,15 @@ pub(super) struct Numbers {
     pub directions: u32,
     /// Logarithm of the links of a router.
     shift: u32,
+    /// Numbers given to links.
+    pub links: u32,
 }
 
 impl Numbers {
-    /// For routers of so many directions.
-    pub(super) fn new(directions: u32) -> Self {
-        Self { directions, shift: directions.next_power_of_two().trailing_zeros() }
-    }
-
-    /// Numbers given to the links of so many routers.
-    pub(super) fn links(self, routers: u32) -> u32 {
-        routers << self.shift
+    /// For so many routers of so many directions.
+    pub(super) fn new(directions: u32, routers: u32) -> Self {
+        let shift = directions.next_power_of_two().trailing_zeros();
+        Self { directions, shift, links: routers << shift }
     }
 
     /// First link of a router.
@@ -190,14 +201,15 @@ impl Numbers {
         self.first_link(router)..self.first_link(router) + self.directions
     }
 
-    /// The queue of a link in a virtual channel. Those of a router in one channel stand together.
+    /// The queue of a link in a virtual channel. Those of a router in one channel stand together, and that of the first
+    /// channel has the number of its link.
     #[inline]
     pub(super) fn queue(self, link: u32, vc: u8) -> u32 {
-        ((self.router(link) * MOST_VCS as u32 + u32::from(vc)) << self.shift) + self.direction(link)
+        u32::from(vc) * self.links + link
     }
 }
 
-/// Answers that wait for their links, in lists.
+/// Answers that wait for their links behind others: rings of nodes, each with the number of the next.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     nodes: Vec<(Word, u32)>,
@@ -206,41 +218,51 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Puts an answer behind those of `link`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, link: &mut Link, word: Word) {
-        let node = match self.free.pop() {
-            Some(node) => {
-                self.nodes[node as usize] = (word, NONE);
-                node
-            }
-            None => {
-                self.nodes.push((word, NONE));
-                self.nodes.len() as u32 - 1
-            }
-        };
-        if link.first == NONE {
-            link.first = node;
-        } else {
-            self.nodes[link.last as usize].1 = node;
+        match link.answer {
+            NONE => link.answer = word.0,
+            _ => self.push_behind(link, word),
         }
+    }
+
+    #[inline(never)]
+    fn push_behind(&mut self, link: &mut Link, word: Word) {
+        let node = self.free.pop().unwrap_or(self.nodes.len() as u32);
+        if node as usize == self.nodes.len() {
+            self.nodes.push((word, node));
+        }
+        let first = match link.last {
+            NONE => node,
+            last => std::mem::replace(&mut self.nodes[last as usize].1, node),
+        };
+        self.nodes[node as usize] = (word, first);
         link.last = node;
+    }
+
+    /// Takes the first answer of `link`.
+    #[inline(always)]
+    pub(super) fn pop(&mut self, link: &mut Link) -> Option<Word> {
+        let word = link.answer;
+        link.answer = if link.last == NONE { NONE } else { self.pop_behind(link).0 };
+        (word != NONE).then_some(Word(word))
+    }
+
+    #[inline(never)]
+    fn pop_behind(&mut self, link: &mut Link) -> Word {
+        let first = self.nodes[link.last as usize].1;
+        let (word, next) = self.nodes[first as usize];
+        match first == link.last {
+            true => link.last = NONE,
+            false => self.nodes[link.last as usize].1 = next,
+        }
+        self.free.push(first);
+        word
     }
 
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.nodes.bytes() + self.free.bytes()
-    }
-
-    /// Takes the first answer of `link`.
-    #[inline]
-    pub(super) fn pop(&mut self, link: &mut Link) -> Option<Word> {
-        if link.first == NONE {
-            return None;
-        }
-        let (word, next) = self.nodes[link.first as usize];
-        self.free.push(link.first);
-        link.first = next;
-        Some(word)
     }
 }
 
@@ -307,6 +329,8 @@ pub struct Network {
     /// Slots that an adaptive and an escape queue must have for a packet from an endpoint.
     pub(super) injection_room: (u16, u16),
     pub(super) numbers: Numbers,
+    /// All directions of a router.
+    pub(super) directions: PackedDirections,
     pub(super) endpoints_per_router: u32,
     /// Virtual channels of a link, three at most.
     pub(super) vcs: u8,
@@ -330,7 +354,9 @@ pub struct Network {
     pub(super) busy: Table<Tick>,
     /// Class of each link.
     pub(super) classes: Table<u8>,
-    /// Slots taken of each queue.
+    /// What dimensions are worth whose adaptive queues are empty.
+    pub(super) scores: Scores,
+    /// Slots taken of each queue; and [`QUEUES_OF_WORD`] more, which are nobody's.
     pub(super) used: Table<u8>,
     /// `capacity` slots of each queue, oldest packet first. One on its way to the next router keeps its slot.
     pub(super) slots: Table<u32>,
@@ -347,6 +373,8 @@ pub struct Network {
     /// By packet, as `records`.
     pub(super) origins: Table<Origin>,
     pub(super) vacant: Vec<u32>,
+    /// Packets on their links to endpoints, with the ticks of their arrival: in order, if all packets have one size.
+    pub(super) under_way: VecDeque<(Tick, u32)>,
     /// Free slots of the adaptive queues of a router, for a decision.
     pub(super) free: Vec<Option<u16>>,
     pub(super) collector: Collector,
@@ -367,59 +395,106 @@ impl Network {
     /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly
     /// every event is inlined into both.
     fn run<const CREDITS: bool>(&mut self, end: Tick) {
-        while let Some((kind, event)) = self.calendar.next_before(end) {
-            self.now = event.tick();
-            self.prepare(kind);
-            match kind {
-                kind::ARRIVAL if CREDITS => self.land(event.target, Word(event.data)),
-                kind::ANSWER if CREDITS => self.credited(event.target, Word(event.data)),
-                kind::OFFER if CREDITS => self.land_new(event.target),
-                kind::EJECTION if CREDITS => self.ejected(event.target),
-                kind::ARRIVAL => self.arrive(event.target, Word(event.data)),
-                kind::FREE | kind::FREE_OF_ANSWER => self.try_link(event.target),
-                kind::ANSWER => self.answered(event.target, Word(event.data)),
-                kind::OFFER => self.offered(event.target),
-                kind::REPLY => self.replied(event.target, event.data == 1),
-                kind::EJECTION => self.try_ejection(event.target),
-                kind::DELIVERY => self.deliver(event.target),
-                _ => self.send(event.target),
+        while let Some(run) = self.calendar.next_run(end) {
+            self.now = run.tick;
+            match run.kind {
+                kind::ARRIVAL => {
+                    while let Some(Event { target, data, .. }) = self.calendar.next(kind::ARRIVAL, run) {
+                        self.prepare_arrival();
+                        match CREDITS {
+                            true => self.land(target, Word(data)),
+                            false => self.arrive(target, Word(data)),
+                        }
+                    }
+                }
+                kind::FREE => self.free_links(kind::FREE, run),
+                kind::FREE_OF_ANSWER => self.free_links(kind::FREE_OF_ANSWER, run),
+                kind::ANSWER => {
+                    while let Some(Event { target, data, .. }) = self.calendar.next(kind::ANSWER, run) {
+                        let &Event { target: later, data: word, .. } = self.calendar.guess(kind::ANSWER);
+                        self.links.prefetch(later);
+                        self.slots.prefetch(self.slot(later, Word(word).vc()));
+                        match CREDITS {
+                            true => self.credited(target, Word(data)),
+                            false => self.answered(target, Word(data)),
+                        }
+                    }
+                }
+                kind::COUNT => {
+                    if let Some((kind, Event { target, data, .. })) = self.calendar.stray() {
+                        self.handle::<CREDITS>(kind, target, data);
+                    }
+                }
+                kind => {
+                    while let Some(Event { target, data, .. }) = self.calendar.next(kind, run) {
+                        self.prepare(kind);
+                        self.handle::<CREDITS>(kind, target, data);
+                    }
+                }
             }
         }
         self.now = end;
+        self.deliver_before(end);
     }
 
-    /// Fetches what a later event of this kind will need.
+    /// An event of any kind.
+    #[inline(never)]
+    fn handle<const CREDITS: bool>(&mut self, kind: usize, target: u32, data: u32) {
+        match kind {
+            kind::ARRIVAL if CREDITS => self.land(target, Word(data)),
+            kind::ANSWER if CREDITS => self.credited(target, Word(data)),
+            kind::OFFER if CREDITS => self.land_new(target),
+            kind::EJECTION if CREDITS => self.ejected(target),
+            kind::ARRIVAL => self.arrive_out_of_order(target, Word(data)),
+            kind::FREE | kind::FREE_OF_ANSWER => self.try_link(target),
+            kind::ANSWER => self.answered(target, Word(data)),
+            kind::OFFER => self.offered(target),
+            kind::REPLY => self.replied(target, data == 1),
+            kind::EJECTION => self.try_ejection(target),
+            kind::DELIVERY => self.deliver(target, self.now),
+            _ => self.send(target),
+        }
+    }
+
+    /// Links become free.
+    #[inline(always)]
+    fn free_links(&mut self, kind: usize, run: Run) {
+        while let Some(Event { target, .. }) = self.calendar.next(kind, run) {
+            let later = self.calendar.guess(kind).target;
+            self.links.prefetch(later);
+            self.busy.prefetch(later);
+            self.slots.prefetch(self.slot(later, ADAPTIVE));
+            self.try_link(target);
+        }
+    }
+
+    /// Fetches what a later arrival will need.
+    #[inline(always)]
+    fn prepare_arrival(&self) {
+        let &Event { target, data, .. } = self.calendar.guess(kind::ARRIVAL);
+        self.records.prefetch(Word(data).packet());
+        let first = self.numbers.first_link(self.numbers.router(target));
+        self.busy.prefetch(first);
+        self.used.prefetch(first);
+        // Those of three dimensions without asking.
+        (0..3).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
+        if self.numbers.directions > 3 * LINKS_OF_LINE {
+            (3..6).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
+        }
+    }
+
+    /// Fetches what a later event of an endpoint will need.
     #[inline(always)]
     fn prepare(&self, kind: usize) {
-        let (target, data) = self.calendar.guess(kind, AHEAD);
+        let later = self.calendar.guess(kind).target;
         match kind {
-            kind::ARRIVAL => {
-                self.records.prefetch(Word(data).packet());
-                let router = self.numbers.router(target);
-                let first = self.numbers.first_link(router);
-                self.busy.prefetch(first);
-                self.used.prefetch(self.numbers.queue(first, ADAPTIVE));
-                self.numbers.of_router(router).step_by(LINKS_OF_LINE).for_each(|link| self.links.prefetch(link));
-            }
-            kind::FREE => {
-                self.busy.prefetch(target);
-                self.links.prefetch(target);
-                self.slots.prefetch(self.slot(target, ADAPTIVE));
-            }
-            kind::ANSWER => {
-                self.links.prefetch(target);
-                self.slots.prefetch(self.slot(target, Word(data).vc()));
-            }
             kind::OFFER => {
-                self.endpoints.prefetch(target);
-                self.choices.prefetch(target);
-                self.choices[self.calendar.guess(kind, 1).0].prefetch();
+                self.endpoints.prefetch(later);
+                self.choices.prefetch(later);
+                // A guess may be anything.
+                (*self.choices).get(later as usize).inspect(|choices| choices.prefetch());
             }
-            kind::REPLY | kind::SEND => self.endpoints.prefetch(target),
-            kind::DELIVERY => {
-                self.records.prefetch(target);
-                self.origins.prefetch(target);
-            }
+            kind::REPLY | kind::SEND => self.endpoints.prefetch(later),
             _ => {}
         }
     }
@@ -443,9 +518,9 @@ impl Network {
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self {
             calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
-            origins, vacant, free, collector;
+            origins, vacant, free, collector, under_way;
             link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
-            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,
+            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings, scores, directions,
             offered_phits, refused
         }) + self.choices.iter().map(Choices::bytes).sum::<usize>()
             + self.landings.as_ref().map_or(0, Landings::bytes)
@@ -455,6 +530,13 @@ impl Network {
     #[inline]
     pub(super) fn slot(&self, link: u32, vc: u8) -> u32 {
         self.numbers.queue(link, vc).wrapping_mul(self.capacity.into())
+    }
+
+    /// Slots taken of as many queues from `queue` on as there are bytes in a word.
+    #[inline(always)]
+    pub(super) fn used_from(&self, queue: u32) -> u64 {
+        let queues = (*self.used).get(queue as usize..).and_then(|queues| queues.first_chunk());
+        u64::from_le_bytes(queues.copied().unwrap_or_default())
     }
 
     /// Slots taken of a queue.

@@ -6,7 +6,7 @@ use super::idn::{Collinear, Idns, Midpoint};
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
 use super::outflank::{Considered, IdnMean, Outflank};
 use super::por::Por;
-use super::profit::Slots;
+use super::profit::{PackedDirections, PackedSlots, Slots};
 use super::{Bubble, Deroute, Derouted};
 use crate::engine::{Rng, Stream};
 use crate::topology::TopologyKind;
@@ -306,8 +306,9 @@ fn what_was_noted_is_chosen_among_as_if_it_had_just_been_found() {
             assert!(rule.note(from, to, &mut choices) && choices.to() == to);
             for _ in 0..3 {
                 let free = [0; 6].map(|_| rng.below(9) as u16);
-                let slots = free.map(Some);
-                let chosen = rule.choose(&choices, &Slots { free: &slots, capacity: 8 });
+                let used = u64::from_le_bytes(std::array::from_fn(|i| free.get(i).map_or(0, |free| 8 - *free as u8)));
+                let slots = PackedSlots::new([used, 0], 8, PackedDirections::new(0b111111));
+                let chosen = rule.choose(&choices, &slots);
                 assert_eq!(chosen, plan(&rule, from, to, free), "{from} to {to}, {free:?}");
                 derouted += u32::from(chosen.derouted != Derouted::No);
             }

@@ -4,7 +4,7 @@
 //! ([`Choices`]) and weighs them anew for each packet, whose choice depends on the queues.
 
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
-use super::profit::{Profit, Slots};
+use super::profit::{PackedDirections, PackedSlots, Profit, Slots};
 use super::{Deroute, Derouted, Plan};
 use crate::engine::{NONE, Rng, Table};
 use std::fmt::Debug;
@@ -27,12 +27,24 @@ pub struct Choice {
 pub struct Choices {
     to: u32,
     minimal: Plan,
-    others: Table<Choice>,
+    /// What the ways are weighed by, the minimal one first; nothing if there is no other.
+    weights: Table<Weight>,
+    /// What they are, in the same order.
+    plans: Table<Plan>,
+}
+
+/// What a way is weighed by.
+#[derive(Debug, Clone, Copy)]
+struct Weight {
+    /// See [`Choice`].
+    shortness: f64,
+    directions: PackedDirections,
+    count: u16,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { to: NONE, minimal: Plan::default(), others: Table::default() }
+        Self { to: NONE, minimal: Plan::default(), weights: Table::default(), plans: Table::default() }
     }
 }
 
@@ -46,19 +58,20 @@ impl Choices {
     /// The plan, if there is no choice.
     #[inline]
     pub fn only(&self) -> Option<Plan> {
-        self.others.is_empty().then_some(self.minimal)
+        self.plans.is_empty().then_some(self.minimal)
     }
 
-    /// Fetches the choices.
+    /// Fetches what is weighed.
     #[inline]
     pub fn prefetch(&self) {
-        // All 64 bytes of their plans and weights.
-        (0..self.others.len() as u32).for_each(|choice| self.others.prefetch(choice));
+        /// Weights of a cache line: less than three.
+        const STEP: usize = 2;
+        (0..self.weights.len() as u32).step_by(STEP).for_each(|weight| self.weights.prefetch(weight));
     }
 
     /// Bytes held, besides the struct itself.
     pub fn bytes(&self) -> usize {
-        self.others.bytes()
+        self.weights.bytes() + self.plans.bytes()
     }
 }
 
@@ -101,7 +114,7 @@ impl<'a> Best<'a> {
     #[inline]
     fn worth(&self, directions: u16, count: u32, shortness: f64) -> f64 {
         let free = f64::from(self.slots.free_in(directions)) / f64::from(count);
-        self.rule.of(self.slots, self.least_used, free, shortness)
+        self.rule.of(self.slots.capacity, self.least_used, free, shortness)
     }
 
     /// True if nothing can be better.
@@ -157,19 +170,40 @@ impl<T: Weighing> Deroute for T {
         let lattice = Weighing::lattice(self);
         let (s, t) = (lattice.position(from), lattice.position(to));
         (choices.to, choices.minimal) = (to, minimal(lattice, &s, &t, 0));
-        let mut others = Vec::new();
+        let (mut weights, mut plans) = (Vec::new(), Vec::new());
         if u32::from(choices.minimal.hops) >= self.least_distance() {
-            self.ways(&s, &t, &choices.minimal.way, 0, |choice| others.push(*choice));
+            let mut add = |choice: &Choice| {
+                let Choice { shortness, directions, count, plan } = *choice;
+                weights.push(Weight { shortness, directions: PackedDirections::new(directions), count });
+                plans.push(plan);
+            };
+            let directions = directions(&choices.minimal.way);
+            let (shortness, count) = (self.profit().eta, directions.count_ones() as u16);
+            add(&Choice { shortness, directions, count, plan: choices.minimal });
+            self.ways(&s, &t, &choices.minimal.way, 0, add);
         }
-        choices.others = others.into();
+        (choices.weights, choices.plans) = (weights.into(), plans.into());
         true
     }
 
-    fn choose(&self, choices: &Choices, slots: &Slots<'_>) -> Plan {
-        let mut best = Best::new(self.profit(), slots, choices.minimal);
-        if !best.is_settled(self.is_bounded()) {
-            choices.others.iter().for_each(|choice| best.see(choice));
+    fn choose(&self, choices: &Choices, slots: &PackedSlots) -> Plan {
+        let (rule, least_used) = (self.profit(), slots.least_used());
+        let worth = |weight: &Weight| {
+            let free = f64::from(slots.free_in(weight.directions)) / f64::from(weight.count);
+            rule.of(slots.capacity, least_used, free, weight.shortness)
+        };
+        let Some((minimal, others)) = choices.weights.split_first() else { return choices.minimal };
+        let mut most = worth(minimal);
+        if rule.is_most(most) && (least_used == 0 || self.is_bounded()) {
+            return choices.minimal;
         }
-        best.plan
+        let mut best = 0;
+        for (number, weight) in (1..).zip(others) {
+            let profit = worth(weight);
+            if profit > most {
+                (most, best) = (profit, number);
+            }
+        }
+        choices.plans[best]
     }
 }

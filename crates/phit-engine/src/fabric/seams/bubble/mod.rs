@@ -24,7 +24,7 @@ pub(crate) mod profit;
 
 use choices::Choices;
 use lattice::{HalfWay, Lattice, Offsets};
-use profit::Slots;
+use profit::{PackedSlots, Slots};
 
 /// Virtual channel of the adaptive queue of a link.
 pub(crate) const ADAPTIVE: u8 = 0;
@@ -134,7 +134,7 @@ pub trait Deroute: Send + Sync + Debug {
     }
 
     /// The plan of a packet for which these choices have been noted.
-    fn choose(&self, choices: &Choices, _slots: &Slots<'_>) -> Plan {
+    fn choose(&self, choices: &Choices, _slots: &PackedSlots) -> Plan {
         choices.only().unwrap_or_default()
     }
 }
