@@ -148,6 +148,18 @@ fn everything() -> Vec<Outcome> {
             "traffic": { "requests": { "outstanding": 2, "count": 9 } },
             "measure": { "warmup": 0, "cycles": 400 },
         })),
+        // What is lost is sent once more, and lost again while routing does not know.
+        outcome(json!({
+            "topology": {
+                "kind": "torus", "dims": [4], "faults": {
+                    "later": [{ "cycle": 40, "delay": 300, "links": [[0, 1]] }],
+                    "retransmit": { "timeout": 60, "attempts": 1 },
+                },
+            },
+            "router": { "links": { "default": { "vcs": 5 } } },
+            "traffic": { "load": 0.5, "requests": { "virtual_networks": false } },
+            "measure": { "warmup": 0, "cycles": 400 },
+        })),
         outcome(json!({
             "units": { "phit": "1 B" },
             "topology": { "kind": "single", "endpoints": 4 },
