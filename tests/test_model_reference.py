@@ -53,6 +53,7 @@ COUNTED_OTHERWISE = {
     "start": "of a file, in cycles",
     "limit": "of a file, in cycles",
     "credit_threshold": "a share of phits",
+    "allocation_rounds": "rounds",
 }
 """Keys that speak of cycles or phits and take no quantity with a unit: what they are instead."""
 

@@ -123,17 +123,12 @@ def _pattern(row: Row) -> str | Document:
     return to_router(routers, p, lambda router: (router + a) % routers)
 
 
-def can_be_expressed(row: Row) -> bool:
-    """True if Phit has all that a run needs."""
-    return row["mechanism"] in fogsim.CONFIGURATION and row["pattern"] in (*fogsim.PATTERNS, SAME_INDEX)
-
-
 def cases(folder: Path) -> list[Case]:
-    """Every row that Phit can express; runs that differ in their seed alone are one case."""
+    """Every row; runs that differ in their seed alone are one case."""
     tables = ("fogsim_h4_steady.csv", "fogsim_h4_sensitivity.csv", "fogsim_h8_steady.csv")
     curves: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
     varied: list[Row] = []
-    for row in (row for table in tables for row in rows(folder, table) if can_be_expressed(row)):
+    for row in (row for table in tables for row in rows(folder, table)):
         if row["extra_config"] or row["mechanism"] not in (*fogsim.ADAPTIVE, "MIN", "VAL"):
             varied.append(row)
         else:

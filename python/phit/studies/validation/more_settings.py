@@ -191,6 +191,8 @@ VARIED = (
 )  # fmt: skip
 """The keys in which those runs differ."""
 
+WHOLE = "whole configurations, as they are imported"
+
 SATURATED = "less is accepted than is offered: source queues grow for as long as the run lasts"
 
 
@@ -212,7 +214,7 @@ def _configured(folder: Path) -> list[Case]:
         found.append(
             Case(
                 simulator="FOGSim",
-                series="whole configurations, as they are imported",
+                series=WHOLE,
                 load=load,
                 scenario={key: document[key] for key in ("topology", "router", "routing", "traffic", "measure")},
                 theirs=theirs,
