@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,6 +33,8 @@ DOCUMENT = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "benches" / "results.json"
 COUNTS = ROOT / "benches" / "counts.json"
 TURNS = ROOT / "benches" / "peers.json"
+ROUNDS = 3
+"""Runs of each case, one after those of all other cases; the fastest is kept."""
 
 Record = dict[str, Any]
 
@@ -481,9 +484,10 @@ def main() -> None:
     list(map(describe, engine.cases()))
     before = os.getloadavg()[0]
     runs: dict[str, Record] = {}
-    for case in engine.cases():
+    # A shared machine is slow for minutes: the runs of one case are as far apart.
+    for _, case in product(range(ROUNDS), engine.cases()):
         (run,) = engine.run(case)
-        runs[case] = kept(run)
+        runs[case] = max(runs.get(case, kept(run)), kept(run), key=lambda run: run["best"])
         print(f"{case:<32} {run['best'] / 1e6:6.2f} million hops per CPU second", file=sys.stderr)
     blocks = time_blocks(engine)
     threads: dict[str, Record] = {}
